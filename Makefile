@@ -1,0 +1,92 @@
+# `make` lists the targets. Nothing is installed outside $(VENV), except that `test-flink` fetches the Flink jars.
+
+PYTHON    ?= python3
+VENV      ?= .venv
+SCENARIOS ?= 2000
+# auto: Spark where a Java 17 or 21 is found, else processes (the command then says how to install Java).
+RUNNER    ?= auto
+
+REPORT      := build/campaign
+BIN         := $(VENV)/bin
+STAMP       := $(VENV)/.installed
+PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
+CONFORMANCE := $(BIN)/conformance
+
+.DEFAULT_GOAL := help
+.PHONY: help venv campaign test test-flink lint format bench kill-matrix nightly clean jdk
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "Variables: PYTHON=$(PYTHON) VENV=$(VENV) SCENARIOS=$(SCENARIOS) RUNNER=$(RUNNER)"
+
+venv: $(STAMP) ## create the virtual environment; again when pyproject.toml changes
+
+$(STAMP): pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or newer is needed, but '$(PYTHON)' is: $$("$(PYTHON)" --version 2>&1 || true)"; \
+	  echo "  Debian, Ubuntu:  sudo apt-get install python3.11 python3.11-venv && make PYTHON=python3.11"; \
+	  echo "  Fedora:          sudo dnf install python3.12 && make PYTHON=python3.12"; \
+	  echo "  macOS:           brew install python@3.12 && make PYTHON=python3.12"; \
+	  exit 2; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: its venv module is missing."; \
+	  echo "  Debian, Ubuntu:  sudo apt-get install" \
+	    "$$("$(PYTHON)" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
+	  echo "  Fedora:          sudo dnf install python3-libs"; \
+	  exit 2; }
+	@echo "Installing into $(VENV)"
+	@"$(PYTHON)" -m venv "$(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[spark,dev]'
+	@touch $@
+
+# The command refuses to overwrite a campaign. The folder is written out here, so that no variable can widen the `rm`.
+campaign: venv ## SCENARIOS scenarios on two references and a known bug; finding the bug is expected
+	@rm -rf build/campaign
+	$(CONFORMANCE) campaign start $(REPORT) --scenarios $(SCENARIOS) --runner $(RUNNER) \
+	  --implementation reference --implementation reference-recover-first --implementation known-bug:B-01
+
+test: campaign ## the test command: a campaign, then every test that needs no JDK and no patience
+	$(PYTEST)
+	@echo "Not run: flink (make test-flink), slow (make nightly), benchmark (make bench)."
+
+test-flink: jdk venv ## the tests and the suite against the released Flink jars; needs a JDK 17 or 21
+	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
+	$(PYTEST) -m flink
+	$(CONFORMANCE) check --component subpartition --scenarios 2000 \
+	  --implementation flink-component@2.3.0 --implementation flink-component@2.2.1
+
+jdk:
+	@javac="$${JAVA_HOME:-/nonexistent}/bin/javac"; [ -x "$$javac" ] || javac=javac; \
+	version=$$("$$javac" -version 2>&1 || true); \
+	case "$$version" in \
+	  "javac 17"|"javac 17."*|"javac 21"|"javac 21."*) ;; \
+	  *) echo "A JDK 17 or 21 is needed, but '$$javac -version' says: $$version"; \
+	     echo "  Debian, Ubuntu:  sudo apt-get install openjdk-17-jdk-headless"; \
+	     echo "  Fedora:          sudo dnf install java-21-openjdk-devel"; \
+	     echo "  macOS:           brew install openjdk@21, then set JAVA_HOME to it"; \
+	     exit 2;; \
+	esac
+
+lint: venv ## formatting, linting and types; changes nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: venv ## reformat, and fix what ruff can fix safely
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: venv ## the benchmarks, one at a time
+	$(BIN)/pytest -m benchmark
+
+kill-matrix: venv ## every known bug against every property
+	$(CONFORMANCE) bugs --json reports/kill-matrix.json
+
+nightly: test ## the test command, then the slow tests and the kill matrix
+	$(PYTEST) -m slow
+	$(MAKE) kill-matrix
+
+clean: ## remove what make built, except the virtual environment
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find conformance strategies reference_impl tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,248 @@
+"""The driver: one run of a component, its ledger beside it.
+
+Every engine, replay and the reducer perform steps here and nowhere else. An operation is called, its outcome is judged
+against what the ledger owed before, the ledger learns, and what depends on both is judged then. Every run ends in a fair
+drain: nothing new is fed, everything that can happen does, and nothing owed may be left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import CoroutineType
+from typing import Any
+
+import msgspec
+
+from conformance.alphabets.base import Alphabet, Operands, StepKind
+from conformance.ports import Capability, Error, ErrorKind, Implementation, Outcome, Port, PortError
+from conformance.properties import ANSWERS, Broken, FailureClass, Judgement, Kind, Property, Seen
+from conformance.scenarios import Entry, Step
+
+LONGEST_DRAIN = 10_000
+"""Steps after which a drain counts as endless. A real one has about as many steps as the scenario before it."""
+
+
+class Violation(Exception):
+    """A property does not hold."""
+
+    def __init__(self, judged: Property, broken: Broken, step: Step) -> None:
+        super().__init__(f"{judged.slug}: {broken.owed}")
+        self.property = judged
+        self.broken = broken
+        self.step = step
+
+    @property
+    def signature(self) -> tuple[str, str, str]:
+        """What makes two failures the same one: property, class, and the operation at which it showed."""
+        return self.property.slug, self.broken.failure_class.value, self.step[0]
+
+
+class Move:
+    """One kind of step, made ready for one implementation: with the properties that apply to it."""
+
+    __slots__ = ("after", "before", "call", "choices", "fails", "fresh_port", "goals", "kind", "learn")
+
+    def __init__(self, kind: StepKind, properties: list[tuple[int, Property]]) -> None:
+        self.kind = kind
+        self.choices: Callable[[Any], Iterable[Operands]] = kind.choices
+        self.call = kind.call
+        self.learn = kind.learn
+        self.fails = kind.fails
+        self.fresh_port = kind.fresh_port
+        mine = [(bit, one) for bit, one in properties if kind.name in one.on]
+        always = [(bit, one) for bit, one in mine if one.kind is not Kind.SOMETIMES]
+        self.before = tuple((bit, one.check, one) for bit, one in always if not one.after_learning)
+        self.after = tuple((bit, one.check, one) for bit, one in always if one.after_learning)
+        self.goals = tuple((bit, one.check) for bit, one in mine if one.kind is Kind.SOMETIMES)
+
+
+class Program:
+    """An alphabet made ready for one implementation. Made once, used for many runs."""
+
+    __slots__ = ("alphabet", "answers", "bits", "capabilities", "factory", "implementation", "moves", "properties")
+
+    def __init__(
+        self, alphabet: Alphabet, implementation: Implementation, assume: Iterable[Capability] = ()
+    ) -> None:
+        self.alphabet = alphabet
+        self.implementation = implementation
+        self.factory = implementation.components()[alphabet.component]
+        self.capabilities = implementation.capabilities | frozenset(assume)
+        self.properties = tuple(one for one in alphabet.properties if one.applies(self.capabilities))
+        self.bits = {one.slug: 1 << index for index, one in enumerate(self.properties)}
+        self.answers = next(one for one in self.properties if one.slug == ANSWERS)
+        numbered = [(self.bits[one.slug], one) for one in self.properties]
+        self.moves = {kind.name: Move(kind, numbered) for kind in alphabet.steps}
+
+    def exercised(self, mask: int) -> list[str]:
+        """The slugs of the properties in a mask of a run."""
+        return [slug for slug, bit in self.bits.items() if mask & bit]
+
+
+class World:
+    """One run: a fresh port, a fresh ledger, and what was put to the test so far."""
+
+    __slots__ = ("config", "entries", "exercised", "ledger", "moves", "port", "program", "seen")
+
+    def __init__(self, program: Program, config: Any, record: bool = False) -> None:
+        self.program = program
+        self.config = config
+        self.moves = program.moves
+        self.exercised = program.bits[ANSWERS]
+        self.entries: list[Entry] | None = [] if record else None
+        self.seen = Seen()
+        self.ledger = program.alphabet.make_ledger(config, program.capabilities)
+        self.port = self.fresh_port(("new",))
+
+    def enabled(self, step: Step) -> bool:
+        """Whether the step means something now."""
+        return step[1:] in self.moves[step[0]].choices(self.ledger)
+
+    def perform(self, step: Step) -> None:
+        """Do an enabled step, judge it, and let the ledger learn. Raises Violation."""
+        move = self.moves[step[0]]
+        operands = step[1:]
+        seen, ledger, port = self.seen, self.ledger, self.port
+        seen.operands = operands
+        try:
+            value = move.call(port, ledger, *operands)
+            seen.value = whole(value) if type(value) is CoroutineType else value
+            seen.error = None
+        except Exception as error:
+            seen.value = None
+            seen.error = as_error(error)
+        signals = seen.signals = port.signals
+        if self.entries is not None:
+            self._record(step)
+        if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
+            raise self._unexpected(seen.error, step)
+        try:
+            exercised = self.exercised
+            for bit, check in move.goals:
+                if not exercised & bit and check(ledger, seen):
+                    exercised |= bit
+            for bit, check, judged in move.before:
+                judgement: Judgement = check(ledger, seen)
+                if judgement is True:
+                    exercised |= bit
+                elif judgement is not False:
+                    raise Violation(judged, judgement, step)
+            move.learn(ledger, seen, *operands)
+            if signals:
+                ledger.hear(signals)
+            for bit, check, judged in move.after:
+                judgement = check(ledger, seen)
+                if judgement is True:
+                    exercised |= bit
+                elif judgement is not False:
+                    raise Violation(judged, judgement, step)
+            self.exercised = exercised
+        except Violation:
+            raise
+        except Exception as error:
+            raise self._nonsense(move.kind, error, step) from error
+        if signals:
+            signals.clear()
+        if move.fresh_port:
+            self.port = self.fresh_port(step)
+
+    def drain(self) -> int:
+        """End the run fairly. Returns how many steps that took. Raises Violation."""
+        ledger, closing, perform = self.ledger, self.program.alphabet.closing, self.perform
+        ledger.closing = 1
+        done = 0
+        while (step := closing(ledger)) is not None:
+            perform(step)
+            done += 1
+            if done > LONGEST_DRAIN:
+                broken = Broken(FailureClass.STUCK, f"the run did not come to an end within {LONGEST_DRAIN} steps")
+                raise Violation(self.program.answers, broken, step)
+        return done
+
+    def fresh_port(self, step: Step) -> Port:
+        """A new port of the implementation under test. Raises Violation if it cannot be made."""
+        try:
+            return self.program.factory(self.program.alphabet.port_config(self.config))
+        except Exception as error:
+            raise self._unexpected(as_error(error), step) from error
+
+    def _record(self, step: Step) -> None:
+        assert self.entries is not None
+        seen = self.seen
+        outcome = Outcome(seen.value, tuple(seen.signals), seen.error)
+        self.entries.append(Entry(step, outcome, bool(self.ledger.closing)))
+
+    def _unexpected(self, error: Error, step: Step) -> Violation:
+        classes = {ErrorKind.CRASHED: FailureClass.CRASHED, ErrorKind.HUNG: FailureClass.HUNG}
+        owed = f"{step[0]} answered the error {error.kind}, which the interface does not provide for here"
+        if error.kind is ErrorKind.HUNG:
+            owed = f"{step[0]} did not answer in time"
+        elif error.kind is ErrorKind.CRASHED:
+            owed = f"{step[0]} did not answer"
+        reason = f": {error.reason}" if error.reason else ""
+        return Violation(
+            self.program.answers, Broken(classes.get(error.kind, FailureClass.PROTOCOL), owed + reason), step
+        )
+
+    def _nonsense(self, kind: StepKind, error: Exception, step: Step) -> Exception:
+        """A judge stumbled: over an answer of another type than the interface says, or over its own mistake."""
+        try:
+            msgspec.convert(msgspec.to_builtins(self.seen.value), kind.answers)
+        except (TypeError, ValueError, msgspec.ValidationError):
+            shown = repr(self.seen.value)
+            shown = shown if len(shown) <= 80 else shown[:77] + "..."
+            broken = Broken(FailureClass.CRASHED, f"{step[0]} answered nonsense: {shown}")
+            return Violation(self.program.answers, broken, step)
+        return error
+
+
+class Run:
+    """What came of one scenario."""
+
+    __slots__ = ("closing_steps", "entries", "exercised", "performed", "violation")
+
+    def __init__(
+        self, world: World | None, performed: list[Step], closing_steps: int, violation: Violation | None
+    ) -> None:
+        self.exercised = 0 if world is None else world.exercised
+        self.entries = () if world is None or world.entries is None else tuple(world.entries)
+        self.performed = performed
+        self.closing_steps = closing_steps
+        self.violation = violation
+
+
+def run_scenario(program: Program, config: Any, steps: Iterable[Step], record: bool = False) -> Run:
+    """Perform what is enabled of `steps`, then drain. With `record`, skipped steps are entries too."""
+    performed: list[Step] = []
+    world = None
+    try:
+        world = World(program, config, record)
+        for step in steps:
+            if world.enabled(step):
+                performed.append(step)
+                world.perform(step)
+            elif world.entries is not None:
+                world.entries.append(Entry(step, None))
+        return Run(world, performed, world.drain(), None)
+    except Violation as violation:
+        return Run(world, performed, 0, violation)
+
+
+def whole(coroutine: CoroutineType[Any, Any, Any]) -> Any:
+    """Run an asynchronous operation that never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise PortError(ErrorKind.PROTOCOL, "the operation paused, but operations of this component run whole")
+
+
+def as_error(error: Exception) -> Error:
+    """An exception as an outcome. Whatever is not a PortError is a crash of the implementation."""
+    if isinstance(error, PortError):
+        return Error(error.kind, error.reason, error.checkpoint_reason)
+    return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {error}")
+
+
+_FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})

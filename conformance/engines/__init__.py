@@ -1,0 +1,22 @@
+"""Ways to choose steps from an alphabet, and to make what they find short.
+
+Engines hold choice and nothing else; what a step means is in `conformance.alphabets`.
+"""
+
+from conformance.engines.check import Check, Found, check
+from conformance.engines.machine import state_machine
+from conformance.engines.reduce import Reduced, reduce
+from conformance.engines.replay import Replay, replay
+from conformance.engines.search import Search
+
+__all__ = [
+    "Check",
+    "Found",
+    "Reduced",
+    "Replay",
+    "Search",
+    "check",
+    "reduce",
+    "replay",
+    "state_machine",
+]

@@ -1,0 +1,108 @@
+"""Holding one component of one implementation to its properties, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from conformance.alphabets.world import Program
+from conformance.engines.reduce import BUDGET, reduce
+from conformance.engines.search import Search, seeds
+from conformance.engines.tally import Counter, Signature, Tally
+from conformance.properties import Kind, Level, Property, Verdict
+from conformance.scenarios import Finding, Scenario
+
+Progress = Callable[[int], None]
+"""Told how many scenarios are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A violation with the shortest scenario known for it."""
+
+    signature: Signature
+    owed: str
+    scenario: Scenario
+    """Carries the finding it is evidence of."""
+    count: int
+    """How many scenarios failed alike."""
+
+    @property
+    def slug(self) -> str:
+        """The slug of the property that does not hold."""
+        return self.signature[0]
+
+    @property
+    def failure_class(self) -> str:
+        """In which way."""
+        return self.signature[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One component of one implementation, checked."""
+
+    program: Program
+    tally: Tally
+    found: tuple[Found, ...]
+
+    def verdict(self, judged: Property) -> Verdict:
+        """What is reported of a property of the component."""
+        return verdict(judged, self.program, self.tally)
+
+    @property
+    def clean(self) -> bool:
+        """No property failed."""
+        return not self.found
+
+
+def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
+    """What a tally says of a property. One that was not exercised has not passed."""
+    if judged.slug not in program.bits:
+        return Verdict.NOT_APPLICABLE
+    if any(signature[0] == judged.slug for signature in tally.failures):
+        return Verdict.FAILED
+    if judged.level is Level.UNTESTABLE or not tally.exercised.get(judged.slug):
+        return Verdict.NOT_EXERCISED
+    return Verdict.PASSED
+
+
+def missed_goals(program: Program, tally: Tally) -> list[Property]:
+    """The *sometimes* properties that apply and were never seen."""
+    return [
+        one for one in program.properties if one.kind is Kind.SOMETIMES and not tally.exercised.get(one.slug)
+    ]
+
+
+def search_range(program: Program, seed: int | str, numbers: Iterable[int], progress: Progress | None = None) -> Tally:
+    """Run the random scenarios with these numbers."""
+    search, counter = Search(program), Counter(program)
+    for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
+        counter.add(*search.run(text))
+        if progress is not None and not done % 256:
+            progress(done)
+    return counter.tally()
+
+
+def check(
+    program: Program, scenarios: int, seed: int | str, progress: Progress | None = None, budget: int = BUDGET
+) -> Check:
+    """Search, then reduce one scenario of each signature that was found."""
+    tally = search_range(program, seed, range(scenarios), progress)
+    return Check(program, tally, reduce_failures(program, tally, budget))
+
+
+def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tuple[Found, ...]:
+    """The failures of a tally, each with a scenario made as short as the budget allows; in the order of signatures."""
+    found = []
+    for signature, failure in sorted(tally.failures.items()):
+        try:
+            scenario = reduce(program, failure.scenario, budget).scenario
+        except ValueError as error:
+            scenario, note = failure.scenario, f" ({error})"
+        else:
+            note = ""
+        finding = Finding(signature[0], signature[1], program.implementation.name)
+        evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
+        found.append(Found(signature, failure.owed + note, evidence, failure.count))
+    return tuple(found)

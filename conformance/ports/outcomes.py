@@ -1,0 +1,100 @@
+"""What comes back from an operation: a value, or blocked, or an error of a closed set of kinds, plus signals.
+
+An implementation returns a value or raises `PortError`, and emits signals; the driver makes the `Outcome`. Texts are for
+people and are never compared; kinds and values are.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+
+class ErrorKind(StrEnum):
+    """Every way an operation can fail. recovery.md, section 5; the mapping from Java exceptions is section 5.6."""
+
+    STATE = "state"
+    """The operation is not allowed now (Java: `IllegalStateException`)."""
+    ARGUMENT = "argument"
+    """The operand is not acceptable (Java: `IllegalArgumentException`)."""
+    REORDERING = "reordering"
+    """A sequence number was not the expected one (Flink: `BufferReorderingException`)."""
+    IO = "io"
+    CONFIG = "config"
+    CHECKPOINT = "checkpoint"
+    """Fails one checkpoint and nothing else; comes with a `CheckpointReason`."""
+    PROTOCOL = "protocol"
+    """The other side sent what it must never send."""
+    RELEASED = "released"
+    """The resource was released while, or before, it was used."""
+    CRASHED = "crashed"
+    """The implementation did not answer in the terms of the port: it raised anything else, or died."""
+    HUNG = "hung"
+    """The implementation did not answer within its time limit."""
+
+
+class CheckpointReason(StrEnum):
+    """Why a checkpoint failed (Flink: `CheckpointFailureReason`)."""
+
+    DECLINED = "declined"
+    DECLINED_TASK_NOT_READY = "declined-task-not-ready"
+    DECLINED_SUBSUMED = "declined-subsumed"
+    DECLINED_ON_CANCELLATION_BARRIER = "declined-on-cancellation-barrier"
+    DECLINED_INPUT_END_OF_STREAM = "declined-input-end-of-stream"
+    EXPIRED = "expired"
+    SUBSUMED = "subsumed"
+    SHARED_STREAM = "shared-stream"
+    TASK_CLOSING = "task-closing"
+    IO_EXCEPTION = "io-exception"
+    ASYNC_EXCEPTION = "async-exception"
+    FINALIZE_FAILURE = "finalize-failure"
+
+
+class PortError(Exception):
+    """Raised by an implementation where the interface asks for an error.
+
+    `reason` is for people. `checkpoint_reason` goes with `ErrorKind.CHECKPOINT` only.
+    """
+
+    def __init__(self, kind: ErrorKind, reason: str = "", checkpoint_reason: CheckpointReason | None = None) -> None:
+        super().__init__(f"{kind}: {reason}")
+        self.kind = kind
+        self.reason = reason
+        self.checkpoint_reason = checkpoint_reason
+
+
+class DataAvailable(Struct, frozen=True, tag="data-available"):
+    """The consumer is told that something can be polled (Flink: `notifyDataAvailable`)."""
+
+
+class PriorityAvailable(Struct, frozen=True, tag="priority-available"):
+    """The consumer is told that a priority element can be polled; it will carry the sequence number `seq`."""
+
+    seq: int
+
+
+Signal: TypeAlias = DataAvailable | PriorityAvailable
+
+
+class Error(Struct, frozen=True, omit_defaults=True):
+    """An error as it is recorded. Two errors are the same if kind and checkpoint reason are."""
+
+    kind: ErrorKind
+    reason: str = ""
+    checkpoint_reason: CheckpointReason | None = None
+
+
+class Blocked(Struct, frozen=True, tag="blocked"):
+    """The answer of an implementation that cannot go on before it is resumed with `token`."""
+
+    token: int
+
+
+class Outcome(Struct, frozen=True, omit_defaults=True):
+    """What one operation led to. Signals stand in the order in which they were emitted."""
+
+    value: Any = None
+    signals: tuple[Signal, ...] = ()
+    error: Error | None = None

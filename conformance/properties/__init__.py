@@ -1,0 +1,35 @@
+"""The judges: ledgers that know what is owed, and named properties that compare it with what was seen.
+
+`CATALOGUE` lists every property of every component.
+"""
+
+from conformance.properties import deque, subpartition
+from conformance.properties.base import (
+    ANSWERS,
+    Broken,
+    FailureClass,
+    Judgement,
+    Kind,
+    Level,
+    Property,
+    Seen,
+    Verdict,
+)
+
+CATALOGUE: dict[str, tuple[Property, ...]] = {
+    "deque": deque.PROPERTIES,
+    "subpartition": subpartition.PROPERTIES,
+}
+
+__all__ = [
+    "ANSWERS",
+    "CATALOGUE",
+    "Broken",
+    "FailureClass",
+    "Judgement",
+    "Kind",
+    "Level",
+    "Property",
+    "Seen",
+    "Verdict",
+]

@@ -1,0 +1,208 @@
+"""Who may import whom: the rule of ARCHITECTURE.md, read from the source without running it.
+
+Every import statement counts, also inside functions and under TYPE_CHECKING. Not seen: what is imported by a name found
+at run time (`import_module`), which is how entry points reach the reference and the bridges.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("conformance", "strategies", "reference_impl")
+
+CHAIN = (
+    ("conformance.cli", "conformance.pytest_plugin"),
+    ("conformance.suite",),
+    ("conformance.reporting",),
+    ("conformance.campaigns",),
+    ("conformance.engines",),
+    ("strategies",),
+    ("conformance.alphabets",),
+    ("conformance.properties",),
+    ("conformance.scenarios",),
+    ("conformance.ports",),
+)
+"""A room may import the rooms to its right. Two rooms in one place may not import each other."""
+
+BESIDES = {
+    "conformance.engines": {"conformance.scheduling"},
+    "conformance.scheduling": set(),
+    "reference_impl": {"conformance.ports", "conformance.scheduling"},
+    "conformance.bridges": {"conformance.ports", "conformance.scenarios"},
+}
+"""What the chain does not say. The package `conformance` itself is no room: it holds the version, for everybody."""
+
+ONLY_IN = {
+    "pyspark": ("conformance/campaigns/spark*.py",),
+    "pyarrow": ("conformance/campaigns/spark*.py", "conformance/campaigns/store.py"),
+}
+"""Third parties that only some files may import."""
+
+
+def may_import() -> dict[str, set[str]]:
+    """Each room, and the other rooms that it may import."""
+    allowed = {
+        room: {right for place in CHAIN[position + 1 :] for right in place}
+        for position, place in enumerate(CHAIN)
+        for room in place
+    }
+    for room, more in BESIDES.items():
+        allowed[room] = allowed.get(room, set()) | more
+    return allowed
+
+
+ALLOWED = may_import()
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name, made absolute."""
+
+    line: int
+    name: str
+
+
+def module_of(path: str) -> tuple[str, ...]:
+    """The dotted name of the file at `path`, in parts."""
+    parts = Path(path).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(path: str, source: str) -> Iterator[Import]:
+    """Every name that an import statement of `source` asks for: `from a import b` asks for a.b."""
+    module = module_of(path)
+    package = module if Path(path).name == "__init__.py" else module[:-1]
+    for node in ast.walk(ast.parse(source, path)):
+        if isinstance(node, ast.Import):
+            yield from (Import(node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = (*above, *(node.module.split(".") if node.module else ()))
+            yield from (Import(node.lineno, ".".join((*base, alias.name))) for alias in node.names)
+
+
+def room_of(name: str) -> str | None:
+    """The room that the dotted `name` is in. None: it is in none of ours."""
+    return next((room for room in ALLOWED if f"{name}.".startswith(f"{room}.")), None)
+
+
+def violations(path: str, source: str) -> list[str]:
+    """What is wrong with the imports of the file at `path`, one line each: where, what, and the rule."""
+    module = ".".join(module_of(path))
+    room = room_of(module)
+    if room is None and module != "conformance":
+        return [f"{path}:1: {module} is in no room; add it to the chain in ARCHITECTURE.md and here"]
+    found = []
+    for one in imports(path, source):
+        where = f"{path}:{one.line}: imports {one.name}"
+        files = ONLY_IN.get(one.name.partition(".")[0])
+        if files and not any(Path(path).match(file) for file in files):
+            found.append(f"{where}; only {' and '.join(files)} may")
+        target = room_of(one.name)
+        if target is not None and target != room and target not in ALLOWED.get(room or "", set()):
+            rule = ", ".join(sorted(ALLOWED.get(room or "", set()))) or "no other room"
+            found.append(f"{where}; {room or module} may import {rule}")
+    return found
+
+
+def sources() -> list[str]:
+    """Every Python file that ships."""
+    return sorted(str(file.relative_to(ROOT).as_posix()) for name in PACKAGES for file in (ROOT / name).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", sources())
+def test_imports_keep_to_the_rooms(path: str) -> None:
+    assert not (found := violations(path, (ROOT / path).read_text(encoding="utf-8"))), "\n".join(found)
+
+
+def test_there_is_something_to_check() -> None:
+    assert "conformance/ports/__init__.py" in sources()
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("conformance/cli.py", "from conformance.ports import Port"),
+        ("conformance/cli.py", "import conformance.campaigns.plan"),
+        ("conformance/reporting/tables.py", "from conformance.campaigns import result"),
+        ("conformance/engines/search.py", "from conformance.scheduling import Deadlock"),
+        ("conformance/engines/search.py", "import strategies.records"),
+        ("strategies/records.py", "from conformance.alphabets.base import Alphabet"),
+        ("conformance/ports/deque.py", "from . import port\nfrom .port import Port"),
+        ("conformance/ports/deque.py", "from conformance import __version__"),
+        ("conformance/bridges/flink/adapter.py", "from conformance.bridges.jsonl import Wire"),
+        ("conformance/bridges/flink/adapter.py", "from conformance.scenarios import Scenario"),
+        ("reference_impl/known_bugs/deque.py", "from reference_impl.deque import Deque\nimport conformance.ports"),
+        ("reference_impl/deque.py", "from conformance.scheduling import Lock"),
+        ("conformance/campaigns/spark.py", "import pyspark, pyarrow"),
+        ("conformance/campaigns/spark_session.py", "from pyspark.sql import SparkSession"),
+        ("conformance/campaigns/store.py", "import pyarrow.parquet as pq"),
+        ("conformance/scheduling/kernel.py", "import heapq\nfrom conformance.scheduling.locks import Lock"),
+        ("conformance/__init__.py", "from importlib.metadata import version"),
+        ("conformance/scenarios/codec.py", "import conformance_other, strategies_other"),
+    ],
+)
+def test_the_checker_allows(path: str, source: str) -> None:
+    assert violations(path, source) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "line", "name"),
+    [
+        ("conformance/ports/deque.py", "import conformance.properties", 1, "conformance.properties"),
+        ("conformance/ports/deque.py", "from conformance import scenarios", 1, "conformance.scenarios"),
+        ("conformance/ports/deque.py", "from .. import scenarios", 1, "conformance.scenarios"),
+        (
+            "conformance/ports/__init__.py",
+            "from ..scenarios.codec import loads",
+            1,
+            "conformance.scenarios.codec.loads",
+        ),
+        ("conformance/alphabets/base.py", "def f():\n    import strategies", 2, "strategies"),
+        (
+            "conformance/engines/search.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from conformance.campaigns import Plan",
+            3,
+            "conformance.campaigns.Plan",
+        ),
+        ("conformance/cli.py", "import conformance.pytest_plugin", 1, "conformance.pytest_plugin"),
+        ("conformance/cli.py", "import conformance.scheduling", 1, "conformance.scheduling"),
+        ("conformance/cli.py", "from conformance import bridges", 1, "conformance.bridges"),
+        ("conformance/cli.py", "import reference_impl", 1, "reference_impl"),
+        ("conformance/scheduling/kernel.py", "import conformance.ports", 1, "conformance.ports"),
+        ("conformance/scenarios/replay.py", "import conformance.scheduling", 1, "conformance.scheduling"),
+        ("conformance/bridges/jsonl/wire.py", "import conformance.properties", 1, "conformance.properties"),
+        (
+            "reference_impl/deque.py",
+            "from conformance.properties import Property",
+            1,
+            "conformance.properties.Property",
+        ),
+        ("conformance/__init__.py", "from conformance.ports import Port", 1, "conformance.ports.Port"),
+        ("conformance/campaigns/plan.py", "import pyspark", 1, "pyspark"),
+        ("conformance/campaigns/store.py", "from pyspark.sql import Row", 1, "pyspark.sql.Row"),
+        ("conformance/reporting/spark.py", "import pyarrow as pa", 1, "pyarrow"),
+        ("conformance/campaigns/spark/session.py", "import pyspark", 1, "pyspark"),
+    ],
+)
+def test_the_checker_refuses(path: str, source: str, line: int, name: str) -> None:
+    (found,) = violations(path, source)
+    assert found.startswith(f"{path}:{line}: imports {name}; ")
+
+
+def test_the_checker_names_the_rule() -> None:
+    assert violations("conformance/bridges/jsonl/wire.py", "import strategies") == [
+        "conformance/bridges/jsonl/wire.py:1: imports strategies; "
+        "conformance.bridges may import conformance.ports, conformance.scenarios"
+    ]
+
+
+def test_a_module_outside_every_room_is_refused() -> None:
+    (found,) = violations("conformance/helpers.py", "import json")
+    assert found.startswith("conformance/helpers.py:1: conformance.helpers is in no room")
