@@ -20,6 +20,8 @@ class _Object:
 
 
 class ReferenceDeque(DequePort):
+    """Objects by handle, around the data structure that the subpartition uses too."""
+
     deque_class: type[PrioritizedDeque[_Object]] = PrioritizedDeque
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """The producer's side of a channel. recovery.md, section 2.2, row by row.
 
-Everything one method does happens under the subpartition lock; announcements are fired after it was let go, which makes
-no difference while operations run whole. Methods are cut where the specification says "then" or "under one lock", so that
-a known bug is one overridden part.
+Everything one method does happens under the subpartition lock; announcements are fired after it was let go, which
+makes no difference while operations run whole. Methods are cut where the specification says "then" or "under one
+lock", so that a known bug is one overridden part.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class Queued:
 
 
 class ReferenceSubpartition(SubpartitionPort):
+    """The subpartition of every generation; what differs between them stands in the `Design`."""
+
     def __init__(self, config: SubpartitionConfig, design: Design) -> None:
         self.design = design
         self.skips_empty = config.exclusive_buffers > 0
@@ -288,6 +290,7 @@ class ReferenceSubpartition(SubpartitionPort):
 
 
 def is_barrier(queued: Queued, checkpoint: int) -> bool:
+    """Whether this is the barrier of the checkpoint."""
     element = queued.element
     return type(element) is Barrier and element.checkpoint == checkpoint
 

@@ -18,8 +18,17 @@ class DequeScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Nothing to choose."""
 
 
-def _unless_failed(ledger: DequeLedger) -> tuple[Operands, ...]:
-    return DISABLED if ledger.failed else NO_OPERANDS
+_LIVE = ("live",)
+_ALWAYS = ("live", "failed")
+MOST_QUEUED = 8
+
+
+def _adding(ledger: DequeLedger) -> tuple[Operands, ...]:
+    return _LABELS if len(ledger.handles) < MOST_QUEUED else DISABLED
+
+
+def _always(ledger: DequeLedger) -> tuple[Operands, ...]:
+    return NO_OPERANDS
 
 
 def _contained(ledger: DequeLedger) -> tuple[Operands, ...]:
@@ -56,31 +65,32 @@ DEQUE = Alphabet(
     port_config=lambda config: DequeConfig(),
     make_ledger=lambda config, capabilities: DequeLedger(),
     steps=(
-        StepKind("add", "producer", {"label": int},
-                 lambda ledger: DISABLED if ledger.failed or len(ledger.handles) > 8 else _LABELS,
+        StepKind("add", "producer", _LIVE, {"label": int},
+                 _adding,
                  lambda port, ledger, label: port.add(Item(ledger.next_handle, label)),
-                 lambda ledger, seen, label: ledger.add(label, False), weight=6),
-        StepKind("add_priority", "producer", {"label": int},
-                 lambda ledger: DISABLED if ledger.failed or len(ledger.handles) > 8 else _LABELS,
+                 lambda ledger, seen, label: ledger.add(label, False), weight=12),
+        StepKind("add_priority", "producer", _LIVE, {"label": int},
+                 _adding,
                  lambda port, ledger, label: port.add_priority(Item(ledger.next_handle, label)),
-                 lambda ledger, seen, label: ledger.add(label, True), weight=3),
-        StepKind("prioritize", "checkpointing", {"handle": int}, _contained,
+                 lambda ledger, seen, label: ledger.add(label, True), weight=6),
+        StepKind("prioritize", "checkpointing", _LIVE, {"handle": int}, _contained,
                  lambda port, ledger, handle: port.prioritize(handle),
                  lambda ledger, seen, handle: ledger.prioritize(handle)),
-        StepKind("remove", "checkpointing", {"handle": int}, _contained,
+        StepKind("remove", "checkpointing", _LIVE, {"handle": int}, _contained,
                  lambda port, ledger, handle: port.remove(handle),
-                 lambda ledger, seen, handle: ledger.remove(handle), weight=2),
-        StepKind("poll", "consumer", {}, _unless_failed, lambda port, ledger: port.poll(),
+                 lambda ledger, seen, handle: ledger.remove(handle), weight=4),
+        StepKind("poll", "consumer", _LIVE, {}, _always, lambda port, ledger: port.poll(),
                  lambda ledger, seen: ledger.poll(), answers=int | None),
-        StepKind("contains_priority", "observer", {"handle": int}, _contained,
-                 lambda port, ledger, handle: port.contains_priority(handle), ignore, weight=1, answers=bool),
-        StepKind("count_priority", "observer", {}, _unless_failed, lambda port, ledger: port.count_priority(),
-                 _counted, weight=2, answers=int),
-        StepKind("items", "observer", {}, lambda ledger: NO_OPERANDS, lambda port, ledger: port.items(),
-                 _looked, weight=3, answers=tuple[int, ...]),
-        StepKind("fail", "recovery", {}, lambda ledger: NO_OPERANDS, lambda port, ledger: port.release(),
+        StepKind("contains_priority", "observer", _LIVE, {"handle": int}, _contained,
+                 lambda port, ledger, handle: port.contains_priority(handle), ignore, weight=2, answers=bool),
+        StepKind("count_priority", "observer", _LIVE, {}, _always, lambda port, ledger: port.count_priority(),
+                 _counted, weight=4, answers=int),
+        StepKind("items", "observer", _ALWAYS, {}, _always, lambda port, ledger: port.items(),
+                 _looked, weight=6, answers=tuple[int, ...]),
+        StepKind("fail", "recovery", _ALWAYS, {}, _always, lambda port, ledger: port.release(),
                  lambda ledger, seen: ledger.fail(), weight=1),
     ),
     closing=_closing,
     properties=properties.PROPERTIES,
+    final_phase="failed",
 )  # fmt: skip

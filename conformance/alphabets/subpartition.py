@@ -49,66 +49,52 @@ _LATER: tuple[tuple[Operands, ...], ...] = tuple(((c + 1,), (c + 2,)) for c in r
 """Checkpoints come in order, with gaps."""
 
 
-def _adding(ledger: Ledger) -> bool:
-    """The producer may begin a new element: it always finishes a buffer first."""
-    ordinary = ledger.ordinary
-    if ledger.recovering or ledger.failed or ledger.finished or len(ordinary) >= MOST_QUEUED:
-        return False
-    return not (ordinary and ordinary[-1].open)
+_LIVE = ("live",)
+_WRITING = ("writing",)
+_RECOVERING = ("recovering",)
+_FAILED = ("failed",)
+_ENDED = ("finished", "failed")
+_RUNNING = ("live", "writing", "finished")
+_UNTIL_FAILED = ("recovering", *_RUNNING)
+_ALWAYS = (*_UNTIL_FAILED, "failed")
 
 
-def _when_adding(operands: tuple[Operands, ...]) -> Any:
-    return lambda ledger: operands if _adding(ledger) else DISABLED
+def _always(ledger: Ledger) -> tuple[Operands, ...]:
+    return NO_OPERANDS
 
 
-def _when_writing(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if ledger.ordinary and ledger.ordinary[-1].open else DISABLED
+def _adding(operands: tuple[Operands, ...]) -> Any:
+    return lambda ledger: operands if len(ledger.ordinary) < MOST_QUEUED else DISABLED
 
 
 def _barriers(ledger: Ledger) -> tuple[Operands, ...]:
-    if ledger.last_checkpoint >= MOST_CHECKPOINTS or not _adding(ledger):
+    if ledger.last_checkpoint >= MOST_CHECKPOINTS or len(ledger.ordinary) >= MOST_QUEUED:
         return DISABLED
     return _LATER[ledger.last_checkpoint]
 
 
 def _timeouts(ledger: Ledger) -> tuple[Operands, ...]:
-    if ledger.failed or not ledger.timeoutable:
-        return DISABLED
-    return tuple((checkpoint,) for checkpoint in ledger.timeoutable[-3:])
+    return tuple([(checkpoint,) for checkpoint in ledger.timeoutable[-3:]])
 
 
 def _aborts(ledger: Ledger) -> tuple[Operands, ...]:
-    if ledger.failed or not ledger.barriers:
-        return DISABLED
-    return tuple((checkpoint,) for checkpoint in ledger.barriers[-3:])
+    return tuple([(checkpoint,) for checkpoint in ledger.barriers[-3:]])
 
 
 def _inspections(ledger: Ledger) -> tuple[Operands, ...]:
-    return tuple((checkpoint,) for checkpoint in ledger.barriers)
-
-
-def _finish(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if _adding(ledger) else DISABLED
-
-
-def _flush(ledger: Ledger) -> tuple[Operands, ...]:
-    return DISABLED if ledger.recovering or ledger.failed else NO_OPERANDS
-
-
-def _after_end(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if ledger.failed or ledger.finished else DISABLED
+    return tuple([(checkpoint,) for checkpoint in ledger.barriers])
 
 
 def _recover(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if ledger.to_recover and not ledger.failed else DISABLED
+    return NO_OPERANDS if ledger.to_recover else DISABLED
 
 
 def _finish_recovery(ledger: Ledger) -> tuple[Operands, ...]:
-    return _BOTH if ledger.recovering and not ledger.to_recover and not ledger.failed else DISABLED
+    return DISABLED if ledger.to_recover else _BOTH
 
 
 def _attach(ledger: Ledger) -> tuple[Operands, ...]:
-    return DISABLED if ledger.view or ledger.failed else NO_OPERANDS
+    return DISABLED if ledger.view else NO_OPERANDS
 
 
 def _attach_again(ledger: Ledger) -> tuple[Operands, ...]:
@@ -116,23 +102,23 @@ def _attach_again(ledger: Ledger) -> tuple[Operands, ...]:
 
 
 def _consume(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if ledger.view and not ledger.failed else DISABLED
+    return NO_OPERANDS if ledger.view else DISABLED
 
 
 def _ask(ledger: Ledger) -> tuple[Operands, ...]:
-    return _BOTH if ledger.view and not ledger.failed else DISABLED
+    return _BOTH if ledger.view else DISABLED
 
 
 def _resume(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if ledger.blocked and not ledger.failed else DISABLED
+    return NO_OPERANDS if ledger.blocked else DISABLED
 
 
 def _resume_unblocked(ledger: Ledger) -> tuple[Operands, ...]:
-    return NO_OPERANDS if ledger.view and not ledger.blocked and not ledger.failed else DISABLED
+    return NO_OPERANDS if ledger.view and not ledger.blocked else DISABLED
 
 
 def _restore(ledger: Ledger) -> tuple[Operands, ...]:
-    return ledger.restorable() if ledger.failed else DISABLED
+    return ledger.restorable()
 
 
 # ---- what a step does ------------------------------------------------------------------------------------------------
@@ -236,69 +222,77 @@ SUBPARTITION = Alphabet(
     port_config=lambda config: SubpartitionConfig(config.exclusive_buffers),
     make_ledger=_ledger,
     steps=(
-        StepKind("add", "producer", {"records": int}, _when_adding(_RECORDS),
+        StepKind("add", "producer", _LIVE, {"records": int}, _adding(_RECORDS),
                  lambda port, ledger, count: port.add(Data(_records(ledger, count))),
-                 lambda ledger, seen, count: ledger.add_data(count), weight=8, answers=bool),
-        StepKind("open", "producer", {"records": int}, _when_adding(_FIRST_RECORDS),
+                 lambda ledger, seen, count: ledger.add_data(count), weight=16, answers=bool),
+        StepKind("open", "producer", _LIVE, {"records": int}, _adding(_FIRST_RECORDS),
                  lambda port, ledger, count: port.add(Data(_records(ledger, count), finished=False)),
-                 lambda ledger, seen, count: ledger.add_data(count, open=True), weight=3, answers=bool),
-        StepKind("append", "producer", {}, _when_writing,
+                 lambda ledger, seen, count: ledger.add_data(count, open=True), weight=6, answers=bool),
+        StepKind("append", "producer", _WRITING, {}, _always,
                  lambda port, ledger: port.append((ledger.sent,)),
-                 lambda ledger, seen: ledger.append(1), weight=4),
-        StepKind("finish_buffer", "producer", {}, _when_writing, lambda port, ledger: port.finish_buffer(),
-                 lambda ledger, seen: ledger.finish_buffer(), weight=5),
-        StepKind("flush", "producer", {}, _flush, lambda port, ledger: port.flush(), _flushed, weight=2),
-        StepKind("add_event", "producer", {}, _when_adding(NO_OPERANDS),
-                 lambda port, ledger: port.add(Event(ledger.events)), _added_event, weight=2, answers=bool),
-        StepKind("aligned_barrier", "producer", {"checkpoint": int}, _barriers, _barrier(Alignment.ALIGNED),
+                 lambda ledger, seen: ledger.append(1), weight=8),
+        StepKind("finish_buffer", "producer", _WRITING, {}, _always, lambda port, ledger: port.finish_buffer(),
+                 lambda ledger, seen: ledger.finish_buffer(), weight=10),
+        StepKind("flush", "producer", _RUNNING, {}, _always, lambda port, ledger: port.flush(), _flushed, weight=4),
+        StepKind("add_event", "producer", _LIVE, {}, _adding(NO_OPERANDS),
+                 lambda port, ledger: port.add(Event(ledger.events)), _added_event, weight=4, answers=bool),
+        StepKind("aligned_barrier", "producer", _LIVE, {"checkpoint": int}, _barriers, _barrier(Alignment.ALIGNED),
                  lambda ledger, seen, checkpoint: ledger.add_barrier(Barrier(checkpoint, Alignment.ALIGNED)),
-                 weight=2, answers=bool),
-        StepKind("timeoutable_barrier", "producer", {"checkpoint": int}, _barriers, _barrier(Alignment.TIMEOUTABLE),
-                 lambda ledger, seen, checkpoint: ledger.add_barrier(Barrier(checkpoint, Alignment.TIMEOUTABLE)),
                  weight=4, answers=bool),
-        StepKind("unaligned_barrier", "producer", {"checkpoint": int}, _barriers, _barrier(Alignment.UNALIGNED),
-                 lambda ledger, seen, checkpoint: ledger.add_unaligned(checkpoint), weight=5, answers=bool),
-        StepKind("finish", "producer", {}, _finish, lambda port, ledger: port.finish(), _finished, weight=1),
-        StepKind("add_after_end", "producer", {}, _after_end, lambda port, ledger: port.add(Data((ledger.sent,))),
-                 ignore, weight=1, answers=bool),
-        StepKind("aligned_timeout", "checkpointing", {"checkpoint": int}, _timeouts,
-                 lambda port, ledger, checkpoint: port.aligned_timeout(checkpoint), _timed_out, weight=4),
-        StepKind("abort", "checkpointing", {"checkpoint": int}, _aborts,
+        StepKind("timeoutable_barrier", "producer", _LIVE, {"checkpoint": int}, _barriers,
+                 _barrier(Alignment.TIMEOUTABLE),
+                 lambda ledger, seen, checkpoint: ledger.add_barrier(Barrier(checkpoint, Alignment.TIMEOUTABLE)),
+                 weight=8, answers=bool),
+        StepKind("unaligned_barrier", "producer", _LIVE, {"checkpoint": int}, _barriers, _barrier(Alignment.UNALIGNED),
+                 lambda ledger, seen, checkpoint: ledger.add_unaligned(checkpoint), weight=10, answers=bool),
+        StepKind("finish", "producer", _LIVE, {}, _adding(NO_OPERANDS),
+                 lambda port, ledger: port.finish(), _finished, weight=2),
+        StepKind("add_after_end", "producer", _ENDED, {}, _always, lambda port, ledger: port.add(Data((ledger.sent,))),
+                 ignore, weight=2, answers=bool),
+        StepKind("aligned_timeout", "checkpointing", _RUNNING, {"checkpoint": int}, _timeouts,
+                 lambda port, ledger, checkpoint: port.aligned_timeout(checkpoint), _timed_out, weight=8),
+        StepKind("abort", "checkpointing", _RUNNING, {"checkpoint": int}, _aborts,
                  lambda port, ledger, checkpoint: port.abort(checkpoint, CheckpointReason.DECLINED),
-                 lambda ledger, seen, checkpoint: ledger.break_promise(checkpoint), weight=2),
-        StepKind("recover", "recovery", {}, _recover, lambda port, ledger: port.recover(ledger.to_recover[0]),
-                 lambda ledger, seen: ledger.recover(), weight=6),
-        StepKind("finish_recovery", "recovery", {"block": bool}, _finish_recovery,
-                 lambda port, ledger, block: port.finish_recovery(block), _recovery_finished, weight=6),
-        StepKind("attach", "consumer", {}, _attach, lambda port, ledger: port.attach_view(), _attached, weight=4),
-        StepKind("attach_again", "consumer", {}, _attach_again, lambda port, ledger: port.attach_view(), ignore,
-                 weight=1, fails=True),
-        StepKind("poll", "consumer", {}, _consume, lambda port, ledger: port.poll(),
-                 lambda ledger, seen: ledger.poll(seen.value), weight=14, answers=Taken | None),
-        StepKind("available", "consumer", {"has_credit": bool}, _ask,
-                 lambda port, ledger, has_credit: port.available(has_credit), _asked, weight=2, answers=Availability),
-        StepKind("resume", "consumer", {}, _resume, lambda port, ledger: port.resume(), _resumed, weight=4, fails=True),
-        StepKind("resume_unblocked", "consumer", {}, _resume_unblocked, lambda port, ledger: port.resume(), ignore,
-                 weight=1, fails=True),
-        StepKind("persisted", "observer", {"checkpoint": int}, _inspections,
-                 lambda port, ledger, checkpoint: port.persisted(checkpoint), _inspected, weight=1,
+                 lambda ledger, seen, checkpoint: ledger.break_promise(checkpoint), weight=4),
+        StepKind("recover", "recovery", _RECOVERING, {}, _recover,
+                 lambda port, ledger: port.recover(ledger.to_recover[0]),
+                 lambda ledger, seen: ledger.recover(), weight=12),
+        StepKind("finish_recovery", "recovery", _RECOVERING, {"block": bool}, _finish_recovery,
+                 lambda port, ledger, block: port.finish_recovery(block), _recovery_finished, weight=12),
+        StepKind("attach", "consumer", _UNTIL_FAILED, {}, _attach,
+                 lambda port, ledger: port.attach_view(), _attached, weight=8),
+        StepKind("attach_again", "consumer", _ALWAYS, {}, _attach_again,
+                 lambda port, ledger: port.attach_view(), ignore,
+                 weight=2, fails=True),
+        StepKind("poll", "consumer", _UNTIL_FAILED, {}, _consume, lambda port, ledger: port.poll(),
+                 lambda ledger, seen: ledger.poll(seen.value), weight=28, answers=Taken | None),
+        StepKind("available", "consumer", _UNTIL_FAILED, {"has_credit": bool}, _ask,
+                 lambda port, ledger, has_credit: port.available(has_credit), _asked, weight=4, answers=Availability),
+        StepKind("resume", "consumer", _UNTIL_FAILED, {}, _resume,
+                 lambda port, ledger: port.resume(), _resumed, weight=8, fails=True),
+        StepKind("resume_unblocked", "consumer", _UNTIL_FAILED, {}, _resume_unblocked,
+                 lambda port, ledger: port.resume(), ignore,
+                 weight=2, fails=True),
+        StepKind("persisted", "observer", _ALWAYS, {"checkpoint": int}, _inspections,
+                 lambda port, ledger, checkpoint: port.persisted(checkpoint), _inspected, weight=2,
                  answers=OutputState),
-        StepKind("resources", "observer", {}, lambda ledger: NO_OPERANDS, lambda port, ledger: port.resources(),
-                 _counted, weight=1, answers=Resources),
-        StepKind("fail", "recovery", {}, lambda ledger: NO_OPERANDS, lambda port, ledger: port.release(),
+        StepKind("resources", "observer", _ALWAYS, {}, _always, lambda port, ledger: port.resources(),
+                 _counted, weight=2, answers=Resources),
+        StepKind("fail", "recovery", _ALWAYS, {}, _always, lambda port, ledger: port.release(),
                  lambda ledger, seen: ledger.fail(), weight=1),
-        StepKind("restore", "recovery", {"checkpoint": int}, _restore,
+        StepKind("restore", "recovery", _FAILED, {"checkpoint": int}, _restore,
                  lambda port, ledger, checkpoint: port.persisted(checkpoint),
-                 lambda ledger, seen, checkpoint: ledger.restore(checkpoint), weight=8, fresh_port=True,
+                 lambda ledger, seen, checkpoint: ledger.restore(checkpoint), weight=16, fresh_port=True,
                  answers=OutputState),
     ),
     closing=_closing,
     properties=properties.PROPERTIES,
+    final_phase="failed",
     biases=(
-        {"aligned_barrier": 8, "timeoutable_barrier": 8, "unaligned_barrier": 10, "aligned_timeout": 8},
-        {"open": 10, "append": 10, "flush": 8, "finish_buffer": 3},
-        {"fail": 4, "restore": 30, "unaligned_barrier": 10},
-        {"resume": 1, "unaligned_barrier": 12, "finish_recovery": 20},
-        {"poll": 30, "resume": 10},
+        {"aligned_barrier": 16, "timeoutable_barrier": 16, "unaligned_barrier": 20, "aligned_timeout": 16},
+        {"open": 20, "append": 20, "flush": 16, "finish_buffer": 6},
+        {"fail": 8, "restore": 60, "unaligned_barrier": 20},
+        {"resume": 2, "unaligned_barrier": 24, "finish_recovery": 40},
+        {"poll": 60, "resume": 20},
     ),
 )  # fmt: skip

@@ -1,13 +1,13 @@
 """The driver: one run of a component, its ledger beside it.
 
-Every engine, replay and the reducer perform steps here and nowhere else. An operation is called, its outcome is judged
-against what the ledger owed before, the ledger learns, and what depends on both is judged then. Every run ends in a fair
-drain: nothing new is fed, everything that can happen does, and nothing owed may be left.
+Every engine, replay and the reducer perform steps here and nowhere else. An operation is called, its outcome is
+judged against what the ledger owed before, the ledger learns, and what depends on both is judged then. Every run ends
+in a fair drain: nothing new is fed, everything that can happen does, and nothing owed may be left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import CoroutineType
 from typing import Any
 
@@ -15,6 +15,7 @@ import msgspec
 
 from conformance.alphabets.base import Alphabet, Operands, StepKind
 from conformance.ports import Capability, Error, ErrorKind, Implementation, Outcome, Port, PortError
+from conformance.ports.implementation import Factory
 from conformance.properties import ANSWERS, Broken, FailureClass, Judgement, Kind, Property, Seen
 from conformance.scenarios import Entry, Step
 
@@ -40,43 +41,50 @@ class Violation(Exception):
 class Move:
     """One kind of step, made ready for one implementation: with the properties that apply to it."""
 
-    __slots__ = ("after", "before", "call", "choices", "fails", "fresh_port", "goals", "kind", "learn")
+    __slots__ = ("after", "before", "call", "choices", "fails", "fresh_port", "goals", "kind", "learn", "phases")
 
     def __init__(self, kind: StepKind, properties: list[tuple[int, Property]]) -> None:
         self.kind = kind
-        self.choices: Callable[[Any], Iterable[Operands]] = kind.choices
+        self.phases = kind.phases
+        self.choices: Callable[[Any], Sequence[Operands]] = kind.choices
         self.call = kind.call
         self.learn = kind.learn
         self.fails = kind.fails
         self.fresh_port = kind.fresh_port
-        mine = [(bit, one) for bit, one in properties if kind.name in one.on]
-        always = [(bit, one) for bit, one in mine if one.kind is not Kind.SOMETIMES]
-        self.before = tuple((bit, one.check, one) for bit, one in always if not one.after_learning)
-        self.after = tuple((bit, one.check, one) for bit, one in always if one.after_learning)
-        self.goals = tuple((bit, one.check) for bit, one in mine if one.kind is Kind.SOMETIMES)
+        mine = [(place, one) for place, one in properties if kind.name in one.on]
+        always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES]
+        self.before = tuple((place, one.check, one) for place, one in always if not one.after_learning)
+        self.after = tuple((place, one.check, one) for place, one in always if one.after_learning)
+        self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES)
 
 
 class Program:
     """An alphabet made ready for one implementation. Made once, used for many runs."""
 
-    __slots__ = ("alphabet", "answers", "bits", "capabilities", "factory", "implementation", "moves", "properties")
+    __slots__ = ("alphabet", "answers", "capabilities", "factory", "implementation", "moves", "places", "properties")
 
-    def __init__(
-        self, alphabet: Alphabet, implementation: Implementation, assume: Iterable[Capability] = ()
-    ) -> None:
+    def __init__(self, alphabet: Alphabet, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
         self.alphabet = alphabet
         self.implementation = implementation
         self.factory = implementation.components()[alphabet.component]
         self.capabilities = implementation.capabilities | frozenset(assume)
         self.properties = tuple(one for one in alphabet.properties if one.applies(self.capabilities))
-        self.bits = {one.slug: 1 << index for index, one in enumerate(self.properties)}
+        self.places = {one.slug: index for index, one in enumerate(self.properties)}
         self.answers = next(one for one in self.properties if one.slug == ANSWERS)
-        numbered = [(self.bits[one.slug], one) for one in self.properties]
+        numbered = list(enumerate(self.properties))
         self.moves = {kind.name: Move(kind, numbered) for kind in alphabet.steps}
 
-    def exercised(self, mask: int) -> list[str]:
-        """The slugs of the properties in a mask of a run."""
-        return [slug for slug, bit in self.bits.items() if mask & bit]
+    def made_by(self, factory: Factory) -> Program:
+        """The same program on ports made by another factory."""
+        twin = object.__new__(Program)
+        for name in Program.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.factory = factory
+        return twin
+
+    def exercised(self, marks: bytes) -> list[str]:
+        """The slugs of the properties that are marked in a run."""
+        return [slug for slug, place in self.places.items() if marks and marks[place]]
 
 
 class World:
@@ -88,15 +96,22 @@ class World:
         self.program = program
         self.config = config
         self.moves = program.moves
-        self.exercised = program.bits[ANSWERS]
+        self.exercised = bytearray(len(program.properties))
+        self.exercised[program.places[ANSWERS]] = 1
         self.entries: list[Entry] | None = [] if record else None
         self.seen = Seen()
         self.ledger = program.alphabet.make_ledger(config, program.capabilities)
         self.port = self.fresh_port(("new",))
 
+    def choices(self, name: str) -> Sequence[Operands]:
+        """The operands with which this kind of step is enabled now."""
+        move = self.moves[name]
+        return move.choices(self.ledger) if self.ledger.phase in move.phases else ()
+
     def enabled(self, step: Step) -> bool:
         """Whether the step means something now."""
-        return step[1:] in self.moves[step[0]].choices(self.ledger)
+        move = self.moves[step[0]]
+        return self.ledger.phase in move.phases and step[1:] in move.choices(self.ledger)
 
     def perform(self, step: Step) -> None:
         """Do an enabled step, judge it, and let the ledger learn. Raises Violation."""
@@ -118,25 +133,24 @@ class World:
             raise self._unexpected(seen.error, step)
         try:
             exercised = self.exercised
-            for bit, check in move.goals:
-                if not exercised & bit and check(ledger, seen):
-                    exercised |= bit
-            for bit, check, judged in move.before:
+            for place, check in move.goals:
+                if not exercised[place] and check(ledger, seen):
+                    exercised[place] = 1
+            for place, check, judged in move.before:
                 judgement: Judgement = check(ledger, seen)
                 if judgement is True:
-                    exercised |= bit
+                    exercised[place] = 1
                 elif judgement is not False:
                     raise Violation(judged, judgement, step)
             move.learn(ledger, seen, *operands)
             if signals:
                 ledger.hear(signals)
-            for bit, check, judged in move.after:
+            for place, check, judged in move.after:
                 judgement = check(ledger, seen)
                 if judgement is True:
-                    exercised |= bit
+                    exercised[place] = 1
                 elif judgement is not False:
                     raise Violation(judged, judgement, step)
-            self.exercised = exercised
         except Violation:
             raise
         except Exception as error:
@@ -204,7 +218,7 @@ class Run:
     def __init__(
         self, world: World | None, performed: list[Step], closing_steps: int, violation: Violation | None
     ) -> None:
-        self.exercised = 0 if world is None else world.exercised
+        self.exercised = b"" if world is None else bytes(world.exercised)
         self.entries = () if world is None or world.entries is None else tuple(world.entries)
         self.performed = performed
         self.closing_steps = closing_steps

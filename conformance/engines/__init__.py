@@ -4,6 +4,7 @@ Engines hold choice and nothing else; what a step means is in `conformance.alpha
 """
 
 from conformance.engines.check import Check, Found, check
+from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.machine import state_machine
 from conformance.engines.reduce import Reduced, reduce
 from conformance.engines.replay import Replay, replay
@@ -16,6 +17,7 @@ __all__ = [
     "Replay",
     "Search",
     "check",
+    "check_with_hypothesis",
     "reduce",
     "replay",
     "state_machine",

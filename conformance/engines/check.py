@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from conformance.alphabets.world import Program
+from conformance.engines.batch import searching
 from conformance.engines.reduce import BUDGET, reduce
-from conformance.engines.search import Search, seeds
+from conformance.engines.search import seeds
 from conformance.engines.tally import Counter, Signature, Tally
 from conformance.properties import Kind, Level, Property, Verdict
 from conformance.scenarios import Finding, Scenario
@@ -58,7 +59,7 @@ class Check:
 
 def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
     """What a tally says of a property. One that was not exercised has not passed."""
-    if judged.slug not in program.bits:
+    if judged.slug not in program.places:
         return Verdict.NOT_APPLICABLE
     if any(signature[0] == judged.slug for signature in tally.failures):
         return Verdict.FAILED
@@ -69,14 +70,12 @@ def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
 
 def missed_goals(program: Program, tally: Tally) -> list[Property]:
     """The *sometimes* properties that apply and were never seen."""
-    return [
-        one for one in program.properties if one.kind is Kind.SOMETIMES and not tally.exercised.get(one.slug)
-    ]
+    return [one for one in program.properties if one.kind is Kind.SOMETIMES and not tally.exercised.get(one.slug)]
 
 
 def search_range(program: Program, seed: int | str, numbers: Iterable[int], progress: Progress | None = None) -> Tally:
     """Run the random scenarios with these numbers."""
-    search, counter = Search(program), Counter(program)
+    search, counter = searching(program), Counter(program)
     for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
         counter.add(*search.run(text))
         if progress is not None and not done % 256:

@@ -1,8 +1,9 @@
 """Making a failing scenario short: cut, drop, ddmin, lower, then look once more from scratch.
 
-A candidate counts only if it fails with the same signature: property, failure class, and the operation at which it showed.
-Deleting alone sticks in local minima, so the last stage draws fresh scenarios, no longer than one and a half times the best,
-and reduces those that fail alike. The budget is a number of runs, so that a reduction ends alike on every machine.
+A candidate counts only if it fails with the same signature: property, failure class, and the operation at which it
+showed. Deleting alone sticks in local minima, so the last stage draws fresh scenarios, no longer than one and a half
+times the best, and reduces those that fail alike. The budget is a number of runs, so that a reduction ends alike on
+every machine.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from conformance.alphabets.world import Program, run_scenario
 from conformance.engines.search import Search
 from conformance.scenarios import Scenario, Step
 
-BUDGET = 4_000
+BUDGET = 6_000
 """Runs that one reduction may take."""
+_AGAIN = 2_000
+"""Fresh scenarios that the last stage draws (campaigns.md: enough to get out of every local minimum seen there)."""
 
 Signature = tuple[str, str, str]
 
@@ -59,7 +62,9 @@ def reduce(program: Program, scenario: Scenario, budget: int = BUDGET) -> Reduce
     runs = _Budget(program, run.violation.signature, budget)
     best = runs.failing(scenario)
     if best is None:
-        raise ValueError("the scenario fails in different ways when it is run twice: the implementation is not deterministic")
+        raise ValueError(
+            "the scenario fails in different ways when it is run twice: the implementation is not deterministic"
+        )
     best = _shorten(runs, best)
     best = _search_again(runs, best)
     return Reduced(best, runs.signature, budget - runs.left)
@@ -167,12 +172,12 @@ def _replacing(index: int, at: int, value: int | str) -> Callable[[tuple[Step, .
 
 def _search_again(runs: _Budget, best: Scenario) -> Scenario:
     """Fresh scenarios, length-bounded: the way out of a local minimum."""
-    number = 0
-    while runs.left > 0 and len(best.steps) > 1:
+    for number in range(_AGAIN):
+        if runs.left <= 0 or len(best.steps) <= 1:
+            break
         search = Search(runs.program, length=max(2, len(best.steps) + len(best.steps) // 2))
         runs.left -= 1
         scenario, run = search.run(f"again/{runs.signature}/{number}")
-        number += 1
         if run.violation is not None and run.violation.signature == runs.signature:
             shorter = _shorten(runs, scenario)
             if len(shorter.steps) < len(best.steps):

@@ -46,7 +46,7 @@ def replay(scenario: Scenario, implementation: Implementation, assume: Iterable[
     if run.violation is not None:
         return Replay(ReplayVerdict.FAILED, str(run.violation), history, run.violation)
     meant = scenario.finding.property if scenario.finding is not None else None
-    if meant is not None and meant not in program.bits:
+    if meant is not None and meant not in program.places:
         judged = next((one for one in alphabet.properties if one.slug == meant), None)
         if judged is None:
             reason = f"this suite has no property {meant!r}"

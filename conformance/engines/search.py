@@ -7,11 +7,12 @@ of the alphabet and a seed text, on every machine and every Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from conformance.alphabets import Run, Violation, World
-from conformance.alphabets.base import Alphabet
+from conformance.alphabets.base import Alphabet, Operands
 from conformance.alphabets.world import Program
 from conformance.scenarios import Scenario, Step
 
@@ -19,6 +20,11 @@ LENGTH = 60
 """Steps of a scenario at most, the drain not counted."""
 _MISSES = 80
 """Draws in a row that found nothing enabled, after which a scenario is over: little can happen any more."""
+_LAST_STEPS = 3
+"""Steps that one scenario spends in the final phase."""
+
+Table = tuple[tuple[str, Callable[[Any], Sequence[Operands]]], ...]
+"""Names of steps with their choices, each as often as its weight."""
 
 
 class Search:
@@ -29,45 +35,61 @@ class Search:
         self.length = length
         self._tables = tables(program.alphabet)
 
-    def run(self, seed: str) -> tuple[Scenario, Run]:
+    def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
         """One scenario, drawn and run at once."""
         program = self.program
         alphabet = program.alphabet
         draw = Random(seed).random
         configs, all_tables = alphabet.configs, self._tables
         config = configs[int(draw() * len(configs))]
-        table = all_tables[0 if draw() < 1 / 3 else int(draw() * len(all_tables))]
-        size, length = len(table), self.length
+        by_phase = all_tables[0 if draw() < 1 / 3 else int(draw() * len(all_tables))]
+        final = alphabet.final_phase
         performed: list[Step] = []
         world = None
         try:
-            world = World(program, config)
-            ledger, moves, perform = world.ledger, world.moves, world.perform
-            missed = 0
-            while len(performed) < length and missed < _MISSES:
-                name = table[int(draw() * size)]
-                choices = moves[name].choices(ledger)
-                if choices:
-                    missed = 0
-                    step = (name, *choices[int(draw() * len(choices))])
-                    performed.append(step)
-                    perform(step)
+            world = World(program, config, record)
+            ledger, perform = world.ledger, world.perform
+            patience = _LAST_STEPS
+            for _ in range(self.length):
+                phase = ledger.phase
+                if phase == final:
+                    patience -= 1
+                    if patience < 0:
+                        break
+                table = by_phase[phase]
+                size = len(table)
+                for _ in range(_MISSES):
+                    name, options = table[int(draw() * size)]
+                    choices = options(ledger)
+                    if choices:
+                        break
                 else:
-                    missed += 1
+                    break
+                step = (name, *choices[int(draw() * len(choices))])
+                performed.append(step)
+                perform(step)
             run = Run(world, performed, world.drain(), None)
         except Violation as violation:
             run = Run(world, performed, 0, violation)
         return Scenario(alphabet.component, config, tuple(performed)), run
 
 
-def tables(alphabet: Alphabet) -> list[tuple[str, ...]]:
-    """The names of steps, each as often as its weight: as declared first, then one table for each bias."""
+def tables(alphabet: Alphabet) -> list[dict[str, Table]]:
+    """What to draw from in each phase: with the declared weights first, then once for each bias."""
 
-    def table(weights: dict[str, int]) -> tuple[str, ...]:
-        return tuple(name for name, weight in weights.items() for _ in range(weight))
+    def by_phase(bias: Mapping[str, int]) -> dict[str, Table]:
+        phases = dict.fromkeys(phase for kind in alphabet.steps for phase in kind.phases)
+        return {
+            phase: tuple(
+                (kind.name, kind.choices)
+                for kind in alphabet.steps
+                if phase in kind.phases
+                for _ in range(bias.get(kind.name, kind.weight))
+            )
+            for phase in phases
+        }
 
-    declared = {kind.name: kind.weight for kind in alphabet.steps}
-    return [table(declared), *(table({**declared, **bias}) for bias in alphabet.biases)]
+    return [by_phase({}), *(by_phase(bias) for bias in alphabet.biases)]
 
 
 def seeds(seed: int | str, component: str, numbers: Iterable[int]) -> Iterable[str]:

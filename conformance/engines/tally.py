@@ -58,14 +58,14 @@ class Tally:
 
 
 class Counter:
-    """Counts runs of one program quickly; `tally` makes names of the masks at the end."""
+    """Counts runs of one program quickly; `tally` makes names of the marks at the end."""
 
-    __slots__ = ("_masks", "_program", "_tally")
+    __slots__ = ("_marks", "_program", "_tally")
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._tally = Tally()
-        self._masks: dict[int, int] = {}
+        self._marks: dict[bytes, int] = {}
 
     def add(self, scenario: Scenario, run: Run) -> None:
         """Count one run."""
@@ -73,7 +73,7 @@ class Counter:
         tally.scenarios += 1
         tally.steps += len(run.performed)
         tally.closing_steps += run.closing_steps
-        self._masks[run.exercised] = self._masks.get(run.exercised, 0) + 1
+        self._marks[run.exercised] = self._marks.get(run.exercised, 0) + 1
         violation = run.violation
         if violation is not None:
             tally.fail(violation.signature, Failure(scenario, violation.broken.owed))
@@ -81,8 +81,8 @@ class Counter:
     def tally(self) -> Tally:
         """What was counted so far."""
         counts: dict[str, int] = {}
-        for mask, count in self._masks.items():
-            for slug in self._program.exercised(mask):
+        for marks, count in self._marks.items():
+            for slug in self._program.exercised(marks):
                 counts[slug] = counts.get(slug, 0) + count
         self._tally.exercised = dict(sorted(counts.items()))
         return self._tally

@@ -33,6 +33,7 @@ from conformance.ports.outcomes import (
     Signal,
 )
 from conformance.ports.port import Answer, Port, Resources
+from conformance.ports.registry import find_implementation, find_known_bug, known_bugs, registered_names
 from conformance.ports.subpartition import (
     Availability,
     Next,
@@ -82,4 +83,8 @@ __all__ = [
     "SubpartitionPort",
     "Taken",
     "UnusableImplementation",
+    "find_implementation",
+    "find_known_bug",
+    "known_bugs",
+    "registered_names",
 ]

@@ -62,6 +62,7 @@ class Barrier(Struct, frozen=True, tag="barrier"):
 
     @property
     def data_type(self) -> DataType:
+        """By alignment: only an unaligned barrier has priority, only the others block."""
         return _BARRIER_TYPES[self.alignment]
 
 

@@ -49,11 +49,17 @@ class Implementation(ABC):
 
     @property
     def batch(self) -> Batch | None:
-        """How to run a whole scenario in one message, where a call each would be too slow. None: there is no such way."""
+        """How to run a whole scenario in one message, where a call each would be too slow.
+
+        None: there is no such way.
+        """
         return None
 
     def close(self) -> None:
-        """Give up what was needed to run at all, such as a process. Nothing is asked of the implementation afterwards."""
+        """Give up what was needed to run at all, such as a process.
+
+        Nothing is asked of the implementation afterwards.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What comes back from an operation: a value, or blocked, or an error of a closed set of kinds, plus signals.
 
-An implementation returns a value or raises `PortError`, and emits signals; the driver makes the `Outcome`. Texts are for
-people and are never compared; kinds and values are.
+An implementation returns a value or raises `PortError`, and emits signals; the driver makes the `Outcome`. Texts are
+for people and are never compared; kinds and values are.
 """
 
 from __future__ import annotations

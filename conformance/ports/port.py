@@ -34,13 +34,14 @@ class Resources(Struct, frozen=True):
 class Port(ABC):
     """One component of an implementation under test.
 
-    No port owns a thread, a clock or a random source. What would be a call-back is emitted as a signal; the driver reads
-    `signals` after each operation and empties it.
+    No port owns a thread, a clock or a random source. What would be a call-back is emitted as a signal; the driver
+    reads `signals` after each operation and empties it.
     """
 
     signals: list[Signal]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Gives every port its `signals`, whether or not a subclass calls `super().__init__`."""
         port = super().__new__(cls)
         port.signals = []
         return port

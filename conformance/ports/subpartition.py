@@ -138,11 +138,17 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def recover(self, element: Element) -> Answer[None]:
-        """Append recovered output state, before anything live: a `RecoveryMetadata` or the `Data` that belongs to it."""
+        """Append recovered output state, before anything live:
+
+        A `RecoveryMetadata` or the `Data` that belongs to it.
+        """
 
     @abstractmethod
     def finish_recovery(self, block: bool) -> Answer[None]:
-        """All recovered output state is in. With `block`, a `RecoveryCompletion` is appended, also if there was none."""
+        """All recovered output state is in.
+
+        With `block`, a `RecoveryCompletion` is appended, also if there was none.
+        """
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[OutputState]:

@@ -24,6 +24,11 @@ class DequeLedger:
         self.failed = False
         self.closing = 0
 
+    @property
+    def phase(self) -> str:
+        """Which steps can be meant at all."""
+        return "failed" if self.failed else "live"
+
     def add(self, label: int, has_priority: bool) -> None:
         """A new item was put in."""
         self.labels[self.next_handle] = label
@@ -146,7 +151,8 @@ PROPERTIES: tuple[Property, ...] = (
         _DEQUE, ("items",), _prioritizes_by_identity, invariant="I-20", tickets=_TICKET,
     ),
     Property(
-        "all-others-keep-their-order", "Adding, prioritising and removing one item leaves the order of the others alone.",
+        "all-others-keep-their-order",
+        "Adding, prioritising and removing one item leaves the order of the others alone.",
         _DEQUE, ("items",), _keeps_order, invariant="I-20", tickets=_TICKET,
     ),
     Property(

@@ -14,7 +14,10 @@ from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenari
 
 
 class SchemaError(ValueError):
-    """A file is not what it should be. The text says what was wrong, in which line and field, and what would be right."""
+    """A file is not what it should be.
+
+    The text says what was wrong, in which line and field, and what would be right.
+    """
 
 
 class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from reference_impl.deque import ReferenceDeque
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
@@ -11,10 +13,20 @@ from reference_impl.subpartition import ReferenceSubpartition
 
 def with_subpartition(name: str, part: type[ReferenceSubpartition]) -> Reference:
     """The reference with another subpartition."""
-    return type("Mutant", (Reference,), {"subpartition_class": part})(f"known-bug:{name}", PUSHED)
+
+    class Mutant(Reference):
+        subpartition_class = part
+
+    return Mutant(f"known-bug:{name}", PUSHED)
 
 
-def with_deque(name: str, part: type[PrioritizedDeque[object]]) -> Reference:
+def with_deque(name: str, part: type[PrioritizedDeque[Any]]) -> Reference:
     """The reference with another deque."""
-    holder = type("MutantDeque", (ReferenceDeque,), {"deque_class": part})
-    return type("Mutant", (Reference,), {"deque_class": holder})(f"known-bug:{name}", PUSHED)
+
+    class MutantDeque(ReferenceDeque):
+        deque_class = part
+
+    class Mutant(Reference):
+        deque_class = MutantDeque
+
+    return Mutant(f"known-bug:{name}", PUSHED)

@@ -134,7 +134,7 @@ _ALWAYS = (
     ),
     Property(
         "a-subpartition-holds-what-it-should-and-releases-all",
-        "Segments, listeners and futures held are those of its elements, its view and its promise; after release, none.",
+        "Segments, listeners and futures held are those of its elements, view and promise; after release, none.",
         _SUBPARTITION, ("resources",), checks.holds_what_it_should, invariant="I-93",
         needs=frozenset({Capability.RESOURCES}),
     ),

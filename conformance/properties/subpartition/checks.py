@@ -21,6 +21,7 @@ from conformance.properties.subpartition.ledger import Queued, SubpartitionLedge
 
 Ledger = SubpartitionLedger
 
+
 # ---- what a poll hands out -------------------------------------------------------------------------------------------
 def arrives_in_order(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.value is None:
@@ -31,7 +32,7 @@ def arrives_in_order(ledger: Ledger, seen: Seen) -> Judgement:
             return True
         return Broken(
             FailureClass.REORDERED,
-            f"the unaligned barrier {ledger.urgent[0]} stands in front of everything, the poll answered {_name(element)}",
+            f"the unaligned barrier {ledger.urgent[0]} stands in front, the poll answered {_name(element)}",
         )
     if ledger.blocked:
         return False  # another property says what may come out of a blocked subpartition
@@ -129,7 +130,9 @@ def next_is_true(ledger: Ledger, seen: Seen) -> Judgement:
     if told is expected:
         return True
     if told is Next.NONE:
-        return Broken(FailureClass.STUCK, f"{_first(ledger)} can be polled next, the consumer was told that nothing can")
+        return Broken(
+            FailureClass.STUCK, f"{_first(ledger)} can be polled next, the consumer was told that nothing can"
+        )
     return Broken(FailureClass.PROTOCOL, f"the next type must be {expected}, the consumer was told {told}")
 
 
@@ -260,7 +263,8 @@ def resuming_shows_what_waited(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.value.available:
         return True
     return Broken(
-        FailureClass.STUCK, f"{_first(ledger)} waited while the subpartition was blocked, nothing was available after it"
+        FailureClass.STUCK,
+        f"{_first(ledger)} waited while the subpartition was blocked, nothing was available after it",
     )
 
 
@@ -302,7 +306,7 @@ def overtaken_data_is_written_once(ledger: Ledger, seen: Seen) -> Judgement:
     if got.status is not StateStatus.WRITTEN:
         return Broken(
             FailureClass.ORPHANED if owed.ids == () else FailureClass.LOST,
-            f"records {owed.ids} were overtaken by barrier {seen.operands[0]} and must be written, the state is {got.status}",
+            f"barrier {seen.operands[0]} overtook records {owed.ids}, which must be written, the state is {got.status}",
         )
     kind = compare_ids(owed.ids, got.ids, owed.ids[0] if owed.ids else ledger.delivered)
     return Broken(
@@ -316,7 +320,7 @@ def _writes_nothing(seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.DUPLICATED,
-        f"checkpoint {seen.operands[0]} overtook nothing, so nothing belongs to its state; the state is {got.status}, {got.ids}",
+        f"barrier {seen.operands[0]} overtook nothing, so its state must be empty; it is {got.status}, {got.ids}",
     )
 
 
@@ -329,7 +333,9 @@ def promise_is_settled(ledger: Ledger, seen: Seen) -> Judgement:
     if got.status is owed.status:
         return True
     kind = FailureClass.ORPHANED if got.status is StateStatus.PENDING else FailureClass.PROTOCOL
-    return Broken(kind, f"the writer's promise for checkpoint {checkpoint} must be {owed.status} by now, it is {got.status}")
+    return Broken(
+        kind, f"the writer's promise for checkpoint {checkpoint} must be {owed.status} by now, it is {got.status}"
+    )
 
 
 def older_promise_is_broken(ledger: Ledger, seen: Seen) -> Judgement:

@@ -44,7 +44,8 @@ def unfinished_head_polled(ledger: Ledger, seen: Seen) -> bool:
 
 
 def second_priority_event(ledger: Ledger, seen: Seen) -> bool:
-    return bool(ledger.urgent) and (ledger.promise == seen.operands[0] or seen.operands[0] > ledger.last_checkpoint)
+    (checkpoint,) = seen.operands
+    return bool(ledger.urgent and (ledger.promise == checkpoint or checkpoint not in ledger.barriers))
 
 
 def barrier_overtook_data(ledger: Ledger, seen: Seen) -> bool:

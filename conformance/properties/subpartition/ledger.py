@@ -1,9 +1,10 @@
 """What the driver knows about one subpartition: what went in, what came out, what is owed now.
 
-Records are numbered in the order in which the producer writes them, across failures: after a restore the producer writes
-the records behind the restored checkpoint again, under the same numbers. Delivery must therefore be 0, 1, 2, … for ever,
-and one integer, `delivered`, is the whole memory of what the consumer has. Everything else is a short queue of what is
-still in flight. The ledger never looks at an implementation; it learns from operations and their outcomes only.
+Records are numbered in the order in which the producer writes them, across failures: after a restore the producer
+writes the records behind the restored checkpoint again, under the same numbers. Delivery must therefore be 0, 1, 2, …
+for ever, and one integer, `delivered`, is the whole memory of what the consumer has. Everything else is a short queue
+of what is still in flight. The ledger never looks at an implementation; it learns from operations and their outcomes
+only.
 """
 
 from __future__ import annotations
@@ -119,9 +120,16 @@ class SubpartitionLedger:
 
     # ---- questions -------------------------------------------------------------------------------------------------
     @property
-    def live(self) -> bool:
-        """The producer may add elements, and they are taken."""
-        return not (self.recovering or self.failed or self.finished)
+    def phase(self) -> str:
+        """Which steps can be meant at all."""
+        if self.failed:
+            return "failed"
+        if self.recovering:
+            return "recovering"
+        if self.finished:
+            return "finished"
+        ordinary = self.ordinary
+        return "writing" if ordinary and ordinary[-1].open else "live"
 
     @property
     def open(self) -> bool:
@@ -130,9 +138,7 @@ class SubpartitionLedger:
 
     def is_empty(self, queued: Queued) -> bool:
         """A finished data buffer in which nothing is left to read, and which is skipped for that reason."""
-        return (
-            queued.element is None and queued.end <= self.delivered and not queued.open and not self.hands_out_empty
-        )
+        return queued.element is None and queued.end <= self.delivered and not queued.open and not self.hands_out_empty
 
     def head(self) -> Queued | None:
         """The ordinary element that a poll reaches, empty buffers skipped."""
@@ -209,7 +215,10 @@ class SubpartitionLedger:
         self.ordinary.append(Queued(element))
 
     def add_barrier(self, barrier: Barrier) -> None:
-        """An ordinary barrier was added; a timeoutable one promises the writer its data, and breaks an older promise."""
+        """An ordinary barrier was added.
+
+        A timeoutable one promises the writer its data, and breaks an older promise.
+        """
         self._note_checkpoint(barrier.checkpoint)
         self.add_event(barrier)
         if barrier.alignment == "timeoutable":

@@ -1,0 +1,29 @@
+"""Real Flink as an `Implementation`."""
+
+from __future__ import annotations
+
+from conformance.bridges.flink.releases import RELEASES, check_release
+from conformance.bridges.flink.shim import command
+from conformance.bridges.jsonl import JsonLinesImplementation
+from conformance.ports import Implementation
+
+
+class FlinkComponent(JsonLinesImplementation):
+    """The components of one release, in a JVM that is started when it is needed."""
+
+    def __init__(self, release: str) -> None:
+        """Raises: UnusableImplementation if the release is not a known one. Jars and JDK are looked for later."""
+        check_release(release)
+        super().__init__(())
+        self.release = release
+
+    def command(self) -> tuple[str, ...]:
+        return command(self.release)
+
+
+def flink_component(version: str | None = None) -> Implementation:
+    """The implementation `flink-component`, or `flink-component@VERSION`.
+
+    Raises: UnusableImplementation if the version is not a known one.
+    """
+    return FlinkComponent(version or RELEASES[0])

@@ -1,0 +1,76 @@
+package conformance.flink;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.flink.runtime.checkpoint.CheckpointException;
+import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** What Flink throws, in the words of the port. */
+final class Errors {
+
+    private static final Map<String, CheckpointFailureReason> REASONS =
+            Map.ofEntries(
+                    Map.entry("declined", CheckpointFailureReason.CHECKPOINT_DECLINED),
+                    Map.entry("declined-task-not-ready", CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY),
+                    Map.entry("declined-subsumed", CheckpointFailureReason.CHECKPOINT_DECLINED_SUBSUMED),
+                    Map.entry(
+                            "declined-on-cancellation-barrier",
+                            CheckpointFailureReason.CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER),
+                    Map.entry(
+                            "declined-input-end-of-stream",
+                            CheckpointFailureReason.CHECKPOINT_DECLINED_INPUT_END_OF_STREAM),
+                    Map.entry("expired", CheckpointFailureReason.CHECKPOINT_EXPIRED),
+                    Map.entry("subsumed", CheckpointFailureReason.CHECKPOINT_SUBSUMED),
+                    Map.entry("shared-stream", CheckpointFailureReason.CHANNEL_STATE_SHARED_STREAM_EXCEPTION),
+                    Map.entry("task-closing", CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING),
+                    Map.entry("io-exception", CheckpointFailureReason.IO_EXCEPTION),
+                    Map.entry("async-exception", CheckpointFailureReason.CHECKPOINT_ASYNC_EXCEPTION),
+                    Map.entry("finalize-failure", CheckpointFailureReason.FINALIZE_CHECKPOINT_FAILURE));
+
+    private static final Map<CheckpointFailureReason, String> NAMES = new HashMap<>();
+
+    static {
+        REASONS.forEach((name, reason) -> NAMES.put(reason, name));
+    }
+
+    private Errors() {}
+
+    static CheckpointFailureReason reason(String name) throws BadRequest {
+        CheckpointFailureReason reason = REASONS.get(name);
+        if (reason == null) {
+            throw new BadRequest("unknown checkpoint failure reason \"" + name + "\"");
+        }
+        return reason;
+    }
+
+    static ObjectNode describe(Throwable thrown) {
+        String kind = kind(thrown);
+        // An unexpected exception is known by its class; it often has no message.
+        String message = String.valueOf(thrown.getMessage());
+        String reason = kind.equals("crashed") ? thrown.getClass().getName() + ": " + message : message;
+        ObjectNode error = Json.object().put("kind", kind).put("reason", reason);
+        if (kind.equals("checkpoint")) {
+            error.put("checkpoint_reason", NAMES.get(((CheckpointException) thrown).getCheckpointFailureReason()));
+        }
+        return error;
+    }
+
+    private static String kind(Throwable thrown) {
+        if (thrown instanceof IllegalStateException) {
+            return "state";
+        }
+        if (thrown instanceof IllegalArgumentException) {
+            return "argument";
+        }
+        if (thrown instanceof IOException) {
+            return "io";
+        }
+        if (thrown instanceof CheckpointException
+                && NAMES.containsKey(((CheckpointException) thrown).getCheckpointFailureReason())) {
+            return "checkpoint";
+        }
+        return "crashed";
+    }
+}

@@ -1,0 +1,42 @@
+package conformance.flink;
+
+import java.util.Arrays;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+
+/**
+ * What the Flink on the class path can do, read off its interface and never off its version or its behaviour: a release
+ * that has a feature and gets it wrong must fail the properties of the feature, not be excused from them.
+ */
+final class Features {
+
+    private static final String NETWORK = "org.apache.flink.runtime.io.network.";
+
+    private Features() {}
+
+    static ArrayNode capabilities() {
+        // These two are ours: the recording writer and the counting recycler.
+        ArrayNode found = Json.array().add("persisted-readback").add("resources");
+        if (has(NETWORK + "partition.PipelinedSubpartition", "alignedBarrierTimeout")) {
+            found.add("timeoutable-barriers");
+        }
+        if (has(NETWORK + "partition.PipelinedResultPartition", "finishReadRecoveredState")) {
+            found.add("output-recovered-upstream");
+        }
+        // FLINK-39018 made priority events pass a blocked subpartition so that checkpoints can be taken during recovery.
+        // It changed no method of the subpartition. The switch for such checkpoints came with it, in 2.3.0; 2.2 has
+        // neither. In a subpartition a local and a remote reader are served by the same code.
+        if (has(NETWORK + "partition.consumer.SingleInputGate", "setCheckpointingDuringRecoveryEnabled")) {
+            found.add("blocked-priority-local").add("blocked-priority-remote");
+        }
+        return found;
+    }
+
+    private static boolean has(String className, String method) {
+        try {
+            Class<?> found = Class.forName(className, false, Features.class.getClassLoader());
+            return Arrays.stream(found.getDeclaredMethods()).anyMatch(one -> one.getName().equals(method));
+        } catch (ClassNotFoundException missing) {
+            return false;
+        }
+    }
+}

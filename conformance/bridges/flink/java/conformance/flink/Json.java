@@ -1,0 +1,82 @@
+package conformance.flink;
+
+import java.io.IOException;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.DeserializationFeature;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** JSON with the library that Flink ships anyway, so that the adapter needs nothing of its own. */
+final class Json {
+
+    private static final ObjectMapper MAPPER =
+            new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+
+    private Json() {}
+
+    static ObjectNode object() {
+        return MAPPER.createObjectNode();
+    }
+
+    static ObjectNode tagged(String type) {
+        return object().put("type", type);
+    }
+
+    static ArrayNode array() {
+        return MAPPER.createArrayNode();
+    }
+
+    static ArrayNode array(Iterable<Integer> numbers) {
+        ArrayNode array = array();
+        numbers.forEach(array::add);
+        return array;
+    }
+
+    static JsonNode parse(String line) throws BadRequest {
+        try {
+            return MAPPER.readTree(line);
+        } catch (JsonProcessingException error) {
+            throw new BadRequest("not JSON: " + error.getOriginalMessage());
+        }
+    }
+
+    static String write(ObjectNode message) throws IOException {
+        return MAPPER.writeValueAsString(message);
+    }
+
+    /** A field that must be there. */
+    static JsonNode field(JsonNode object, String name) throws BadRequest {
+        JsonNode found = object.get(name);
+        if (found == null) {
+            throw new BadRequest("there is no field \"" + name + "\" in " + object);
+        }
+        return found;
+    }
+
+    static long number(JsonNode node) throws BadRequest {
+        if (!node.isIntegralNumber()) {
+            throw new BadRequest("a whole number expected, not " + node);
+        }
+        return node.longValue();
+    }
+
+    static String text(JsonNode node) throws BadRequest {
+        if (!node.isTextual()) {
+            throw new BadRequest("a text expected, not " + node);
+        }
+        return node.textValue();
+    }
+
+    static int[] ids(JsonNode node) throws BadRequest {
+        if (!node.isArray()) {
+            throw new BadRequest("a list of record ids expected, not " + node);
+        }
+        int[] ids = new int[node.size()];
+        for (int index = 0; index < ids.length; index++) {
+            ids[index] = (int) number(node.get(index));
+        }
+        return ids;
+    }
+}

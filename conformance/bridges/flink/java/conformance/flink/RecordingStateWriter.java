@@ -1,0 +1,108 @@
+package conformance.flink;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.runtime.checkpoint.CheckpointOptions;
+import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
+import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.checkpoint.channel.ResultSubpartitionInfo;
+import org.apache.flink.runtime.io.network.buffer.Buffer;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.flink.util.CloseableIterator;
+
+/** Notes which records it was given for which checkpoint. It writes nothing, and gives every buffer back at once. */
+final class RecordingStateWriter implements ChannelStateWriter {
+
+    private static final class Written {
+        private String status;
+        private final List<Integer> ids = new ArrayList<>();
+    }
+
+    private final Map<Long, Written> checkpoints = new HashMap<>();
+    private int open;
+
+    /** Futures that it waits for. */
+    int openFutures() {
+        return open;
+    }
+
+    /** The output state of a checkpoint, as the port answers it. */
+    ObjectNode persisted(long checkpoint) {
+        Written written = checkpoints.get(checkpoint);
+        if (written == null) {
+            return Json.object().put("status", "absent");
+        }
+        ObjectNode state = Json.object().put("status", written.status);
+        state.set("ids", Json.array(written.ids));
+        return state;
+    }
+
+    @Override
+    public void addOutputData(long checkpoint, ResultSubpartitionInfo info, int firstNumber, Buffer... data) {
+        record(written(checkpoint), List.of(data));
+    }
+
+    @Override
+    public void addOutputDataFuture(
+            long checkpoint, ResultSubpartitionInfo info, int firstNumber, CompletableFuture<List<Buffer>> data) {
+        Written written = written(checkpoint);
+        written.status = "pending";
+        open++;
+        // Runs in the thread that completes the future, so that an outcome is known when the operation returns.
+        data.whenComplete(
+                (buffers, failure) -> {
+                    open--;
+                    if (failure == null) {
+                        record(written, buffers);
+                    } else {
+                        written.status = "failed";
+                    }
+                });
+    }
+
+    private Written written(long checkpoint) {
+        return checkpoints.computeIfAbsent(checkpoint, unused -> new Written());
+    }
+
+    private static void record(Written written, List<Buffer> buffers) {
+        for (Buffer buffer : buffers) {
+            try {
+                written.ids.addAll(Segments.read(buffer));
+            } finally {
+                buffer.recycleBuffer();
+            }
+        }
+        written.status = "written";
+    }
+
+    // A subpartition calls none of what follows.
+
+    @Override
+    public void start(long checkpoint, CheckpointOptions options) {}
+
+    @Override
+    public void addInputData(
+            long checkpoint, InputChannelInfo info, int firstNumber, CloseableIterator<Buffer> data) {
+        throw new UnsupportedOperationException("a subpartition has no input");
+    }
+
+    @Override
+    public void finishInput(long checkpoint) {}
+
+    @Override
+    public void finishOutput(long checkpoint) {}
+
+    @Override
+    public void abort(long checkpoint, Throwable cause, boolean cleanup) {}
+
+    @Override
+    public ChannelStateWriteResult getAndRemoveWriteResult(long checkpoint) {
+        throw new UnsupportedOperationException("nothing is written to a file");
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,55 @@
+package conformance.flink;
+
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+
+/** One object under test, driven by calls. */
+interface Subject {
+
+    /**
+     * Performs one operation.
+     *
+     * @param arguments what came after the method name
+     * @return the value as JSON; null stands for none
+     * @throws BadRequest if there is no such method, or its arguments are not of its types
+     * @throws Exception whatever Flink threw
+     */
+    Object call(String method, Arguments arguments) throws Exception;
+
+    /** The signals emitted since this was asked last; null if there were none. */
+    ArrayNode takeSignals();
+
+    /** The arguments of one call. */
+    final class Arguments {
+
+        private final JsonNode call;
+
+        Arguments(JsonNode call) {
+            this.call = call;
+        }
+
+        JsonNode node(int index) throws BadRequest {
+            JsonNode node = call.get(index + 1); // the method name stands in front
+            if (node == null) {
+                throw new BadRequest("argument " + (index + 1) + " is missing in " + call);
+            }
+            return node;
+        }
+
+        long number(int index) throws BadRequest {
+            return Json.number(node(index));
+        }
+
+        boolean truth(int index) throws BadRequest {
+            JsonNode node = node(index);
+            if (!node.isBoolean()) {
+                throw new BadRequest("true or false expected, not " + node);
+            }
+            return node.booleanValue();
+        }
+
+        String text(int index) throws BadRequest {
+            return Json.text(node(index));
+        }
+    }
+}

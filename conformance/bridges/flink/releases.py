@@ -1,0 +1,150 @@
+"""The Flink releases that can be tested, where their jars are, and how they are fetched.
+
+Exactly these releases: the Java side follows package-private signatures, which may change with any other.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+
+from conformance.ports import UnusableImplementation
+
+RELEASES = ("2.3.0", "2.2.1")
+"""The newest first: it is the default."""
+
+DISTRIBUTION = "apache-flink-libraries"
+"""The Python distribution that carries the jars, in this folder of it, and nothing that would have to be installed."""
+_JARS_IN_DISTRIBUTION = "pyflink/lib"
+
+HOME_VARIABLE = "CONFORMANCE_FLINK_HOME"
+CACHE_VARIABLE = "CONFORMANCE_CACHE"
+
+
+def cache_folder() -> Path:
+    """Where fetched jars and compiled classes are kept: $CONFORMANCE_CACHE, or a folder in the user's cache."""
+    if chosen := os.environ.get(CACHE_VARIABLE):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "checkpoint-conformance"
+
+
+def check_release(version: str) -> None:
+    """Raises: UnusableImplementation if it is not one of `RELEASES`."""
+    if version not in RELEASES:
+        raise UnusableImplementation(
+            f"Flink {version!r} cannot be tested: this suite knows {' and '.join(RELEASES)}. The Java side follows "
+            "package-private signatures, so another release must be added to it first."
+        )
+
+
+def find_jars(version: str) -> tuple[Path, ...]:
+    """The jars of a release, flink-dist first.
+
+    Looked for in $CONFORMANCE_FLINK_HOME/<version>, in an installed distribution of exactly this version, and in the
+    cache.
+
+    Raises: UnusableImplementation, which names the command that fetches them.
+    """
+    check_release(version)
+    folders = [folder for folder in (_home(version), _installed(version), _cached(version)) if folder is not None]
+    for folder in folders:
+        if jars := _jars_in(folder, version):
+            return jars
+    raise UnusableImplementation(
+        f"The jars of Flink {version} are not here. `python -m conformance.bridges.flink fetch {version}` downloads "
+        f"them, about 330 MB, into the cache {cache_folder()}. If you have them, put flink-dist-{version}.jar and the "
+        f"log4j jars into a folder {version} and set {HOME_VARIABLE} to the folder around it. "
+        f"Looked for in: {', '.join(map(str, folders))}."
+    )
+
+
+def fetch(version: str) -> tuple[Path, ...]:
+    """The jars of a release, downloaded into the cache unless they are here already.
+
+    Raises: UnusableImplementation if the download fails; it says how.
+    """
+    check_release(version)
+    try:
+        return find_jars(version)
+    except UnusableImplementation:
+        pass
+    destination = _cached(version)
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    # Beside its destination, so that the finished folder can be moved there in one step: whoever else is looking sees
+    # all of it or nothing, and an interrupted download leaves nothing that looks complete.
+    with tempfile.TemporaryDirectory(dir=destination.parent, prefix="fetching-") as scratch:
+        _download(version, Path(scratch))
+        unpacked = Path(scratch, "jars")
+        for wheel in Path(scratch).glob("*.whl"):
+            _unpack(wheel, unpacked)
+        if not _jars_in(unpacked, version):
+            raise UnusableImplementation(f"{DISTRIBUTION}=={version} came without flink-dist-{version}.jar.")
+        move_into_place(unpacked, destination)
+    return find_jars(version)
+
+
+def move_into_place(finished: Path, destination: Path) -> None:
+    """Rename a finished folder; if somebody else was faster, theirs is as good."""
+    try:
+        os.replace(finished, destination)
+    except OSError:
+        if not destination.is_dir():
+            raise
+
+
+def _home(version: str) -> Path | None:
+    home = os.environ.get(HOME_VARIABLE)
+    return Path(home, version) if home else None
+
+
+def _installed(version: str) -> Path | None:
+    try:
+        distribution = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return None
+    return Path(str(distribution.locate_file(_JARS_IN_DISTRIBUTION))) if distribution.version == version else None
+
+
+def _cached(version: str) -> Path:
+    return cache_folder() / "flink" / version
+
+
+def _jars_in(folder: Path, version: str) -> tuple[Path, ...]:
+    dist = folder / f"flink-dist-{version}.jar"
+    return (dist, *sorted(folder.glob("log4j*.jar"))) if dist.is_file() else ()
+
+
+def _download(version: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*command, "--dest", str(folder), f"{DISTRIBUTION}=={version}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        last = "\n".join(f"  {line}" for line in done.stderr.splitlines()[-5:])
+        raise UnusableImplementation(
+            f"{DISTRIBUTION}=={version} could not be downloaded with `{sys.executable} -m pip download`, which said:\n"
+            f"{last}\nIt needs pip, and an index that it can reach."
+        )
+
+
+def _unpack(wheel: Path, folder: Path) -> None:
+    """Only what is needed at run time; the rest of the wheel is as large again when unpacked."""
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in archive.namelist():
+            path = PurePosixPath(entry)
+            wanted = path.match("flink-dist*.jar") or path.match("log4j*.jar")
+            if wanted and str(path.parent) == _JARS_IN_DISTRIBUTION:
+                with archive.open(entry) as source, open(folder / path.name, "wb") as target:
+                    shutil.copyfileobj(source, target)

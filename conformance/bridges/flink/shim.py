@@ -1,0 +1,121 @@
+"""Compiling the Java side, once for each release, and the command that runs it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from conformance.bridges.flink.releases import cache_folder, find_jars, move_into_place
+from conformance.ports import UnusableImplementation
+
+SOURCES = Path(__file__).with_name("java")
+MAIN_CLASS = "conformance.flink.Main"
+JDKS = (17, 21)
+"""What Flink 2 supports, and we have tried."""
+
+_JVM_OPTIONS = (
+    # A short life with little work: starting fast matters more than the best code in the end.
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    "-Xms32m",
+    "-Xmx256m",
+    f"-Dlog4j.configurationFile={SOURCES / 'log4j2.properties'}",
+)
+
+
+def command(version: str) -> tuple[str, ...]:
+    """The command that runs the components of a release. Compiles the Java side first if that was not done yet.
+
+    Raises: UnusableImplementation if the jars or the JDK are missing, or are of the wrong version.
+    """
+    jars = find_jars(version)
+    java, _ = find_jdk()
+    # Ours come first; both must be on one class path, since a package belongs to one class loader.
+    class_path = os.pathsep.join(map(str, (compiled(version), *jars)))
+    return (java, *_JVM_OPTIONS, "-cp", class_path, MAIN_CLASS)
+
+
+def compiled(version: str) -> Path:
+    """The folder of the compiled classes for a release.
+
+    Raises: UnusableImplementation.
+    """
+    dist = find_jars(version)[0]
+    destination = cache_folder() / "classes" / _key(dist)
+    if not destination.is_dir():
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=destination.parent, prefix="compiling-") as scratch:
+            classes = Path(scratch, "classes")
+            _compile(version, dist, classes)
+            move_into_place(classes, destination)
+    return destination
+
+
+@cache
+def find_jdk() -> tuple[str, str]:
+    """The paths of java and javac: those of JAVA_HOME, else those on the PATH.
+
+    Raises: UnusableImplementation if either is missing, or their version is not one of `JDKS`.
+    """
+    folder = os.environ.get("JAVA_HOME")
+    where = f"JAVA_HOME, which is {folder}" if folder else "the PATH"
+    path = os.path.join(folder, "bin") if folder else None
+    java, javac = shutil.which("java", path=path), shutil.which("javac", path=path)
+    needed = f"Real Flink needs a JDK {' or '.join(map(str, JDKS))}"
+    cure = "Install one, and put it on the PATH or set JAVA_HOME to it; a JRE is not enough. Nothing was installed."
+    if java is None or javac is None:
+        missing = " and ".join(name for name, found in (("java", java), ("javac", javac)) if found is None)
+        raise UnusableImplementation(f"{needed}, but there is no {missing} in {where}. {cure}")
+    for program in (java, javac):
+        version = _major(program)
+        if version not in JDKS:
+            raise UnusableImplementation(
+                f"{needed}, but {program} in {where} is version {version or 'unknown'}. {cure}"
+            )
+    return java, javac
+
+
+def _major(program: str) -> int | None:
+    try:
+        said = subprocess.run([program, "-version"], capture_output=True, text=True, errors="replace", check=False)
+    except OSError:
+        return None
+    found = re.search(r'(?:version "|javac )(\d+)', said.stdout + said.stderr)
+    return int(found[1]) if found else None
+
+
+def _sources() -> list[Path]:
+    return sorted(SOURCES.rglob("*.java"))
+
+
+def _key(dist: Path) -> str:
+    """Names what was compiled against what. The jar is not read: 200 MB would take longer than compiling."""
+    digest = hashlib.sha256(f"{dist.name} {dist.stat().st_size}".encode())
+    for source in _sources():
+        digest.update(f"\0{source.relative_to(SOURCES).as_posix()}\0".encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _compile(version: str, dist: Path, classes: Path) -> None:
+    _, javac = find_jdk()
+    options = ("-nowarn", "--release", str(min(JDKS)), "-encoding", "UTF-8")
+    done = subprocess.run(
+        [javac, *options, "-d", str(classes), "-cp", str(dist), *map(str, _sources())],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise UnusableImplementation(
+            f"The Java side does not compile against Flink {version}. Is {dist} what its name says? javac said:\n"
+            f"{done.stderr.strip()}"
+        )

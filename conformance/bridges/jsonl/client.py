@@ -1,0 +1,180 @@
+"""One program behind the protocol: started when first needed, and again after it died."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from conformance import __version__
+from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, shortened
+from conformance.bridges.jsonl.protocol import (
+    PROTOCOL,
+    Call,
+    Close,
+    Closed,
+    Greeting,
+    Hello,
+    NotUnderstood,
+    OneOutcome,
+    Open,
+    Opened,
+    Outcomes,
+    Reply,
+    Request,
+    RunScenario,
+    decode_reply,
+    encode,
+)
+from conformance.ports import ErrorKind, PortError, UnusableImplementation
+
+_EXPECTED: dict[type[Request], type[Reply]] = {
+    Hello: Greeting,
+    Open: Opened,
+    Call: OneOutcome,
+    RunScenario: Outcomes,
+    Close: Closed,
+}
+
+
+class Client:
+    """Asks one program, and keeps it running. Not for use by several threads; needs a POSIX system."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_seconds: float = 20.0,
+        start_seconds: float = 60.0,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`timeout_seconds` limits each answer; `start_seconds` the first one, which includes starting the program."""
+        self.command = tuple(command)
+        self._timeout_seconds = timeout_seconds
+        self._start_seconds = start_seconds
+        self._cwd = cwd
+        self._env = env
+        self._child: ChildProcess | None = None
+        self._greeting: Greeting | None = None
+        self._lost = "was not started yet"
+
+    @property
+    def greeting(self) -> Greeting:
+        """What the program says of itself; starts it if that is not known yet.
+
+        Raises: UnusableImplementation, with a paragraph that says what to do.
+        """
+        if self._greeting is None:
+            self._start()
+        assert self._greeting is not None
+        return self._greeting
+
+    def request(self, message: Request) -> Reply:
+        """Ask, and return the answer, which is of the kind that belongs to the request.
+
+        A program that was lost is started again by `Open` and `RunScenario`, since only they do not build on what was
+        before.
+
+        Raises: UnusableImplementation if it never said hello; PortError CRASHED or HUNG for everything else that went
+        wrong, and the program is ended then.
+        """
+        child = self._running(restart=isinstance(message, Open | RunScenario))
+        try:
+            reply = self._ask(child, message, self._timeout_seconds)
+        except (Died, Hung) as error:
+            self._give_up(child, error)
+            kind = ErrorKind.HUNG if isinstance(error, Hung) else ErrorKind.CRASHED
+            raise PortError(kind, f"the program {self._lost}") from None
+        if isinstance(reply, NotUnderstood):
+            raise PortError(ErrorKind.CRASHED, f"the program did not understand {_name(message)}: {reply.reason}")
+        return reply
+
+    def close(self) -> None:
+        """End the program, in good manners if it has them. The client may be used again and starts it anew."""
+        child, self._child = self._child, None
+        if child is not None and child.is_ours:
+            with contextlib.suppress(Died, Hung):
+                child.ask(encode(Close()), min(self._timeout_seconds, 2.0))
+            child.leave()
+
+    def _running(self, restart: bool) -> ChildProcess:
+        if self._child is not None and not self._child.is_ours:
+            self._child = None
+            self._lost = "belongs to the process that this one was forked from"
+        if self._child is None and self._greeting is None:
+            self._start()
+        elif self._child is None:
+            if not restart:
+                raise PortError(ErrorKind.CRASHED, f"the program is gone: it {self._lost}")
+            self._start_again()
+        assert self._child is not None
+        return self._child
+
+    def _start_again(self) -> None:
+        known = self.greeting
+        try:
+            self._start()
+        except UnusableImplementation as error:
+            raise PortError(ErrorKind.CRASHED, f"the program could not be started again. {error}") from None
+        if self._greeting != known:
+            self.close()
+            now, self._greeting = self._greeting, known
+            raise PortError(ErrorKind.CRASHED, f"the program was started again and is another now: {now}, not {known}")
+
+    def _start(self) -> None:
+        try:
+            self._child = child = ChildProcess(self.command, self._cwd, self._env)
+        except (OSError, ValueError) as error:
+            raise self._unusable(f"cannot be started: {error}", "Check the command.") from None
+        try:
+            greeting = self._ask(child, Hello(PROTOCOL, __version__), self._start_seconds)
+        except (Died, Hung) as error:
+            self._give_up(child, error)
+            raise self._unusable(
+                f"did not say hello: it {self._lost}",
+                "Its stdout is for answers alone, one JSON object per line; what it logs belongs on stderr.",
+            ) from None
+        if isinstance(greeting, Greeting) and greeting.protocol == PROTOCOL:
+            self._greeting = greeting
+            return
+        self.close()
+        if isinstance(greeting, Greeting):
+            raise self._unusable(f"speaks protocol {greeting.protocol}", f"This suite speaks protocol {PROTOCOL}.")
+        assert isinstance(greeting, NotUnderstood)
+        raise self._unusable(f"answered the greeting with: {greeting.reason}", f"It must speak protocol {PROTOCOL}.")
+
+    def _unusable(self, what: str, cure: str) -> UnusableImplementation:
+        return UnusableImplementation(
+            f"The program `{shlex.join(self.command)}` {what}. {cure} It is run without a shell, in the folder "
+            f"{os.path.abspath(self._cwd or os.curdir)}; docs/jsonl-protocol.md describes what it is asked."
+        )
+
+    def _ask(self, child: ChildProcess, message: Request, seconds: float) -> Reply:
+        try:
+            line = child.ask(encode(message), seconds)
+        except Hung:
+            child.kill()
+            raise Hung(f"gave no answer to {_name(message)} within {seconds:g} s{child.log()}") from None
+        try:
+            reply = decode_reply(line)
+        except msgspec.DecodeError as error:
+            raise Died(f"answered {_name(message)} with {shortened(line)}: {error}") from None
+        if not isinstance(reply, _EXPECTED[type(message)] | NotUnderstood):
+            raise Died(f"answered {_name(message)} with {shortened(line)}, which answers something else")
+        return reply
+
+    def _give_up(self, child: ChildProcess, error: Exception) -> None:
+        child.kill()
+        self._child = None
+        self._lost = str(error)
+
+
+def _name(message: Request) -> str:
+    """A request as a message names it."""
+    if isinstance(message, Call):
+        return f"the call {message.call[0]!r}" if message.call else "an empty call"
+    return f"{type(message).__struct_config__.tag!r}"

@@ -1,0 +1,120 @@
+"""A program behind the protocol as an `Implementation`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+from conformance.bridges.jsonl.client import Client
+from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Outcomes, RunScenario
+from conformance.bridges.jsonl.remote import PORTS, RemotePort, convert_outcomes, remote_port
+from conformance.ports import (
+    Batch,
+    Capability,
+    ErrorKind,
+    Implementation,
+    Outcome,
+    Port,
+    PortError,
+    UnusableImplementation,
+)
+from conformance.ports.implementation import NEW, Factory
+
+
+class JsonLinesImplementation(Implementation):
+    """Any program that speaks the protocol. It is started when something of it is needed, and there is at most one.
+
+    The program holds one object at a time: a port ends when the next one is made.
+
+    Everything but the constructor raises UnusableImplementation if the program cannot be used.
+    """
+
+    def __init__(self, command: Sequence[str], *, timeout_seconds: float = 20.0, start_seconds: float = 60.0) -> None:
+        self._command = tuple(command)
+        self._timeout_seconds = timeout_seconds
+        self._start_seconds = start_seconds
+        self._current: RemotePort | None = None
+
+    def command(self) -> tuple[str, ...]:
+        """The program and its arguments; asked once, before it is started for the first time."""
+        return self._command
+
+    @cached_property
+    def client(self) -> Client:
+        """Speaks with the program."""
+        return Client(self.command(), timeout_seconds=self._timeout_seconds, start_seconds=self._start_seconds)
+
+    @cached_property
+    def name(self) -> str:  # type: ignore[override]  # asked of the program once, then an attribute as the interface says
+        return self.client.greeting.name
+
+    @cached_property
+    def version(self) -> str:  # type: ignore[override]
+        return self.client.greeting.version
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        claimed = set(self.client.greeting.capabilities)
+        if unknown := sorted(claimed - set(Capability)):
+            raise UnusableImplementation(
+                f"{self.name} claims capabilities that this suite does not know: {', '.join(unknown)}. Correct the "
+                f"answer to hello, or use a newer suite. Known are {', '.join(Capability)}."
+            )
+        return frozenset(map(Capability, claimed))
+
+    def components(self) -> Mapping[str, Factory]:
+        return {name: partial(self._open, name) for name in self.client.greeting.components if name in PORTS}
+
+    @property
+    def batch(self) -> Batch | None:
+        return self._run
+
+    def close(self) -> None:
+        self._current = None
+        if "client" in self.__dict__:
+            self.client.close()
+
+    def _open(self, component: str, config: Any) -> Port:
+        self._current = None
+        self.client.request(Open(component, config))
+        self._current = port = remote_port(component, self._ask)
+        return port
+
+    def _ask(self, port: RemotePort, call: tuple[Any, ...]) -> Outcome:
+        if port is not self._current:
+            if call[0] == "release":
+                return Outcome()  # the program let go of it when it made the next one
+            raise PortError(ErrorKind.RELEASED, f"{call[0]!r} was asked of a port that ended when another was made")
+        reply = self.client.request(Call(call))
+        assert isinstance(reply, OneOutcome)
+        return reply.outcome
+
+    def _run(self, component: str, config: Any, calls: Sequence[Sequence[Any]]) -> list[Outcome]:
+        self._current = None
+        sent = tuple((NEW, config) if call[0] == NEW else tuple(call) for call in calls)
+        reply = self.client.request(RunScenario(component, config, sent))
+        assert isinstance(reply, Outcomes)
+        if len(reply.outcomes) != len(calls):
+            raise PortError(
+                ErrorKind.CRASHED, f"answered {len(reply.outcomes)} outcomes to a scenario of {len(calls)} calls"
+            )
+        return convert_outcomes(component, calls, reply.outcomes)
+
+
+def jsonl(argument: str = "") -> Implementation:
+    """The implementation `jsonl:COMMAND`, where the command is split as a shell would do.
+
+    Raises: UnusableImplementation if there is no command in it.
+    """
+    try:
+        command = shlex.split(argument)
+    except ValueError as error:
+        raise UnusableImplementation(f"jsonl:{argument} is not a command: {error}. Check its quotes.") from None
+    if not command:
+        raise UnusableImplementation(
+            "jsonl needs the command of a program that speaks the protocol of docs/jsonl-protocol.md, as in "
+            "`--implementation 'jsonl:node adapter.js'`."
+        )
+    return JsonLinesImplementation(command)

@@ -1,0 +1,189 @@
+"""A child process that is asked with lines and answers with lines, within a time limit.
+
+No thread and no clock of another kind than the limit: one selector loop writes the request, reads the answer and keeps
+the last of the log, so that neither side ever waits for the other to empty a pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+
+LONGEST_LINE = 16 * 1024 * 1024
+_CHUNK = 1 << 16
+_KEPT_LOG = 8 * 1024
+_LOG_LINES = 8
+_EXIT_SECONDS = 2.0
+
+
+class Died(Exception):
+    """The process is gone, or cannot be talked to any more. The text says what it did: "exited with status 1"."""
+
+
+class Hung(Exception):
+    """There was no answer within the time limit. The text, as for `Died`."""
+
+
+class ChildProcess:
+    """A running child. Whatever goes wrong, `kill` ends it and everything it started in its process group."""
+
+    def __init__(
+        self, command: Sequence[str], cwd: str | os.PathLike[str] | None, env: Mapping[str, str] | None
+    ) -> None:
+        """Raises: OSError if it cannot be started."""
+        self._process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            process_group=0,  # its own group: a Ctrl-C is for the driver, and a kill reaches what it started
+        )
+        streams = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in streams if stream is not None)
+        self._selector = selectors.DefaultSelector()
+        for stream, event in ((self._stdout, selectors.EVENT_READ), (self._stderr, selectors.EVENT_READ)):
+            os.set_blocking(stream, False)
+            self._selector.register(stream, event)
+        os.set_blocking(self._stdin, False)
+        self._received = bytearray()
+        self._log = bytearray()
+        self._owner = os.getpid()
+        self._end = weakref.finalize(self, _end, self._process, self._selector, self._owner)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this Python process started it. After a fork, the child must not talk into its parent's pipes."""
+        return self._owner == os.getpid()
+
+    def ask(self, line: bytes, seconds: float) -> bytes:
+        """Send one line, and wait for one.
+
+        Raises: Died, Hung. The process is of no use after either, and should be killed.
+        """
+        if self._received:
+            raise Died(f"wrote a line that nobody had asked for: {shortened(bytes(self._received))}")
+        deadline = time.monotonic() + seconds
+        unsent = memoryview(line)[self._write(line) :]
+        if unsent:
+            self._selector.register(self._stdin, selectors.EVENT_WRITE)
+        try:
+            while True:
+                ready = self._selector.select(deadline - time.monotonic())
+                for key, _ in ready:
+                    if key.fd == self._stdin:
+                        unsent = unsent[self._write(unsent) :]
+                        if not unsent:
+                            self._selector.unregister(self._stdin)
+                    elif key.fd == self._stderr:
+                        self._read_log()
+                    elif (answer := self._read_answer()) is not None:
+                        return answer
+                if time.monotonic() >= deadline:  # whatever else is going on: it may be flooding its log
+                    raise Hung
+        finally:
+            if self._selects(self._stdin):
+                self._selector.unregister(self._stdin)
+
+    def last_words(self) -> str:
+        """What it did in the end, with the end of its log. Waits for it shortly, and kills it if it lives on."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_EXIT_SECONDS)
+        code = self._process.poll()
+        self.kill()
+        return f"{_fate(code)}{self.log()}"
+
+    def log(self) -> str:
+        """The last lines it wrote to stderr, as the end of a sentence."""
+        lines = self._log.decode(errors="replace").splitlines()[-_LOG_LINES:]
+        return "; its log ends with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
+
+    def leave(self) -> None:
+        """Let it exit on its own, which it should do now; kill it if it does not."""
+        assert self._process.stdin
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_EXIT_SECONDS)
+        self._end()
+
+    def kill(self) -> None:
+        """End it now. Idempotent. What it logged can still be read."""
+        while self._selects(self._stderr) and self._read_log():
+            pass
+        self._end()
+
+    def _write(self, data: bytes | memoryview) -> int:
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            return len(data)  # it does not read any more; what it says, or that it exits, shows on the other pipe
+
+    def _read_answer(self) -> bytes | None:
+        chunk = os.read(self._stdout, _CHUNK)
+        if not chunk:
+            raise Died(self.last_words())
+        end = chunk.find(b"\n")
+        if end < 0:
+            self._received += chunk
+            if len(self._received) > LONGEST_LINE:
+                raise Died(f"wrote a line longer than {LONGEST_LINE >> 20} MiB: {shortened(bytes(self._received))}")
+            return None
+        answer = bytes(self._received) + chunk[:end]
+        self._received[:] = chunk[end + 1 :]
+        return answer
+
+    def _read_log(self) -> bool:
+        """Read once. Returns whether there may be more."""
+        try:
+            chunk = os.read(self._stderr, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._selector.unregister(self._stderr)
+        self._log += chunk
+        del self._log[:-_KEPT_LOG]
+        return len(chunk) == _CHUNK
+
+    def _selects(self, stream: int) -> bool:
+        return stream in (self._selector.get_map() or ())  # there is no map once it is closed
+
+
+def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, owner: int) -> None:
+    """Runs once: when asked to, when the child object is collected, or when the interpreter exits."""
+    if os.getpid() != owner:
+        return  # a fork inherited the object; the process is not its to end
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    selector.close()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def _fate(code: int | None) -> str:
+    if code is None:
+        return "closed its stdout, but went on running"
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+    return f"exited with status {code}"
+
+
+def shortened(line: bytes, most: int = 160) -> str:
+    """A line as it can be shown in a message."""
+    text = line[: most * 4].decode(errors="replace")
+    return repr(text) if len(text) <= most and len(line) <= most * 4 else f"{text[:most]!r}… ({len(line)} bytes)"

@@ -1,0 +1,127 @@
+"""The messages of the JSON Lines protocol, version 1. docs/jsonl-protocol.md says the same for people."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from conformance.ports import (
+    Availability,
+    DequeConfig,
+    Element,
+    Item,
+    Outcome,
+    OutputState,
+    Resources,
+    SubpartitionConfig,
+    Taken,
+)
+
+PROTOCOL = 1
+
+
+class Hello(Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
+    """The first request. `suite` is the version of this suite, for the log."""
+
+    protocol: int
+    suite: str
+
+
+class Open(Struct, frozen=True, forbid_unknown_fields=True, tag="open"):
+    """Make a fresh object, and drop the one that was open before."""
+
+    component: str
+    config: Any
+
+
+class Call(Struct, frozen=True, forbid_unknown_fields=True, tag="call"):
+    """Perform one operation: the name of a port method, then its arguments."""
+
+    call: tuple[Any, ...]
+
+
+class RunScenario(Struct, frozen=True, forbid_unknown_fields=True, tag="scenario"):
+    """Perform all of these; the call `new` makes a fresh object."""
+
+    component: str
+    config: Any
+    calls: tuple[tuple[Any, ...], ...]
+
+
+class Close(Struct, frozen=True, forbid_unknown_fields=True, tag="close"):
+    """Say `closed`, and exit."""
+
+
+class Greeting(Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
+    """What the program is and offers."""
+
+    protocol: int
+    name: str
+    version: str
+    capabilities: tuple[str, ...]
+    components: tuple[str, ...]
+
+
+class Opened(Struct, frozen=True, forbid_unknown_fields=True, tag="opened"):
+    """The object is there."""
+
+
+class Outcomes(Struct, frozen=True, forbid_unknown_fields=True, tag="outcomes"):
+    """The outcomes of a scenario, one for each call."""
+
+    outcomes: tuple[Outcome, ...]
+
+
+class OneOutcome(Struct, frozen=True, forbid_unknown_fields=True, tag="outcome"):
+    """The outcome of one call."""
+
+    outcome: Outcome
+
+
+class Closed(Struct, frozen=True, forbid_unknown_fields=True, tag="closed"):
+    """The program exits now."""
+
+
+class NotUnderstood(Struct, frozen=True, forbid_unknown_fields=True, tag="error"):
+    """The program could not make sense of the request."""
+
+    reason: str
+
+
+Request: TypeAlias = Hello | Open | Call | RunScenario | Close
+Reply: TypeAlias = Greeting | Opened | OneOutcome | Outcomes | Closed | NotUnderstood
+
+_encoder = msgspec.json.Encoder()
+_requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+
+
+def encode(message: Request | Reply) -> bytes:
+    """One line, with its line end."""
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """For programs in Python. Raises: msgspec.DecodeError, which also covers JSON of the wrong shape."""
+    return _requests.decode(line)
+
+
+def decode_reply(line: bytes) -> Reply:
+    """Raises: msgspec.DecodeError, which also covers JSON of the wrong shape."""
+    return _replies.decode(line)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of both directions, and of everything that calls and values are made of."""
+    vocabulary = [DequeConfig, SubpartitionConfig, Item, Element, Taken, Availability, OutputState, Resources]
+    (request, reply, *_), components = msgspec.json.schema_components(
+        [Request, Reply, *vocabulary], ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Checkpoint conformance over JSON Lines, protocol {PROTOCOL}",
+        "oneOf": [{"title": "request", **request}, {"title": "reply", **reply}],
+        "$defs": components,
+    }

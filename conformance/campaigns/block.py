@@ -1,0 +1,175 @@
+"""Running one block: a function of the plan and the block, in whichever process it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import PurePath
+from traceback import extract_tb
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.world import Program, run_scenario
+from conformance.campaigns.compare import first_difference
+from conformance.campaigns.plan import SCHEMA, Block, Plan
+from conformance.engines.search import Search, seeds
+from conformance.engines.tally import Counter, Failure, Tally
+from conformance.ports import Implementation, find_implementation
+from conformance.scenarios import Scenario
+from conformance.scenarios.codec import ScenarioFile
+
+Find = Callable[[str], Implementation]
+"""How implementations are looked up by name."""
+
+DIED = "the process that ran the block died each time"
+"""Why a block is lost that takes its worker with it."""
+
+
+class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
+    """All failures of one signature in a block, as data."""
+
+    property: str
+    failure_class: str
+    operation: str
+    count: int
+    owed: str
+    scenario: ScenarioFile
+
+
+class TallyRecord(Struct, frozen=True):
+    """What one implementation did in a block, as data."""
+
+    scenarios: int
+    steps: int
+    closing_steps: int
+    exercised: dict[str, int]
+    failures: tuple[FailureRecord, ...]
+
+
+class DifferenceRecord(Struct, frozen=True):
+    """Differences from the baseline that showed alike: how many scenarios, and the shortest of them."""
+
+    implementation: str
+    operation: str
+    field: str
+    count: int
+    scenario: ScenarioFile
+
+
+class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
+    """What came of one block. `tallies` is by name of implementation; one without the component has none."""
+
+    plan: str
+    """The digest of the plan that the block is part of."""
+    block: Block
+    tallies: dict[str, TallyRecord]
+    differences: tuple[DifferenceRecord, ...] = ()
+    lost: str | None = None
+    """Why the block could not be run; nothing of it counts then."""
+    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
+
+
+@contextmanager
+def programs(
+    plan: Plan, component: str, names: tuple[str, ...], find: Find = find_implementation
+) -> Iterator[dict[str, Program]]:
+    """Those of the named implementations that offer the component, made ready to run, and closed at the end."""
+    alphabet = alphabet_of(component)
+    with ExitStack() as closing:
+        found = {}
+        for name in names:
+            implementation = find(name)
+            closing.callback(implementation.close)
+            if component in implementation.components():
+                found[name] = Program(alphabet, implementation, plan.assume)
+        yield found
+
+
+def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> BlockResult:
+    """Run the scenarios of a block on every implementation that offers its component.
+
+    Raises: UnusableImplementation, and whatever goes wrong in the suite itself.
+    """
+    with programs(plan, block.component, plan.implementations, find) as found:
+        baseline = found.pop(plan.baseline)
+        search, counter = Search(baseline), Counter(baseline)
+        others = [(name, program, Counter(program)) for name, program in found.items()]
+        differences: dict[tuple[str, str, str], Failure] = {}
+        numbers = range(block.first, block.first + block.count)
+        for text in seeds(plan.seed, block.component, numbers):
+            scenario, run = search.run(text, record=bool(others))
+            counter.add(scenario, run)
+            for name, program, counts in others:
+                other = run_scenario(program, scenario.config, scenario.steps, record=True)
+                counts.add(_performed(scenario, other.performed), other)
+                difference = first_difference(run, other)
+                if difference is not None:
+                    index, operation, field = difference
+                    example = Failure(_performed(scenario, scenario.steps[: index + 1]), "")
+                    known = differences.setdefault((name, operation, field), example)
+                    if known is not example:
+                        known.absorb(example)
+        counters = {plan.baseline: counter, **{name: counts for name, _, counts in others}}
+        return BlockResult(
+            plan.digest,
+            block,
+            {name: encode_tally(one.tally()) for name, one in counters.items()},
+            tuple(
+                DifferenceRecord(*key, failure.count, encode(failure.scenario))
+                for key, failure in sorted(differences.items())
+            ),
+        )
+
+
+def attempt_block(plan: Plan, block: Block, find: Find = find_implementation) -> BlockResult:
+    """Run a block; an exception makes it a lost block, not the end of the campaign. Ctrl-C passes."""
+    try:
+        return run_block(plan, block, find)
+    except Exception as error:
+        frames = extract_tb(error.__traceback__)
+        # No path: the same block says the same on every machine.
+        where = f" ({PurePath(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        return lost_block(plan, block, f"{type(error).__name__}: {error}{where}")
+
+
+def lost_block(plan: Plan, block: Block, reason: str) -> BlockResult:
+    """The result of a block that could not be run."""
+    return BlockResult(plan.digest, block, {}, (), reason)
+
+
+def encode(scenario: Scenario) -> ScenarioFile:
+    """A scenario as it stands in a file."""
+    config: dict[str, Any] = msgspec.to_builtins(scenario.config)
+    return ScenarioFile(SCHEMA, scenario.component, config, scenario.steps, scenario.finding)
+
+
+def decode(file: ScenarioFile) -> Scenario:
+    """A scenario from a file. Raises: msgspec.ValidationError or KeyError if it is none."""
+    config = msgspec.convert(file.config, alphabet_of(file.component).config_type)
+    return Scenario(file.component, config, file.steps, file.finding)
+
+
+def encode_tally(tally: Tally) -> TallyRecord:
+    """A tally as data, in an order that depends on nothing."""
+    failures = tuple(
+        FailureRecord(*signature, failure.count, failure.owed, encode(failure.scenario))
+        for signature, failure in sorted(tally.failures.items())
+    )
+    exercised = dict(sorted(tally.exercised.items()))
+    return TallyRecord(tally.scenarios, tally.steps, tally.closing_steps, exercised, failures)
+
+
+def decode_tally(record: TallyRecord) -> Tally:
+    """The tally that was written as `record`."""
+    failures = {
+        (one.property, one.failure_class, one.operation): Failure(decode(one.scenario), one.owed, one.count)
+        for one in record.failures
+    }
+    return Tally(record.scenarios, record.steps, record.closing_steps, dict(record.exercised), failures)
+
+
+def _performed(scenario: Scenario, steps: Any) -> Scenario:
+    return Scenario(scenario.component, scenario.config, tuple(steps))

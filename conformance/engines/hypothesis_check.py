@@ -1,0 +1,77 @@
+"""The same check, with Hypothesis choosing the steps and shrinking what fails.
+
+Much slower per step than the random search, and a better reader of structure; what it finds is a scenario like any
+other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from conformance.alphabets import Run, Violation, World
+from conformance.alphabets.world import Program
+from conformance.engines.check import Check, Found, Progress
+from conformance.engines.machine import state_machine
+from conformance.engines.reduce import reduce
+from conformance.engines.tally import Counter, Failure
+from conformance.scenarios import Finding, Scenario, Step
+
+STEPS = 50
+"""Steps of one example at most."""
+
+
+def machine_settings(examples: int) -> settings:
+    """No deadline, no database, no health checks: verdicts depend on nothing but the seed."""
+    return settings(
+        max_examples=examples,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        derandomize=False,
+        report_multiple_bugs=False,  # several at once would need one signature each, which the tally already has
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+        print_blob=False,
+        verbosity=Verbosity.quiet,
+    )
+
+
+def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, progress: Progress | None = None) -> Check:
+    """At most one violation: Hypothesis stops at the first, and shrinks it."""
+    counter = Counter(program)
+    machine = state_machine(program)
+    done = 0
+    failed = False
+
+    def count(world: World, steps: list[Step], closing_steps: int, violation: Violation | None) -> None:
+        nonlocal done, failed
+        if failed:
+            return  # shrinking
+        failed = violation is not None
+        run = Run(world, steps, closing_steps, None)
+        counter.add(Scenario(program.alphabet.component, world.config, tuple(steps)), run)
+        done += 1
+        if progress is not None and not done % 16:
+            progress(done)
+
+    machine.observer = staticmethod(count)
+    number = int.from_bytes(hashlib.sha256(f"{seed}/{program.alphabet.component}".encode()).digest()[:8], "big")
+    found: tuple[Found, ...] = ()
+    try:
+        run_state_machine_as_test(hypothesis.seed(number)(machine), settings=machine_settings(scenarios))
+    except Violation as violation:
+        assert machine.last is not None
+        scenario = reduce(
+            program, machine.last
+        ).scenario  # what Hypothesis leaves over in a run that fails in its drain
+        finding = Finding(violation.signature[0], violation.signature[1], program.implementation.name)
+        evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
+        found = (Found(violation.signature, violation.broken.owed, evidence, 1),)
+    tally = counter.tally()
+    for one in found:
+        tally.fail(one.signature, Failure(one.scenario, one.owed))
+    return Check(program, tally, found)

@@ -1,0 +1,129 @@
+"""Finding implementations and known bugs by name.
+
+A name is one of
+- `reference`, or any other entry point of the group `checkpoint_conformance.implementations`; `NAME@VERSION` and
+  `NAME:ARGUMENT` hand VERSION or ARGUMENT to it (`flink-component@2.2.1`, `jsonl:node adapter.js`);
+- `known-bug:ID`, a known bug of the group `checkpoint_conformance.known_bugs`;
+- `module:object`, where the object is an `Implementation`, a class or a factory of one, or a `KnownBug`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from conformance.ports.implementation import Implementation, KnownBug, UnusableImplementation
+
+IMPLEMENTATIONS = "checkpoint_conformance.implementations"
+KNOWN_BUGS = "checkpoint_conformance.known_bugs"
+KNOWN_BUG_SCHEME = "known-bug:"
+
+
+def registered_names() -> list[str]:
+    """The names of the registered implementations, sorted."""
+    return sorted({point.name for point in entry_points(group=IMPLEMENTATIONS)})
+
+
+def known_bugs() -> list[KnownBug]:
+    """All registered known bugs, in the order of their catalogues."""
+    catalogues = sorted(entry_points(group=KNOWN_BUGS), key=lambda point: point.name)
+    return [bug for point in catalogues for bug in point.load()]
+
+
+def find_known_bug(name: str) -> KnownBug:
+    """A known bug by its id, or as `module:object`.
+
+    Raises: UnusableImplementation.
+    """
+    for bug in known_bugs():
+        if bug.id == name.removeprefix(KNOWN_BUG_SCHEME):
+            return bug
+    if ":" in name and not name.startswith(KNOWN_BUG_SCHEME):
+        found = _load_object(name)
+        if isinstance(found, KnownBug):
+            return found
+        raise UnusableImplementation(f"{name} is a {type(found).__name__}, not a KnownBug of conformance.ports.")
+    ids = ", ".join(bug.id for bug in known_bugs())
+    raise UnusableImplementation(f"There is no known bug {name!r}. Known are {ids}; others are named module:object.")
+
+
+def find_implementation(name: str) -> Implementation:
+    """An implementation by name.
+
+    Raises: UnusableImplementation, with a paragraph that says what to do.
+    """
+    if name.startswith(KNOWN_BUG_SCHEME):
+        return find_known_bug(name).build()
+    points = {point.name: point for point in entry_points(group=IMPLEMENTATIONS)}
+    for separator in ("", "@", ":"):
+        head, found, argument = name.partition(separator) if separator else (name, "", "")
+        if head in points and (found or not separator):
+            return _make(name, _load_point(points[head]), argument if found else None)
+    if ":" in name:
+        return _make(name, _load_object(name), None)
+    raise UnusableImplementation(
+        f"There is no implementation {name!r}. Registered are {', '.join(sorted(points)) or 'none'}; "
+        "one of your own is named module:object, a program in any language jsonl:COMMAND, a known bug known-bug:ID."
+    )
+
+
+def _load_point(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:
+        raise UnusableImplementation(
+            f"The implementation {point.name!r} is registered as {point.value}, which cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _load_object(name: str) -> Any:
+    module_name, _, path = name.partition(":")
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)  # as pytest and python -m do: an adapter usually lies where one stands
+    try:
+        found = import_module(module_name)
+    except Exception as error:
+        raise UnusableImplementation(
+            f"{name}: the module {module_name!r} cannot be imported ({type(error).__name__}: {error}). "
+            f"It was looked for in {here} and on the Python path."
+        ) from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise UnusableImplementation(f"{name}: {module_name!r} has no object {path!r}.")
+        found = getattr(found, part)
+    return found
+
+
+def _make(name: str, found: Any, argument: str | None) -> Implementation:
+    if isinstance(found, KnownBug):
+        return found.build()
+    if isinstance(found, Implementation):
+        return found
+    if not callable(found):
+        raise UnusableImplementation(
+            f"{name} is a {type(found).__name__}; an Implementation, or what makes one, is needed."
+        )
+    made = _call(name, found, argument)
+    if not isinstance(made, Implementation):
+        raise UnusableImplementation(
+            f"{name} made a {type(made).__name__}; it must make an Implementation of conformance.ports."
+        )
+    return made
+
+
+def _call(name: str, factory: Callable[..., Any], argument: str | None) -> Any:
+    try:
+        return factory() if argument is None else factory(argument)
+    except UnusableImplementation:
+        raise
+    except Exception as error:
+        raise UnusableImplementation(
+            f"{name} could not be made: {type(error).__name__}: {error}. "
+            "A class must implement every abstract method; what follows @ or : is handed to it as one text."
+        ) from error

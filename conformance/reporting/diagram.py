@@ -1,0 +1,87 @@
+"""A history as a Mermaid sequence diagram, which issue trackers and editors draw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from conformance.alphabets import alphabet_of
+from conformance.engines import Replay
+from conformance.reporting.story import Mark, Story, StoryStep, tell
+from conformance.reporting.words import shortened, signal_in_words
+from conformance.scenarios import Entry
+
+ACTORS = ("producer", "recovery", "checkpointing")
+"""Who stands left of the component; the consumer and the observer stand right of it."""
+LISTENER = "consumer"
+"""Who hears the signals."""
+LONGEST_LABEL = 70
+LONGEST_NOTE = 160
+
+# Mermaid reads # as the beginning of an entity or a comment, ; as the end of a statement, % as the beginning of a
+# directive, $$ as mathematics, and the rest as HTML.
+_ESCAPES = str.maketrans({
+    "#": "#35;", ";": "#59;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "%": "#37;", "$": "#36;",
+    "{": "#123;", "}": "#125;", "`": "#96;", "\\": "#92;",
+})  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    """A text that Mermaid shows as it is: on one line, without what has a meaning for it."""
+    return " ".join(text.split()).translate(_ESCAPES)
+
+
+def sequence_diagram(replay: Replay) -> str:
+    """The history of a replay as the text of a `sequenceDiagram`. Skipped steps are left out; their numbers are missing."""
+    story = tell(replay)
+    lines = ["sequenceDiagram", *(f"    participant {one}" for one in _participants(replay, story))]
+    drained = False
+    for entry, step in zip(replay.history.entries, story.steps, strict=True):
+        if step.mark is Mark.SKIPPED:
+            continue
+        if step.in_drain and not drained:
+            drained = True
+            lines.append(f"    Note over {_name(story.component)}: the scenario is over, the run is drained")
+        if step.mark is Mark.DIVERGENT:
+            lines.append("    rect rgba(220, 50, 47, 0.18)")  # light enough for a dark page, dark enough for a light one
+            lines += [f"    {line}" for line in _messages(story.component, entry, step)]
+            lines += [f"        {_note(story)}", "    end"]
+        else:
+            lines += _messages(story.component, entry, step)
+    return "\n".join(lines) + "\n"
+
+
+def _participants(replay: Replay, story: Story) -> Iterator[str]:
+    """Those that occur, from the producer's side to the consumer's."""
+    kinds = alphabet_of(story.component).steps
+    known = dict.fromkeys((*ACTORS, *(kind.actor for kind in kinds if kind.actor not in (LISTENER, "observer"))))
+    occurring = {step.actor for step in story.steps if step.mark is not Mark.SKIPPED}
+    if any(entry.outcome is not None and entry.outcome.signals for entry in replay.history.entries):
+        occurring.add(LISTENER)
+    yield from (_declared(actor) for actor in known if actor in occurring)
+    yield _declared(story.component)
+    yield from (_declared(actor) for actor in (LISTENER, "observer") if actor in occurring)
+
+
+def _messages(component: str, entry: Entry, step: StoryStep) -> Iterator[str]:
+    assert entry.outcome is not None
+    actor, port = _name(step.actor or "driver"), _name(component)
+    yield f"    {actor}->>{port}: {escaped(f'{step.number}. {shortened(step.step, LONGEST_LABEL)}')}"
+    for signal in entry.outcome.signals:
+        yield f"    {port}--){_name(LISTENER)}: {escaped(shortened(signal_in_words(signal), LONGEST_LABEL))}"
+    if step.answer != "done":
+        yield f"    {port}->>{actor}: {escaped(shortened(step.answer, LONGEST_LABEL))}"
+
+
+def _note(story: Story) -> str:
+    return f"Note over {_name(story.component)}: {escaped(shortened(story.expected, LONGEST_NOTE))}"
+
+
+def _name(participant: str) -> str:
+    """The name under which Mermaid knows a participant: without hyphens, which it may take for an arrow."""
+    return re.sub(r"\W", "_", participant)
+
+
+def _declared(participant: str) -> str:
+    name = _name(participant)
+    return name if name == participant else f"{name} as {participant}"

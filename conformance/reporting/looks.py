@@ -1,0 +1,50 @@
+"""How tables look: sober, legible without colour, and in 80 columns."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Table
+
+from conformance.properties import Verdict
+
+GOOD, BAD, OPEN, FAINT = "green", "bold red", "yellow", "dim"
+
+VERDICT_STYLES = {
+    Verdict.PASSED.value: GOOD,
+    Verdict.FAILED.value: BAD,
+    Verdict.NOT_EXERCISED.value: OPEN,
+    Verdict.NOT_APPLICABLE.value: FAINT,
+    Verdict.UNKNOWN.value: OPEN,
+}
+
+
+def simple_table(title: str | None = None, caption: str | None = None) -> Table:
+    """A table with a line below its head and nothing else."""
+    return Table(
+        title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False,
+        title_justify="left", caption_justify="left", title_style="bold", caption_style=FAINT, header_style="bold",
+    )  # fmt: skip
+
+
+class Slug:
+    """A slug in a cell. It is broken behind a hyphen, where rich would break it anywhere."""
+
+    def __init__(self, slug: str, below: str = "") -> None:
+        self.slug = slug
+        self.below = below
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = max(1, options.max_width)
+        for text, style in ((self.slug, ""), (self.below, FAINT)):
+            for line in wrap(text, width):
+                yield Segment(line, console.get_style(style) if style else None)
+                yield Segment.line()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        parts = [f"{part}-" for part in self.slug.split("-")] + self.below.split()
+        return Measurement(max(map(len, parts)), max(len(self.slug), len(self.below))).with_maximum(options.max_width)

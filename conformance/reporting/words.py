@@ -1,0 +1,191 @@
+"""Steps, answers and signals in words, the same on every machine.
+
+Whatever an implementation may answer gets words, nonsense included: a report must never fail because of what it reports.
+Addresses and paths are left out, so that the same finding gives the same text everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from conformance.alphabets.base import StepKind
+from conformance.ports import (
+    Availability,
+    Barrier,
+    Blocked,
+    CancelMarker,
+    Data,
+    DataAvailable,
+    EndOfData,
+    EndOfPartition,
+    Error,
+    Event,
+    Outcome,
+    OutputState,
+    PriorityAvailable,
+    RecoveryCompletion,
+    RecoveryMetadata,
+    Resources,
+    StateStatus,
+    Taken,
+)
+from conformance.properties import FailureClass
+from conformance.scenarios import Step
+
+LONGEST = 100
+"""Characters of an answer without words of its own, or of an error text, that are shown."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_PATH = re.compile(r"(?:(?<![\w/.:])|(?<=file:))(?:[A-Za-z]:[\\/]|/)(?:[\w.+@~-]+[\\/])+")
+
+FAILURE_CLASSES: dict[FailureClass, str] = {
+    FailureClass.LOST: "something that is owed never arrived",
+    FailureClass.DUPLICATED: "something arrived more than once",
+    FailureClass.REORDERED: "something arrived in another order than it must",
+    FailureClass.CORRUPTED: "something arrived that was never sent like this",
+    FailureClass.STUCK: "something is owed, and nothing that could still happen would deliver it",
+    FailureClass.LEAKED: "something was not given back",
+    FailureClass.ORPHANED: "somebody waits for a result that nobody will give",
+    FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
+    FailureClass.CRASHED: "the implementation did not answer in the terms of the interface",
+    FailureClass.HUNG: "the implementation did not answer in time",
+}
+
+
+def failure_class_in_words(failure_class: str) -> str:
+    """What a failure class means; an unknown one means its own name."""
+    return next((text for known, text in FAILURE_CLASSES.items() if known == failure_class), failure_class)
+
+
+def plain(text: str) -> str:
+    """A text of an implementation on one line, without memory addresses and without the folders of files."""
+    return " ".join(_PATH.sub("", _ADDRESS.sub("", text)).split())
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text, cut if it is too long."""
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def step_in_words(step: Step) -> str:
+    """A step as its name and operands: `unaligned_barrier 1`."""
+    name, *operands = step
+    return " ".join((str(name), *(_scalar(operand) for operand in operands)))
+
+
+def outcome_in_words(outcome: Outcome, kind: StepKind | None = None) -> str:
+    """What was answered, without the signals. `kind` tells an operation that has no answer from one that found nothing."""
+    if outcome.error is not None:
+        return error_in_words(outcome.error)
+    if outcome.value is None:
+        return "done" if kind is None or kind.answers is type(None) else "nothing"
+    return value_in_words(outcome.value)
+
+
+def error_in_words(error: Error) -> str:
+    """The kind of an error, why a checkpoint failed, and what the implementation said."""
+    words = f"error {_scalar(error.kind)}"
+    if error.checkpoint_reason is not None:
+        words += f" ({_scalar(error.checkpoint_reason)})"
+    return f"{words}: {shortened(plain(error.reason))}" if error.reason else words
+
+
+def signals_in_words(signals: tuple[Any, ...]) -> str:
+    """The signals in the order in which they were emitted; empty if there were none."""
+    return ", ".join(signal_in_words(signal) for signal in signals)
+
+
+def signal_in_words(signal: Any) -> str:
+    """One signal."""
+    match signal:
+        case DataAvailable():
+            return "data available"
+        case PriorityAvailable(seq=seq):
+            return f"priority available, seq {seq}"
+    return value_in_words(signal)
+
+
+def value_in_words(value: Any) -> str:
+    """An answer. A component without words of its own here gets the names and values of its fields."""
+    match value:
+        case Taken(element=element, seq=seq, next=following, backlog=backlog):
+            return f"{element_in_words(element)}, seq {seq}, next {_scalar(following)}, backlog {backlog}"
+        case Availability(available=available, backlog=backlog):
+            return f"{'' if available else 'not '}available, backlog {backlog}"
+        case OutputState(status=StateStatus.WRITTEN, ids=ids):
+            return f"written: {_records(ids) if ids else 'no records'}"
+        case OutputState(status=status, ids=ids):
+            return _scalar(status) + (f": {_records(ids)}" if ids else "")
+        case Resources():
+            return _resources(value)
+        case Blocked(token=token):
+            return f"blocked, token {token}"
+    return element_in_words(value)
+
+
+def element_in_words(element: Any) -> str:
+    """What travels through a channel."""
+    match element:
+        case Barrier(checkpoint=checkpoint, alignment=alignment):
+            return f"barrier {checkpoint} ({_scalar(alignment)})"
+        case Data(ids=ids, finished=finished):
+            return (_records(ids) if ids else "an empty buffer") + ("" if finished else " (unfinished)")
+        case CancelMarker(checkpoint=checkpoint):
+            return f"cancel marker of checkpoint {checkpoint}"
+        case Event(label=label):
+            return f"event {label}"
+        case RecoveryMetadata(old_subtask=subtask, old_channel=channel):
+            return f"recovered from subtask {subtask}, channel {channel}"
+        case RecoveryCompletion():
+            return "end of recovered state"
+        case EndOfData():
+            return "end of data"
+        case EndOfPartition():
+            return "end of partition"
+    return _anything(element)
+
+
+def _records(ids: Any) -> str:
+    numbers = [_scalar(one) for one in ids]
+    return f"record{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+
+
+def _resources(held: Resources) -> str:
+    counts = []
+    for name in held.__struct_fields__:
+        count = getattr(held, name)
+        singular = name if name == "heap" else name[:-1]
+        if count is None:
+            counts.append(f"{name} unknown")
+        elif count:
+            counts.append(f"{count} {singular if count == 1 else name}")
+    return ", ".join(counts) if counts else "nothing is held"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "nothing"}[value]
+    return str(value) if isinstance(value, int) else _anything(value)
+
+
+def _anything(value: Any) -> str:
+    if isinstance(value, (bool, int, Enum)) or value is None:
+        return _scalar(value)
+    if isinstance(value, str):
+        return shortened(plain(value))
+    if isinstance(value, (list, tuple)):
+        return shortened(f"[{', '.join(_anything(one) for one in value)}]")
+    if isinstance(value, msgspec.Struct):
+        fields = ", ".join(f"{name.replace('_', ' ')} {value_in_words(getattr(value, name))}"
+                           for name in value.__struct_fields__)  # fmt: skip
+        return shortened(fields or type(value).__name__)
+    try:
+        return shortened(plain(repr(value)))
+    except Exception:  # a foreign object whose repr fails is still an answer
+        return f"an object of type {type(value).__name__}"
