@@ -34,6 +34,7 @@ from conformance.ports import (
 )
 from conformance.scenarios import Scenario, SchemaError, decode_scenario, encode_scenario
 
+RUNNERS = ["auto", "inline", "processes", "spark"]
 CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 
 out = Console(highlight=False)
@@ -86,7 +87,7 @@ assume_option = click.option(
     help="Hold implementations to what needs this capability although they do not claim it.",
 )  # fmt: skip
 seed_option = click.option(
-    "--seed", default="0", show_default=True, metavar="TEXT", help="Another seed, other scenarios."
+    "--seed", default="0", show_default=True, metavar="TEXT", help="Another text, other scenarios."
 )
 
 
@@ -263,14 +264,14 @@ def campaign() -> None:
     """Long searches, on one machine or a cluster."""
 
 
-    @campaign.command()
+@campaign.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @implementation_option
 @component_option
 @click.option("--scenarios", type=click.IntRange(1), help="Per component.  [default: 20000]")
 @click.option("--steps", type=click.IntRange(1), help="Until so many steps were executed.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Begin nothing new after so many minutes.")
-@click.option("--runner", type=click.Choice(["auto", "inline", "processes", "spark"]), default="auto", show_default=True)
+@click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
 @seed_option
 @assume_option

@@ -141,7 +141,7 @@ class World:
                 if judgement is True:
                     exercised[place] = 1
                 elif judgement is not False:
-                    raise Violation(judged, judgement, step)
+                    raise self._broken(judged, judgement, step)
             move.learn(ledger, seen, *operands)
             if signals:
                 ledger.hear(signals)
@@ -150,11 +150,14 @@ class World:
                 if judgement is True:
                     exercised[place] = 1
                 elif judgement is not False:
-                    raise Violation(judged, judgement, step)
+                    raise self._broken(judged, judgement, step)
         except Violation:
             raise
-        except Exception as error:
-            raise self._nonsense(move.kind, error, step) from error
+        except Exception as error:  # a judge stumbled: over nonsense, or over a mistake of its own
+            nonsense = self._nonsense(step)
+            if nonsense is None:
+                raise
+            raise nonsense from error
         if signals:
             signals.clear()
         if move.fresh_port:
@@ -198,16 +201,19 @@ class World:
             self.program.answers, Broken(classes.get(error.kind, FailureClass.PROTOCOL), owed + reason), step
         )
 
-    def _nonsense(self, kind: StepKind, error: Exception, step: Step) -> Exception:
-        """A judge stumbled: over an answer of another type than the interface says, or over its own mistake."""
+    def _broken(self, judged: Property, broken: Broken, step: Step) -> Violation:
+        return self._nonsense(step) or Violation(judged, broken, step)
+
+    def _nonsense(self, step: Step) -> Violation | None:
+        """Whether the last answer is of another type than the interface says, nested values included."""
         try:
-            msgspec.convert(msgspec.to_builtins(self.seen.value), kind.answers)
+            msgspec.convert(msgspec.to_builtins(self.seen.value), self.moves[step[0]].kind.answers)
         except (TypeError, ValueError, msgspec.ValidationError):
             shown = repr(self.seen.value)
             shown = shown if len(shown) <= 80 else shown[:77] + "..."
             broken = Broken(FailureClass.CRASHED, f"{step[0]} answered nonsense: {shown}")
             return Violation(self.program.answers, broken, step)
-        return error
+        return None
 
 
 class Run:

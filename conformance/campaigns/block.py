@@ -128,7 +128,9 @@ def attempt_block(plan: Plan, block: Block, find: Find = find_implementation) ->
     """Run a block; an exception makes it a lost block, not the end of the campaign. Ctrl-C passes."""
     try:
         return run_block(plan, block, find)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: an implementation that calls sys.exit() must not end the campaign
         frames = extract_tb(error.__traceback__)
         # No path: the same block says the same on every machine.
         where = f" ({PurePath(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
@@ -143,7 +145,7 @@ def lost_block(plan: Plan, block: Block, reason: str) -> BlockResult:
 def encode(scenario: Scenario) -> ScenarioFile:
     """A scenario as it stands in a file."""
     config: dict[str, Any] = msgspec.to_builtins(scenario.config)
-    return ScenarioFile(SCHEMA, scenario.component, config, scenario.steps, scenario.finding)
+    return ScenarioFile(1, scenario.component, config, scenario.steps, scenario.finding)
 
 
 def decode(file: ScenarioFile) -> Scenario:

@@ -22,8 +22,8 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 def first_difference(baseline: Run, other: Run) -> tuple[int, str, str] | None:
     """The first difference between two recorded runs of the same steps: index, operation of the baseline, field.
 
-    The field is `value`, `signals`, `error` or `enabled`. From the first violation on, whichever run it is in, nothing is
-    compared: what differs there is that violation, and is counted as such. None: there is no difference.
+    The field is `value`, `signals`, `error` or `enabled`. From the first violation on, whichever run it is in, nothing
+    is compared: what differs there is that violation, and is counted as such. None: there is no difference.
     """
     left, right = baseline.entries, other.entries
     end_left, end_right = _judged(baseline), _judged(other)

@@ -31,9 +31,12 @@ def escaped(text: str) -> str:
     return " ".join(text.split()).translate(_ESCAPES)
 
 
-def sequence_diagram(replay: Replay) -> str:
-    """The history of a replay as the text of a `sequenceDiagram`. Skipped steps are left out; their numbers are missing."""
-    story = tell(replay)
+def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
+    """The history of a replay as the text of a `sequenceDiagram`. A skipped step is left out; its number is missing.
+
+    With the replay of a reference on the same scenario, the note on the divergent step tells what that one answered.
+    """
+    story = tell(replay, reference)
     lines = ["sequenceDiagram", *(f"    participant {one}" for one in _participants(replay, story))]
     drained = False
     for entry, step in zip(replay.history.entries, story.steps, strict=True):
@@ -43,7 +46,7 @@ def sequence_diagram(replay: Replay) -> str:
             drained = True
             lines.append(f"    Note over {_name(story.component)}: the scenario is over, the run is drained")
         if step.mark is Mark.DIVERGENT:
-            lines.append("    rect rgba(220, 50, 47, 0.18)")  # light enough for a dark page, dark enough for a light one
+            lines.append("    rect rgba(220, 50, 47, 0.18)")  # can be read on a light page and on a dark one
             lines += [f"    {line}" for line in _messages(story.component, entry, step)]
             lines += [f"        {_note(story)}", "    end"]
         else:
@@ -74,7 +77,10 @@ def _messages(component: str, entry: Entry, step: StoryStep) -> Iterator[str]:
 
 
 def _note(story: Story) -> str:
-    return f"Note over {_name(story.component)}: {escaped(shortened(story.expected, LONGEST_NOTE))}"
+    text = escaped(shortened(story.expected, LONGEST_NOTE))
+    if story.reference is not None:
+        text += f"<br/>The reference: {escaped(shortened(story.reference, LONGEST_NOTE))}"
+    return f"Note over {_name(story.component)}: {text}"
 
 
 def _name(participant: str) -> str:

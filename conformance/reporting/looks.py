@@ -26,25 +26,27 @@ VERDICT_STYLES = {
 def simple_table(title: str | None = None, caption: str | None = None) -> Table:
     """A table with a line below its head and nothing else."""
     return Table(
-        title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False,
+        title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False,
         title_justify="left", caption_justify="left", title_style="bold", caption_style=FAINT, header_style="bold",
     )  # fmt: skip
 
 
 class Slug:
-    """A slug in a cell. It is broken behind a hyphen, where rich would break it anywhere."""
+    """A slug in a cell, and a faint remark below it. Broken behind a hyphen, where rich would break it anywhere."""
 
-    def __init__(self, slug: str, below: str = "") -> None:
+    def __init__(self, slug: str, below: str = "", style: str = "") -> None:
         self.slug = slug
         self.below = below
+        self.style = style
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = max(1, options.max_width)
-        for text, style in ((self.slug, ""), (self.below, FAINT)):
+        for text, style in ((self.slug, self.style), (self.below, FAINT)):
             for line in wrap(text, width):
                 yield Segment(line, console.get_style(style) if style else None)
                 yield Segment.line()
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        parts = [f"{part}-" for part in self.slug.split("-")] + self.below.split()
-        return Measurement(max(map(len, parts)), max(len(self.slug), len(self.below))).with_maximum(options.max_width)
+        lines = [self.slug, *([self.below] if self.below else [])]
+        parts = [part for line in lines for part in line.replace("-", "- ").split()]
+        return Measurement(max(map(len, parts), default=1), max(map(len, lines))).with_maximum(options.max_width)

@@ -14,7 +14,7 @@ from conformance.alphabets import Alphabet, alphabet_of
 from conformance.engines import Replay
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
 from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
-from conformance.scenarios import Entry
+from conformance.scenarios import Entry, canonical
 
 
 class Mark(StrEnum):
@@ -55,11 +55,12 @@ class StoryStep:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A replay in words. `divergent` is None if nothing failed, or if the implementation failed before its first step."""
+    """A replay in words. `divergent` is None if nothing failed, or if that was before the first step."""
 
     component: str
     verdict: str
-    property: str | None
+    slug: str | None
+    """The property that broke."""
     steps: tuple[StoryStep, ...]
     divergent: StoryStep | None
     expected: str
@@ -85,23 +86,25 @@ class Story:
         """The steps, one row each. The column that tells what is special is left out if nothing is."""
         marked = any(one.mark for one in self.steps)
         table = simple_table()
-        table.add_column("#", justify="right", style=FAINT)
-        for title in ("who", "step", "answer", "signals"):
-            table.add_column(title, overflow="fold")
+        table.add_column("#", justify="right", no_wrap=True)
+        table.add_column("who", no_wrap=True)
+        table.add_column("step", overflow="fold", max_width=24)
+        table.add_column("answer, then signals", overflow="fold")
         if marked:
-            table.add_column("")
+            table.add_column("", no_wrap=True)
         for one in self.steps:
-            cells = [str(one.number), one.actor, one.step, one.answer, one.signals]
+            answer = "\n".join((one.answer, *([f"-> {one.signals}"] if one.signals else [])))
+            cells = [str(one.number), one.actor, one.step, answer]
             style = BAD if one.mark is Mark.DIVERGENT else FAINT if one.mark else ""
             table.add_row(*map(Text, cells), *([Text(one.remark)] if marked else []), style=style)
         return table
 
     def _conclusion(self) -> Iterator[Text]:
         where = f" at step {self.divergent.number}, {self.divergent.step}" if self.divergent else ""
-        if self.property is None:
+        if self.slug is None:
             yield Text(f"{self.verdict}: {self.expected}", style=GOOD if self.verdict == "FIXED" else "")
             return
-        yield Text(f"{self.verdict}{where}: {self.property}", style=BAD)
+        yield Text(f"{self.verdict}{where}: {self.slug}", style=BAD)
         yield Text.assemble(("expected  ", "bold"), self.expected)
         yield Text.assemble(("observed  ", "bold"), self.observed)
         if self.reference is not None:
@@ -116,7 +119,7 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
     alphabet = alphabet_of(scenario.component)
     entries = replay.history.entries
     violation = replay.violation
-    # A run stops where a property breaks, so the last entry is the divergent one; there is none if no port could be made.
+    # A run stops where a property breaks, so the last entry is the divergent one; without a port there is none.
     last = len(entries) - 1
     at = last if violation is not None and entries and entries[last].step == violation.step else None
     steps = tuple(_step(alphabet, index, entry, index == at) for index, entry in enumerate(entries))
@@ -125,7 +128,7 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
     return Story(
         component=scenario.component,
         verdict=replay.verdict.value,
-        property=None if violation is None else violation.property.slug,
+        slug=None if violation is None else violation.property.slug,
         steps=steps,
         divergent=divergent,
         expected=expected,
@@ -133,6 +136,11 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
         reference=_counterpart(alphabet, replay, reference, at),
         earlier=_earlier_difference(replay, reference, steps, at),
     )
+
+
+def story_table(replay: Replay, reference: Replay | None = None) -> Table:
+    """The steps of a replay as a table, without the conclusion."""
+    return tell(replay, reference).table()
 
 
 def observed_in_words(answer: str, signals: str) -> str:
@@ -178,5 +186,8 @@ def _compared(entry: Entry) -> object:
     outcome = entry.outcome
     if outcome is None:
         return None
-    error = outcome.error
-    return outcome.value, outcome.signals, None if error is None else (error.kind, error.checkpoint_reason)
+    error = None if outcome.error is None else (outcome.error.kind, outcome.error.checkpoint_reason)
+    try:
+        return canonical(outcome.value), outcome.signals, error  # as text: `==` takes True for 1
+    except Exception:  # whatever a foreign object does when it is looked at
+        return outcome_in_words(outcome), outcome.signals, error

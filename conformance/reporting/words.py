@@ -1,6 +1,6 @@
 """Steps, answers and signals in words, the same on every machine.
 
-Whatever an implementation may answer gets words, nonsense included: a report must never fail because of what it reports.
+Whatever an implementation may answer gets words, nonsense included: a report never fails because of what it reports.
 Addresses and paths are left out, so that the same finding gives the same text everywhere.
 """
 
@@ -78,11 +78,11 @@ def step_in_words(step: Step) -> str:
 
 
 def outcome_in_words(outcome: Outcome, kind: StepKind | None = None) -> str:
-    """What was answered, without the signals. `kind` tells an operation that has no answer from one that found nothing."""
+    """What was answered, without the signals. `kind` tells an operation without an answer from one that found nothing."""
     if outcome.error is not None:
         return error_in_words(outcome.error)
     if outcome.value is None:
-        return "done" if kind is None or kind.answers is type(None) else "nothing"
+        return "done" if kind is None or kind.answers in (None, type(None)) else "nothing"
     return value_in_words(outcome.value)
 
 

@@ -152,8 +152,10 @@ def _line(text: str, path: tuple[str | int, ...]) -> int:
 
     at = skip(0)
     for part in path:
-        opening, at, index = text[at], skip(at + 1), 0
-        begin = at
+        begin, opening, index = at, text[at], 0
+        if opening not in "[{":
+            break
+        at = skip(at + 1)
         while text[at] not in "]}":
             key: str | int = index
             if opening == "{":

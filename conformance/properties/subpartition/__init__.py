@@ -190,7 +190,7 @@ _SOMETIMES = (
           goals.released_with_promise, _TIMEOUTABLE),
     _goal("released-after-it-was-finished", "Released after the end of the partition.", ("fail",),
           goals.released_after_finish),
-    _goal("released-twice", "Released again.", ("fail",), goals.released_twice),
+    _goal("released-a-second-time", "Released again.", ("fail",), goals.released_twice),
     _goal("failed-and-restored-with-output-state", "A checkpoint with output state was restored after a failure.",
           ("restore",), goals.restored_with_state, _READBACK | {Capability.OUTPUT_RECOVERED_UPSTREAM}),
     _goal("a-barrier-passed-restored-output-state",

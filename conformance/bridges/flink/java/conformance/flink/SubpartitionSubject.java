@@ -126,7 +126,7 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
 
     private BufferConsumer data(JsonNode element) throws BadRequest {
         if (unfinished != null) {
-            throw new BadRequest("the producer has not finished the buffer that it added before");
+            throw new IllegalStateException("the producer has not finished the buffer that it added before");
         }
         BufferBuilder builder = segments.take();
         Segments.append(builder, Json.ids(Json.field(element, "ids")));
@@ -145,9 +145,9 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
         return consumer;
     }
 
-    private BufferBuilder unfinished() throws BadRequest {
+    private BufferBuilder unfinished() {
         if (unfinished == null) {
-            throw new BadRequest("there is no unfinished buffer");
+            throw new IllegalStateException("there is no unfinished buffer");
         }
         return unfinished;
     }

@@ -1,0 +1,45 @@
+"""Campaigns: many scenarios on several implementations, cut into blocks that any number of workers run.
+
+A plan says what to run, a runner where; the result is a function of the plan. `conformance.reporting` reads it.
+"""
+
+from conformance.campaigns.campaign import Advance, Progress, choose, start
+from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
+from conformance.campaigns.plan import Block, Plan, make_plan
+from conformance.campaigns.result import (
+    CampaignResult,
+    ComponentResult,
+    DifferenceResult,
+    FindingResult,
+    ImplementationResult,
+    LostBlock,
+    PropertyResult,
+    load,
+)
+from conformance.campaigns.runners import Inline, Processes, Runner
+from conformance.campaigns.spark_runner import Spark
+
+__all__ = [
+    "Advance",
+    "Block",
+    "CampaignError",
+    "CampaignInterrupted",
+    "CampaignResult",
+    "ComponentResult",
+    "DifferenceResult",
+    "FindingResult",
+    "ImplementationResult",
+    "Inline",
+    "LostBlock",
+    "Plan",
+    "Processes",
+    "Progress",
+    "PropertyResult",
+    "Runner",
+    "RunnerUnavailable",
+    "Spark",
+    "choose",
+    "load",
+    "make_plan",
+    "start",
+]

@@ -1,0 +1,151 @@
+"""Starting a campaign: claim a folder, run the blocks, add them up, reduce what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.campaigns import files
+from conformance.campaigns.block import BlockResult
+from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
+from conformance.campaigns.merge import baseline_steps, counting, merge
+from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.result import CampaignResult, conclude
+from conformance.campaigns.runners import Inline, Processes, Runner
+from conformance.campaigns.spark_runner import Spark
+from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far a campaign is. `blocks` is None if only time ends it; there may be fewer if steps do."""
+
+    done: int
+    """Blocks that were committed."""
+    blocks: int | None
+    scenarios: int
+    """Over all implementations, as are the steps."""
+    steps: int
+    note: str = ""
+    """Something that happened, in a sentence."""
+
+
+Progress = Callable[[Advance], None]
+
+
+def ignore(advance: Advance) -> None:
+    """Watches nothing."""
+
+
+def choose(
+    name: str = "auto",
+    master: str | None = None,
+    workers: int | None = None,
+    java: FindJava = find_java,
+    has: HasModule = has_module,
+) -> tuple[Runner, str | None]:
+    """The runner of that name, and a paragraph to print, if `auto` had to do without Spark.
+
+    Raises: RunnerUnavailable if Spark was asked for and cannot be used; CampaignError if there is no such runner.
+    """
+    if master is not None and name not in ("auto", "spark"):
+        raise CampaignError(f"--master names a Spark cluster, which the runner {name} does not use.")
+    if name == "inline":
+        return Inline(), None
+    if name == "processes":
+        return Processes(workers), None
+    if name not in ("auto", "spark"):
+        raise CampaignError(f"There is no runner {name!r}; there are auto, inline, processes and spark.")
+    problem = spark_problem(java, has)
+    if problem is None:
+        return Spark(master, workers, java, has), None
+    if name == "spark" or master is not None:
+        raise RunnerUnavailable(problem)
+    return Processes(workers), problem
+
+
+def start(
+    folder: Path,
+    plan: Plan,
+    runner: Runner,
+    progress: Progress = ignore,
+    clock: Callable[[], float] = time.monotonic,
+) -> CampaignResult:
+    """Run a new campaign in a folder that does not exist yet, or is empty.
+
+    `clock` tells seconds; only a goal in minutes looks at it. Raises: CampaignError if the folder is in use, or nothing
+    can be run any more; RunnerUnavailable; CampaignInterrupted on Ctrl-C. What was committed until then stays.
+    """
+    folder = Path(folder)
+    files.claim(folder)
+    files.write(folder / files.PLAN, plan)
+    feed = Feed(plan, clock)
+
+    def commit(result: BlockResult) -> None:
+        files.commit(folder, result)
+        feed.committed(result)
+        progress(feed.advance())
+
+    try:
+        runner.run(plan, iter(feed), commit, lambda note: progress(feed.advance(note)))
+        return finish(folder, plan)
+    except KeyboardInterrupt:
+        raise CampaignInterrupted(f"Interrupted. {_kept(folder, feed)}") from None
+    except RunnerUnavailable:
+        raise
+    except CampaignError as error:
+        raise CampaignError(f"{error} {_kept(folder, feed)}") from error
+
+
+def finish(folder: Path, plan: Plan) -> CampaignResult:
+    """Add up the committed blocks, and write the result."""
+    result = conclude(plan, merge(counting(folder, plan)))
+    files.write(folder / files.RESULT, result)
+    return result
+
+
+class Feed:
+    """The blocks that are still to be run, as long as the goal is not reached."""
+
+    def __init__(self, plan: Plan, clock: Callable[[], float]) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._end = None if plan.minutes is None else clock() + 60 * plan.minutes
+        self._started: list[Block] = []
+        self._steps: dict[Block, int] = {}
+        self._first_open = 0
+        self._steps_in_a_row = 0
+        self._scenarios = 0
+        self._all_steps = 0
+
+    def __iter__(self) -> Iterator[Block]:
+        for block in self._plan.blocks():
+            if self._plan.steps is not None and self._steps_in_a_row >= self._plan.steps:
+                return
+            if self._end is not None and self._clock() >= self._end:
+                return
+            self._started.append(block)
+            yield block
+
+    def committed(self, result: BlockResult) -> None:
+        """Learn of a block that was committed. Steps count from the first block on without a gap."""
+        self._steps[result.block] = baseline_steps(self._plan, result)
+        while self._first_open < len(self._started) and self._started[self._first_open] in self._steps:
+            self._steps_in_a_row += self._steps[self._started[self._first_open]]
+            self._first_open += 1
+        self._scenarios += sum(tally.scenarios for tally in result.tallies.values())
+        self._all_steps += sum(tally.steps for tally in result.tallies.values())
+
+    def advance(self, note: str = "") -> Advance:
+        """How far it is."""
+        return Advance(len(self._steps), self._plan.number_of_blocks, self._scenarios, self._all_steps, note)
+
+
+def _kept(folder: Path, feed: Feed) -> str:
+    done = feed.advance().done
+    blocks = "1 block was" if done == 1 else f"{done} blocks were"
+    return (
+        f"{blocks} committed, and {'lies' if done == 1 else 'lie'} in {folder / files.BLOCKS}; there is no result yet."
+    )

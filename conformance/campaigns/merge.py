@@ -1,0 +1,72 @@
+"""Adding up blocks: a union, so that neither their order nor who ran them shows in the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from conformance.campaigns.block import BlockResult, decode, decode_tally
+from conformance.campaigns.files import committed
+from conformance.campaigns.plan import Plan
+from conformance.engines.tally import Failure, Tally
+from conformance.scenarios import SchemaError
+
+Part = tuple[str, str]
+"""Implementation and component."""
+
+
+@dataclass(slots=True)
+class Sum:
+    """What some blocks add up to."""
+
+    tallies: dict[Part, Tally] = field(default_factory=dict)
+    differences: dict[tuple[str, str, str, str], Failure] = field(default_factory=dict)
+    """By implementation, component, operation and field."""
+    lost: list[BlockResult] = field(default_factory=list)
+
+    def add(self, result: BlockResult) -> None:
+        """Add a block. Raises: SchemaError if a scenario in it cannot be read."""
+        component = result.block.component
+        if result.lost is not None:
+            self.lost.append(result)
+            return
+        try:
+            for name, record in result.tallies.items():
+                self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record))
+            for one in result.differences:
+                failure = Failure(decode(one.scenario), "", one.count)
+                known = self.differences.setdefault((one.implementation, component, one.operation, one.field), failure)
+                if known is not failure:
+                    known.absorb(failure)
+        except (msgspec.ValidationError, KeyError) as error:
+            raise SchemaError(f"block {result.block.name}: it holds what is no scenario ({error}).") from None
+
+
+def merge(results: Iterable[BlockResult]) -> Sum:
+    """The sum of blocks in any order."""
+    total = Sum()
+    for result in results:
+        total.add(result)
+    return total
+
+
+def counting(folder: Path, plan: Plan) -> Iterator[BlockResult]:
+    """The committed blocks that count: from the first one on without a gap, until the goal is reached."""
+    steps = 0
+    for block in plan.blocks():
+        if plan.steps is not None and steps >= plan.steps:
+            return
+        result = committed(folder, plan, block)
+        if result is None:
+            return
+        steps += baseline_steps(plan, result)
+        yield result
+
+
+def baseline_steps(plan: Plan, result: BlockResult) -> int:
+    """The steps that the baseline took in a block."""
+    tally = result.tallies.get(plan.baseline)
+    return 0 if tally is None else tally.steps

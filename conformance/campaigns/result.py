@@ -1,0 +1,155 @@
+"""The result of a campaign: a function of its blocks, without time, host or runner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.alphabets.world import Program
+from conformance.campaigns.block import Find, encode, programs
+from conformance.campaigns.files import RESULT, read
+from conformance.campaigns.merge import Sum
+from conformance.campaigns.plan import SCHEMA, Plan
+from conformance.engines.check import reduce_failures, verdict
+from conformance.engines.tally import Tally
+from conformance.ports import find_implementation
+from conformance.properties import FailureClass, Kind, Level, Verdict
+from conformance.scenarios import scenario_id
+from conformance.scenarios.codec import ScenarioFile
+
+
+class PropertyResult(Struct, frozen=True):
+    """What is reported of a property; `scenarios`: in how many it was put to the test."""
+
+    slug: str
+    level: Level
+    kind: Kind
+    verdict: Verdict
+    scenarios: int
+
+
+class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
+    """All failures of one signature: how many scenarios, and the shortest scenario known."""
+
+    property: str
+    failure_class: FailureClass
+    operation: str
+    count: int
+    owed: str
+    steps: int
+    """Of the scenario."""
+    scenario: ScenarioFile
+    """What a scenario file holds: it can be replayed."""
+    id: str
+    """The content hash of the scenario."""
+
+
+class ComponentResult(Struct, frozen=True):
+    """One component of one implementation."""
+
+    component: str
+    scenarios: int
+    steps: int
+    closing_steps: int
+    properties: tuple[PropertyResult, ...]
+    findings: tuple[FindingResult, ...]
+    """In the order of their ids."""
+
+
+class ImplementationResult(Struct, frozen=True):
+    """One implementation, by its name in the plan, with those components of the plan that it offers."""
+
+    name: str
+    version: str
+    components: tuple[ComponentResult, ...]
+
+
+class DifferenceResult(Struct, frozen=True):
+    """Where an implementation first departs from the baseline: no violation, but somebody should know."""
+
+    implementation: str
+    component: str
+    operation: str
+    field: str
+    count: int
+    """Scenarios."""
+    steps: int
+    scenario: ScenarioFile
+    """The shortest of them, up to the difference. It was not reduced."""
+    id: str
+
+
+class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
+    """Scenarios of which nothing is known, since whatever ran them died or stumbled."""
+
+    component: str
+    number: int
+    first: int
+    count: int
+    reason: str
+    failure_class: Literal["crashed"] = "crashed"
+
+
+class CampaignResult(Struct, frozen=True):
+    """What `result.json` holds."""
+
+    seed: str
+    plan: Plan
+    implementations: tuple[ImplementationResult, ...]
+    differences: tuple[DifferenceResult, ...]
+    lost_blocks: tuple[LostBlock, ...]
+    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
+
+
+def load(folder: Path) -> CampaignResult:
+    """The result of a campaign that has ended. Raises: CampaignError; SchemaError if the file is damaged."""
+    return read(Path(folder) / RESULT, CampaignResult)
+
+
+def conclude(plan: Plan, total: Sum, find: Find = find_implementation) -> CampaignResult:
+    """Judge and reduce what the blocks add up to. Everything is in an order that depends on nothing."""
+    results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
+    versions: dict[str, str] = {}
+    for component in plan.components:
+        with programs(plan, component, plan.implementations, find) as found:
+            for name, program in found.items():
+                versions[name] = program.implementation.version
+                results[name].append(_component(plan, program, total.tallies.get((name, component), Tally())))
+    differences = tuple(
+        DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
+        for key, one in sorted(total.differences.items())
+    )
+    lost = tuple(
+        LostBlock(one.block.component, one.block.number, one.block.first, one.block.count, one.lost or "")
+        for one in sorted(total.lost, key=lambda one: (one.block.component, one.block.number))
+    )
+    implementations = tuple(
+        ImplementationResult(name, versions.get(name, ""), tuple(results[name])) for name in plan.implementations
+    )
+    return CampaignResult(plan.seed, plan, implementations, differences, lost)
+
+
+def _component(plan: Plan, program: Program, tally: Tally) -> ComponentResult:
+    findings = [
+        FindingResult(
+            one.slug,
+            FailureClass(one.failure_class),
+            one.signature[2],
+            one.count,
+            one.owed,
+            len(one.scenario.steps),
+            encode(one.scenario),
+            scenario_id(one.scenario),
+        )
+        for one in reduce_failures(program, tally, plan.budget)
+    ]
+    findings.sort(key=lambda one: (one.id, one.property, one.failure_class, one.operation))
+    properties = tuple(
+        PropertyResult(one.slug, one.level, one.kind, verdict(one, program, tally), tally.exercised.get(one.slug, 0))
+        for one in program.alphabet.properties
+    )
+    return ComponentResult(
+        program.alphabet.component, tally.scenarios, tally.steps, tally.closing_steps, properties, tuple(findings)
+    )

@@ -1,0 +1,227 @@
+"""The runner that hands blocks to Spark: on the cores of this machine, or on a cluster.
+
+A plain RDD, one block to a task, in waves. Workers send results back and write nothing; the driver commits them. Spark
+tries a task again whose worker died. pyspark is imported only when a campaign runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from conformance.campaigns.block import DIED, BlockResult, attempt_block, lost_block
+from conformance.campaigns.errors import CampaignError, RunnerUnavailable
+from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.runners import Commit, Say, cores
+from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
+
+ATTEMPTS = 4
+"""How often Spark tries a task; `local[N]` alone gives up at the first worker that dies."""
+BLOCKS_PER_CORE = 4
+"""In a wave."""
+PACKAGES = ("conformance", "strategies", "reference_impl")
+DISTRIBUTION = "checkpoint-conformance"
+
+_DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EOFException")
+"""What Spark says of a task whose worker or executor died."""
+
+_QUIET = """\
+status = error
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d %p %c{1}: %m%n
+"""
+
+
+class Spark:
+    """Spark on the cores of this machine, or on the cluster that `master` names (spark://…, yarn, k8s://…)."""
+
+    name = "spark"
+
+    def __init__(
+        self,
+        master: str | None = None,
+        workers: int | None = None,
+        java: FindJava = find_java,
+        has: HasModule = has_module,
+    ) -> None:
+        self.master = master or f"local[{workers or cores()},{ATTEMPTS}]"
+        self._java = java
+        self._has = has
+
+    @property
+    def local(self) -> bool:
+        """Whether tasks run on this machine, with the files of this one."""
+        return self.master == "local" or self.master.startswith("local[")
+
+    def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
+        """See `Runner`. A block is lost if its worker dies each time that Spark tries it."""
+        if self.master.startswith("sc://"):
+            raise RunnerUnavailable(
+                f"{self.master} is a Spark Connect server, which has no RDDs. Name the master of the cluster itself "
+                "(spark://…, yarn, k8s://…), or leave --master away to use the cores of this machine."
+            )
+        if problem := spark_problem(self._java, self._has):
+            raise RunnerUnavailable(problem)
+        with self._context() as context:
+            size = max(1, context.defaultParallelism) * BLOCKS_PER_CORE
+            while wave := list(islice(blocks, size)):
+                self._run(context, plan, wave, commit, progress)
+
+    def _run(self, context: Any, plan: Plan, wave: Sequence[Block], commit: Commit, progress: Say) -> None:
+        """Run a wave. If it fails, halve it: what fails alone is lost, and everything else is not."""
+        try:
+            results: list[BlockResult] = (
+                context.parallelize(wave, len(wave)).map(partial(attempt_block, plan)).collect()
+            )
+        except Exception as error:
+            text = str(error)
+            if context._jsc is None or not any(sign in text for sign in _DEATHS):
+                raise CampaignError(f"Spark stopped working on the campaign: {_gist(text)}.") from error
+            if len(wave) == 1:
+                progress(f"{wave[0].name} is lost: {DIED}")
+                commit(lost_block(plan, wave[0], DIED))
+                return
+            progress(f"a worker died {ATTEMPTS} times; looking for the block among {len(wave)}")
+            middle = len(wave) // 2
+            self._run(context, plan, wave[:middle], commit, progress)
+            self._run(context, plan, wave[middle:], commit, progress)
+        else:
+            for result in results:
+                commit(result)
+
+    @contextmanager
+    def _context(self) -> Iterator[Any]:
+        """A SparkContext with a JVM of its own; at the end, however it comes, both are gone and all is as before."""
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        if SparkContext._active_spark_context is not None:
+            raise RunnerUnavailable(
+                "Spark runs in this process already, with settings of its own. Stop it first, or use the runner processes."
+            )
+        with ExitStack() as undo:
+            folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="conformance-spark-")))
+            undo.enter_context(_environment(self._variables()))
+            undo.callback(_keep_handler())
+            quiet = folder / "log4j2.properties"
+            quiet.write_text(_QUIET, encoding="utf-8")
+            conf = SparkConf(loadDefaults=False).setMaster(self.master).setAppName("conformance")
+            conf.setAll(self._settings(quiet))
+            words = undo.enter_context((folder / "jvm.log").open("w+b"))
+            try:
+                gateway = launch_gateway(conf, {"stdout": words, "stderr": words})
+                undo.callback(_stop, SparkContext, gateway)
+                context = SparkContext(conf=conf, gateway=gateway)
+            except Exception as error:
+                words.seek(0)
+                said = words.read().decode(errors="replace").strip().splitlines()
+                why = _gist(str(error)) if not said else _gist("\n".join(said[-20:]))
+                raise RunnerUnavailable(
+                    f"Spark could not be started on {self.master}: {why}. The runner processes needs no Spark."
+                ) from error
+            undo.callback(context.stop)
+            context.setLogLevel("OFF")
+            if not self.local:
+                context.addPyFile(str(pack(folder / "conformance-packages.zip")))
+            yield context
+
+    def _settings(self, quiet: Path) -> list[tuple[str, str]]:
+        settings = [
+            ("spark.ui.enabled", "false"),
+            ("spark.ui.showConsoleProgress", "false"),
+            ("spark.task.maxFailures", str(ATTEMPTS)),
+            ("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}"),
+        ]
+        if os.name == "posix":  # releases that do not know it ignore it
+            settings.append(("spark.python.unix.domain.socket.enabled", "true"))
+        if self.local:
+            settings += [("spark.driver.host", "127.0.0.1"), ("spark.driver.bindAddress", "127.0.0.1")]
+        return settings
+
+    def _variables(self) -> dict[str, str]:
+        """Workers must be this Python; on a cluster, it may lie elsewhere, and who set it up knows where."""
+        if not self.local:
+            return {} if "PYSPARK_PYTHON" in os.environ else {"PYSPARK_PYTHON": sys.executable}
+        return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def pack(path: Path) -> Path:
+    """A zip of the three packages for executors elsewhere, with the entry points by which implementations are found.
+
+    What they need besides (msgspec, hypothesis) must be installed there. Returns `path`.
+    """
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            spec = find_spec(package)
+            for root in (spec.submodule_search_locations or ()) if spec is not None else ():
+                for file in sorted(Path(root).rglob("*")):
+                    if file.is_file() and "__pycache__" not in file.parts:
+                        archive.write(file, Path(package, file.relative_to(root)).as_posix())
+        try:
+            known = distribution(DISTRIBUTION)
+        except PackageNotFoundError:
+            return path
+        folder = f"{DISTRIBUTION.replace('-', '_')}-{known.version}.dist-info"
+        for name in ("METADATA", "entry_points.txt"):
+            if text := known.read_text(name):
+                archive.writestr(f"{folder}/{name}", text)
+    return path
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """pyspark reads the path of its workers' Python from the environment, and from nowhere else."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _keep_handler() -> Callable[[], None]:
+    """What puts back the handler of Ctrl-C, which a SparkContext replaces for good."""
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    handler = signal.getsignal(signal.SIGINT)
+    return lambda: None if handler is None else void(signal.signal(signal.SIGINT, handler))
+
+
+def void(value: object) -> None:
+    """Answers nothing."""
+
+
+def _stop(context_class: Any, gateway: Any) -> None:
+    """Stop the JVM, which SparkContext.stop() leaves running until this process ends."""
+    context_class._gateway = None
+    context_class._jvm = None
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # the JVM ends when this pipe does
+    gateway.proc.wait()
+
+
+def _gist(text: str) -> str:
+    """The lines of an error that say what happened: no Java stack, at most 400 characters."""
+    lines = [line.strip() for line in text.splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith(("at ", "...")))[:400].rstrip(".")

@@ -1,0 +1,92 @@
+"""Whether Spark can be used here, and what to install if not. Nothing is installed, and nothing started but `java`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+JAVA_VERSIONS = (17, 21)
+"""The versions that the supported releases of Spark run on."""
+
+HOW_TO_INSTALL_JAVA = (
+    "Debian, Ubuntu: sudo apt-get install openjdk-17-jre-headless (or openjdk-21-jre-headless, whichever the release "
+    "has); Fedora: sudo dnf install java-21-openjdk-headless; macOS: brew install openjdk@21, then set JAVA_HOME to it"
+)
+HOW_TO_INSTALL_PYSPARK = "pip install 'checkpoint-conformance[spark]'"
+
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+class Java(NamedTuple):
+    """The Java that Spark would use: where, and its major version; `version` None if it does not say."""
+
+    command: str
+    version: int | None
+
+
+FindJava = Callable[[], Java | None]
+HasModule = Callable[[str], bool]
+
+
+def has_module(name: str) -> bool:
+    """Whether a module is installed, without importing it."""
+    return find_spec(name) is not None
+
+
+def find_java(
+    environment: Mapping[str, str] = os.environ,
+    which: Callable[[str], str | None] = shutil.which,
+    version_text: Callable[[str], str | None] | None = None,
+) -> Java | None:
+    """JAVA_HOME/bin/java, as Spark has it, or else `java` on the PATH; None if there is neither.
+
+    `version_text` answers what `COMMAND -version` prints; None if the command cannot be run.
+    """
+    home = environment.get("JAVA_HOME")
+    command = str(Path(home, "bin", "java")) if home else which("java")
+    if command is None:
+        return None
+    text = (version_text or _version_text)(command)
+    if text is None:
+        return None
+    found = _VERSION.search(text)
+    return Java(command, int(found[1]) if found else None)
+
+
+def spark_problem(java: FindJava = find_java, has: HasModule = has_module) -> str | None:
+    """A paragraph that says what is missing and what exactly to install; None if Spark can be used."""
+    missing = []
+    cures = []
+    if not has("pyspark"):
+        missing.append("pyspark is not installed")
+        cures.append(HOW_TO_INSTALL_PYSPARK)
+    found = java()
+    if found is None or found.version not in JAVA_VERSIONS:
+        if found is None:
+            missing.append("there is none: neither JAVA_HOME/bin/java nor a java on the PATH can be run")
+        elif found.version is None:
+            missing.append(f"{found.command} does not say which version it is")
+        else:
+            missing.append(f"{found.command} is Java {found.version}")
+        missing[-1] = f"it needs Java 17 or 21, but {missing[-1]}"
+        cures.append(HOW_TO_INSTALL_JAVA)
+    if not missing:
+        return None
+    return (
+        f"The runner spark cannot be used: {', and '.join(missing)}. To install what is missing: {'; and: '.join(cures)}. "
+        "The runner processes needs neither, and comes to the same result."
+    )
+
+
+def _version_text(command: str) -> str | None:
+    try:
+        ran = subprocess.run([command, "-version"], capture_output=True, text=True, errors="replace", check=False)
+    except OSError:
+        return None
+    return ran.stderr + ran.stdout

@@ -1,0 +1,68 @@
+"""What was found, for people and for programs.
+
+This room judges nothing and searches nothing: it reads checks, replays and results of campaigns. Out come JSON
+documents whose names are fixed (`documents`), tables for a terminal (`tables`, `campaign`), the explanation of one
+failure (`story`, `diagram`), and the folder that is attached to a ticket (`bug_report`). The same result gives the same
+text on every machine; only the environment section of a report tells where it was written.
+"""
+
+from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
+from conformance.reporting.campaign import campaign_tables
+from conformance.reporting.diagram import sequence_diagram
+from conformance.reporting.documents import (
+    BugRow,
+    ImplementationRow,
+    bug_row,
+    bugs_document,
+    check_document,
+    implementation_row,
+    implementations_document,
+    properties_document,
+    replay_document,
+    scenario_document,
+    unguarded_properties,
+    unusable_row,
+)
+from conformance.reporting.files import write_json, write_text
+from conformance.reporting.markdown import story_markdown
+from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
+from conformance.reporting.tables import (
+    implementation_table,
+    kill_matrix,
+    property_tables,
+    summary_lines,
+    verdict_tables,
+)
+
+__all__ = [
+    "BugRow",
+    "ImplementationRow",
+    "Mark",
+    "Story",
+    "StoryStep",
+    "bug_row",
+    "bugs_document",
+    "campaign_tables",
+    "check_document",
+    "implementation_row",
+    "implementation_table",
+    "implementations_document",
+    "kill_matrix",
+    "properties_document",
+    "property_tables",
+    "replay_document",
+    "report_folder_name",
+    "scenario_document",
+    "sequence_diagram",
+    "story_markdown",
+    "story_table",
+    "summary_lines",
+    "tell",
+    "this_environment",
+    "unguarded_properties",
+    "unusable_row",
+    "verdict_tables",
+    "write_bug_report",
+    "write_json",
+    "write_text",
+]

@@ -1,0 +1,88 @@
+"""A bug report as one folder that can be attached to a ticket: read in a minute, reproduced in one command."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from conformance import __version__
+from conformance.engines import Found, Replay
+from conformance.ports import Capability
+from conformance.reporting.documents import encodable
+from conformance.reporting.files import write_folder
+from conformance.reporting.markdown import Report, report_text
+from conformance.scenarios import Finding, Scenario, encode_history, encode_scenario, scenario_id
+
+_TEST = '''\
+"""Fails while the bug is there, passes once it is fixed: python -m pytest test_reproduce.py
+
+Needs the package checkpoint-conformance, and scenario.json next to this file. report.md explains what is wrong.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+from conformance.alphabets import vocabulary
+from conformance.engines import replay
+from conformance.ports import find_implementation
+from conformance.scenarios import decode_scenario
+
+IMPLEMENTATION = {implementation!r}
+ASSUMED = {assume!r}
+
+
+def test_the_property_holds():
+    file = Path(__file__).with_name("scenario.json")
+    scenario = decode_scenario(file.read_text(encoding="utf-8"), vocabulary, file.name)
+    with closing(find_implementation(IMPLEMENTATION)) as implementation:
+        result = replay(scenario, implementation, ASSUMED)
+    assert result.verdict.value == "FIXED", f"{{result.verdict.value}}: {{result.reason}}"
+'''
+
+
+def report_folder_name(found: Found) -> str:
+    """The same finding has the same name everywhere: component, property, and the content hash of the scenario."""
+    return f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)}"
+
+
+def this_environment(implementation: str, version: str = "") -> dict[str, str]:
+    """Where a report is written: the suite, Python, the platform, and what was tested."""
+    return {
+        "implementation": f"{implementation} {version}".rstrip(),
+        "suite": f"checkpoint-conformance {__version__}",
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def write_bug_report(
+    folder: Path,
+    found: Found,
+    replay: Replay,
+    *,
+    implementation: str,
+    reference: Replay | None = None,
+    environment: Mapping[str, str] | None = None,
+    assume: Iterable[Capability] = (),
+) -> Path:
+    """Write the report of a violation into its own folder below `folder`, in place of an older one, and answer where.
+
+    `replay` is that of the found scenario, `reference` that of another implementation on the same scenario.
+    `implementation` is the name by which `find_implementation` finds it, `assume` what it was held to without a claim.
+
+    Raises: OSError; then nothing was left behind.
+    """
+    assumed = tuple(sorted(one.value for one in assume))
+    told = this_environment(implementation) if environment is None else environment
+    finding = Finding(found.slug, found.failure_class, implementation)
+    scenario = Scenario(found.scenario.component, found.scenario.config, found.scenario.steps, finding)
+    files = {
+        "report.md": report_text(Report(found, replay, implementation, reference, assumed, told)),
+        "scenario.json": encode_scenario(scenario),
+        "history.json": encode_history(encodable(replay.history), implementation),
+        "test_reproduce.py": _TEST.format(implementation=implementation, assume=assumed),
+    }
+    path = Path(folder) / report_folder_name(found)
+    write_folder(path, files)
+    return path

@@ -1,0 +1,117 @@
+"""What a verdict table shows of one implementation and component, whether it comes from a check or from a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.alphabets import ALPHABETS
+from conformance.engines import Check
+from conformance.properties import Level, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A property, as a row needs it."""
+
+    slug: str
+    level: str
+    kind: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A verdict, in how many scenarios the property was put to the test, and why it was not."""
+
+    verdict: str
+    scenarios: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLine:
+    """A way to fail."""
+
+    property: str
+    failure_class: str
+    operation: str
+    steps: int
+    count: int
+    owed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One component of one implementation."""
+
+    name: str
+    version: str
+    component: str
+    scenarios: int
+    steps: int
+    judged: tuple[Judged, ...]
+    cells: Mapping[str, Cell]
+    findings: tuple[FindingLine, ...]
+
+
+def by_component(columns: Iterable[Column]) -> dict[str, list[Column]]:
+    """The columns that go into one table."""
+    groups: dict[str, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(column.component, []).append(column)
+    return groups
+
+
+def column_of_check(check: Check) -> Column:
+    """The column of a check."""
+    program, tally = check.program, check.tally
+    judged, cells = [], {}
+    for one in program.alphabet.properties:
+        verdict = check.verdict(one)
+        why = ""
+        if verdict is Verdict.NOT_APPLICABLE:
+            why = f"needs {', '.join(sorted(one.needs - program.capabilities))}"
+        elif one.level is Level.UNTESTABLE:
+            why = "untestable"
+        judged.append(Judged(one.slug, one.level.value, one.kind.value, one.statement))
+        cells[one.slug] = Cell(verdict.value, tally.exercised.get(one.slug, 0), why)
+    findings = tuple(
+        FindingLine(*found.signature, steps=len(found.scenario.steps), count=found.count, owed=found.owed)
+        for found in check.found
+    )
+    name, version = program.implementation.name, program.implementation.version
+    component = program.alphabet.component
+    return Column(name, version, component, tally.scenarios, tally.steps, tuple(judged), cells, findings)
+
+
+def columns_of_result(result: Mapping[str, Any]) -> list[Column]:
+    """The columns of a campaign's result. Read leniently: it may come from a suite with other properties."""
+    return [_column(one, part) for one in result.get("implementations", ()) for part in one.get("components", ())]
+
+
+_SIGNATURE = ("property", "class", "operation")
+
+
+def _column(implementation: Mapping[str, Any], part: Mapping[str, Any]) -> Column:
+    component = part["component"]
+    alphabet = ALPHABETS.get(component)
+    statements = {} if alphabet is None else {one.slug: one.statement for one in alphabet.properties}
+    properties = part.get("properties", ())
+    return Column(
+        name=implementation["name"],
+        version=implementation.get("version", ""),
+        component=component,
+        scenarios=part.get("scenarios", 0),
+        steps=part.get("steps", 0),
+        judged=tuple(
+            Judged(one["slug"], one.get("level", ""), one.get("kind", ""), statements.get(one["slug"], ""))
+            for one in properties
+        ),
+        cells={one["slug"]: Cell(one["verdict"], one.get("scenarios", 0)) for one in properties},
+        findings=tuple(
+            FindingLine(*(one.get(name, "") for name in _SIGNATURE), one["steps"], one["count"], one["owed"])
+            for one in part.get("findings", ())
+        ),
+    )

@@ -1,0 +1,239 @@
+"""The machine-readable results. Names and meanings are fixed: other programs read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median, median_low
+from typing import Any
+
+import msgspec
+
+from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.engines import Check, Found, Replay
+from conformance.engines.kill import Kill
+from conformance.ports import Implementation, KnownBug
+from conformance.properties import Kind, Level, Property
+from conformance.reporting.words import value_in_words
+from conformance.scenarios import SCHEMA, Entry, History, Scenario, encode_scenario
+from conformance.scenarios.codec import encode_entries
+
+Document = dict[str, Any]
+"""Ready for JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class BugRow:
+    """A known bug and what it took to find it; with several seeds, the median of them."""
+
+    id: str
+    ticket: str
+    component: str
+    killed: bool
+    property: str
+    """The one that must notice."""
+    found_property: str | None
+    """The one that did."""
+    scenarios: int
+    cpu_seconds: float
+    minimal_steps: int | None
+    optimal_steps: int | None
+    """None: nothing shorter is known to be impossible."""
+    summary: str
+    seeds: int = 1
+    worst_cpu_seconds: float | None = None
+    worst_minimal_steps: int | None = None
+
+
+def bug_row(kills: Sequence[Kill], optimal_steps: int | None = None) -> BugRow:
+    """One row from the searches with each seed. A bug that survived one of them has survived."""
+    bug = kills[0].bug
+    lengths = [len(one.shortest.scenario.steps) for one in kills if one.shortest is not None]
+    slugs = [one.shortest.slug for one in kills if one.shortest is not None]
+    seconds = [one.cpu_seconds for one in kills]
+    return BugRow(
+        id=bug.id,
+        ticket=bug.ticket,
+        component=bug.component,
+        killed=all(one.killed for one in kills),
+        property=bug.property,
+        found_property=slugs[0] if slugs else None,
+        scenarios=median_low(one.scenarios for one in kills),
+        cpu_seconds=round(median(seconds), 3),
+        minimal_steps=median_low(lengths) if lengths else None,
+        optimal_steps=optimal_steps,
+        summary=bug.summary,
+        seeds=len(kills),
+        worst_cpu_seconds=round(max(seconds), 3),
+        worst_minimal_steps=max(lengths, default=None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ImplementationRow:
+    """A registered implementation, or why it cannot be used here."""
+
+    name: str
+    version: str = ""
+    components: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it cannot be used; empty if it can."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be used here."""
+        return not self.reason
+
+
+def implementation_row(name: str, implementation: Implementation) -> ImplementationRow:
+    """An implementation that can be used, under the name by which it was found."""
+    components = tuple(sorted(implementation.components()))
+    capabilities = tuple(sorted(one.value for one in implementation.capabilities))
+    return ImplementationRow(name, implementation.version, components, capabilities)
+
+
+def unusable_row(name: str, reason: str) -> ImplementationRow:
+    """An implementation that cannot be used, and why."""
+    return ImplementationRow(name, reason=reason or "no reason is known")
+
+
+def check_document(
+    seed: int | str, scenarios: int, checks_by_implementation: Iterable[tuple[Implementation, Sequence[Check]]]
+) -> Document:
+    """What a check found. `scenarios`: how many were asked for, per implementation and component."""
+    implementations = [(one, list(checks)) for one, checks in checks_by_implementation]
+    return {
+        "schema": SCHEMA,
+        "seed": seed,
+        "scenarios": scenarios,
+        "steps": sum(check.tally.steps for _, checks in implementations for check in checks),
+        "implementations": [
+            {
+                "name": one.name,
+                "version": one.version,
+                "components": [check.program.alphabet.component for check in checks],
+                "properties": [row for check in checks for row in _judged(check)],
+                "findings": [_finding(found) for check in checks for found in check.found],
+            }
+            for one, checks in implementations
+        ],
+    }
+
+
+def _judged(check: Check) -> list[Document]:
+    return [
+        {
+            "slug": judged.slug,
+            "component": judged.component,
+            "level": judged.level.value,
+            "kind": judged.kind.value,
+            "verdict": check.verdict(judged).value,
+            "scenarios": check.tally.exercised.get(judged.slug, 0),
+            "minimal_steps": min(
+                (len(found.scenario.steps) for found in check.found if found.slug == judged.slug), default=None
+            ),
+        }
+        for judged in check.program.alphabet.properties
+    ]
+
+
+def _finding(found: Found) -> Document:
+    return {
+        "property": found.slug,
+        "class": found.failure_class,
+        "operation": found.signature[2],
+        "component": found.scenario.component,
+        "steps": len(found.scenario.steps),
+        "owed": found.owed,
+        "count": found.count,
+        "scenario": scenario_document(found.scenario),
+    }
+
+
+def scenario_document(scenario: Scenario) -> Document:
+    """A scenario as its file has it."""
+    document: Document = json.loads(encode_scenario(scenario))
+    return document
+
+
+def replay_document(replay: Replay) -> Document:
+    """A verdict and the history it rests on. `property`: the one that broke, or the one that the scenario is about."""
+    finding = replay.history.scenario.finding
+    meant = finding.property if finding is not None else None
+    return {
+        "schema": SCHEMA,
+        "verdict": replay.verdict.value,
+        "property": replay.violation.property.slug if replay.violation is not None else meant,
+        "reason": replay.reason,
+        "history": encode_entries(encodable(replay.history).entries),
+    }
+
+
+def encodable(history: History) -> History:
+    """The history with words in place of the answers that no JSON can hold: such nonsense is what must be shown."""
+    return History(history.scenario, tuple(_encodable(entry) for entry in history.entries))
+
+
+def _encodable(entry: Entry) -> Entry:
+    if entry.outcome is None:
+        return entry
+    try:
+        json.dumps(msgspec.to_builtins(entry.outcome))
+    except Exception:  # whatever a foreign object does when it is looked at
+        words = value_in_words(entry.outcome.value)
+        return Entry(entry.step, msgspec.structs.replace(entry.outcome, value=words), entry.closing)
+    return entry
+
+
+def bugs_document(rows: Iterable[BugRow]) -> Document:
+    """The kill matrix."""
+    return {"schema": SCHEMA, "bugs": [msgspec.to_builtins(row) for row in rows]}
+
+
+def properties_document(components: Iterable[str] | None = None) -> Document:
+    """The catalogue of properties, of all components or of these."""
+    return {
+        "schema": SCHEMA,
+        "properties": [
+            {
+                "slug": one.slug,
+                "component": one.component,
+                "statement": one.statement,
+                "kind": one.kind.value,
+                "level": one.level.value,
+                "invariant": one.invariant,
+                "tickets": list(one.tickets),
+                "needs": sorted(need.value for need in one.needs),
+            }
+            for component in (ALPHABETS if components is None else components)
+            for one in alphabet_of(component).properties
+        ],
+    }
+
+
+def implementations_document(rows: Iterable[ImplementationRow]) -> Document:
+    """The registered implementations."""
+    return {
+        "schema": SCHEMA,
+        "implementations": [{**msgspec.to_builtins(row), "usable": row.usable} for row in rows],
+    }
+
+
+def unguarded_properties(bugs: Iterable[KnownBug]) -> list[str]:
+    """The properties that no known bug must break, so that nothing shows that they can fail; "slug (component)".
+
+    A *sometimes* property breaks nothing, and one that is untestable cannot be broken.
+    """
+    guarded = {(bug.component, bug.property) for bug in bugs}
+
+    def testable(one: Property) -> bool:
+        return one.kind is not Kind.SOMETIMES and one.level is not Level.UNTESTABLE
+
+    return [
+        f"{one.slug} ({alphabet.component})"
+        for alphabet in ALPHABETS.values()
+        for one in alphabet.properties
+        if testable(one) and (alphabet.component, one.slug) not in guarded
+    ]

@@ -1,0 +1,188 @@
+"""The text of a bug report: what a maintainer needs, in the order in which they ask for it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conformance import __version__
+from conformance.alphabets import alphabet_of
+from conformance.engines import Found, Replay
+from conformance.ports import registered_names
+from conformance.properties import Property
+from conformance.reporting.diagram import sequence_diagram
+from conformance.reporting.story import Mark, Story, StoryStep, tell
+from conformance.reporting.words import failure_class_in_words, plain
+
+TICKETS = "https://issues.apache.org/jira/browse/"
+"""Where tickets of Apache projects are, as FLINK-39018."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a report is made of."""
+
+    found: Found
+    replay: Replay
+    implementation: str
+    """The name by which it is found again."""
+    reference: Replay | None
+    assume: Sequence[str]
+    environment: Mapping[str, str]
+
+
+def report_text(report: Report) -> str:
+    """The whole report."""
+    story = tell(report.replay, report.reference)
+    sections = (
+        _title(report),
+        _what_failed(report, story),
+        _expected_and_observed(report, story),
+        _scenario(report, story),
+        f"## As a diagram\n\n```mermaid\n{sequence_diagram(report.replay, report.reference)}```",
+        _property(report),
+        _reproduce(report),
+        "## Environment\n\n" + _table(("", ""), [(name, cell(value)) for name, value in report.environment.items()]),
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def cell(text: str) -> str:
+    """A text in a Markdown table or line, shown as it is."""
+    text = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("`", "'")
+    return text.replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")
+
+
+def story_markdown(story: Story) -> str:
+    """The steps as a Markdown table. The column that tells what is special is left out if nothing is."""
+    marked = any(one.mark for one in story.steps)
+    head = ("#", "who", "step", "answer", "signals", *([""] if marked else []))
+    rows = []
+    for one in story.steps:
+        bold = "**" if one.mark is Mark.DIVERGENT else ""
+        cells = [str(one.number), one.actor, f"`{one.step}`", cell(one.answer), cell(one.signals)]
+        rows.append([f"{bold}{text}{bold}" if text else "" for text in (*cells, *([one.remark] if marked else []))])
+    return _table(head, rows)
+
+
+def _title(report: Report) -> str:
+    found = report.found
+    sentence = found.slug.replace("-", " ")
+    return f"# {found.scenario.component}: “{sentence}” does not hold ({found.failure_class})"
+
+
+def _what_failed(report: Report, story: Story) -> str:
+    found, name = report.found, cell(report.implementation)
+    if report.replay.violation is None:
+        return (
+            f"On **{name}** this failed in a search: {cell(found.owed)}. It did **not** fail when the scenario was run "
+            f"again ({report.replay.verdict.value}: {cell(report.replay.reason)}), so the implementation does not "
+            "answer alike every time."
+        )
+    where = "before the first step" if story.divergent is None else _place(story.divergent, story)
+    text = f"On **{name}**, {where}: **{cell(story.expected)}**."
+    if report.replay.violation.property.slug != found.slug:
+        text += f" This breaks `{report.replay.violation.property.slug}`; in the search it was `{found.slug}`."
+    return text
+
+
+def _place(step: StoryStep, story: Story) -> str:
+    if step.in_drain:
+        return f"at step {step.number} (`{step.step}`), in the fair drain that ends every run"
+    return f"at step {step.number} of {sum(not one.in_drain for one in story.steps)} (`{step.step}`)"
+
+
+def _expected_and_observed(report: Report, story: Story) -> str:
+    if story.slug is None:
+        return "## Expected and observed\n\nNothing to compare: see above."
+    answer = f"`{story.divergent.step}` answers" if story.divergent else ""
+    rows = [("expected", cell(story.expected)), ("observed", cell(story.observed))]
+    if story.reference is not None:
+        rows.append(("the reference", cell(story.reference)))
+    text = "## Expected and observed\n\n" + _table(("", answer), rows)
+    return text if story.from_the_reference is None else f"{text}\n\n{story.from_the_reference}"
+
+
+def _scenario(report: Report, story: Story) -> str:
+    count = report.found.count
+    alike = "One scenario" if count == 1 else f"{count:,} scenarios"
+    config: Any = msgspec.to_builtins(report.found.scenario.config)
+    chosen = ", ".join(f"`{name}` = {_value(value)}" for name, value in config.items())
+    parts = [
+        "## The shortest scenario known",
+        f"{alike} of the search failed like this."
+        + (f" Configuration of the {report.found.scenario.component}: {chosen}." if chosen else ""),
+        story_markdown(story) if story.steps else "It failed before its first step.",
+    ]
+    marks = {one.mark for one in story.steps} | {Mark.DRAIN for one in story.steps if one.in_drain}
+    if Mark.SKIPPED in marks:
+        parts.append("*skipped*: not enabled when its turn came, and left out.")
+    if Mark.DRAIN in marks:
+        parts.append(
+            "*drain*: not of the scenario. Every run ends like this: nothing new is fed, everything that can still "
+            "happen does, and nothing owed may be left."
+        )
+    return "\n\n".join(parts)
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else cell(str(value))
+
+
+def _property(report: Report) -> str:
+    found = report.found
+    judged = _judged(found)
+    lines = [f"- Failure class **{found.failure_class}**: {failure_class_in_words(found.failure_class)}."]
+    if judged is None:
+        return "\n\n".join((f"## The property\n\n`{found.slug}`", *lines))
+    binding = f"- `{judged.slug}`, {judged.kind.value}, level **{judged.level.value}**"
+    lines.insert(0, binding + (f", invariant {judged.invariant} of the specification." if judged.invariant else "."))
+    if judged.tickets:
+        lines.append(f"- Tickets: {', '.join(map(_ticket, judged.tickets))}.")
+    if judged.needs:
+        needs = ", ".join(f"`{one}`" for one in sorted(judged.needs))
+        claimed = "assumed for this run" if judged.needs & set(report.assume) else "which the implementation claims"
+        lines.append(f"- Applies to implementations with {needs}, {claimed}.")
+    return f"## The property\n\n> {judged.statement}\n\n" + "\n".join(lines)
+
+
+def _judged(found: Found) -> Property | None:
+    properties = alphabet_of(found.scenario.component).properties
+    return next((one for one in properties if one.slug == found.slug), None)
+
+
+def _ticket(ticket: str) -> str:
+    project, _, number = ticket.partition("-")
+    return f"[{ticket}]({TICKETS}{ticket})" if project.isupper() and number.isdigit() else ticket
+
+
+def _reproduce(report: Report) -> str:
+    assumed = "".join(f" --assume {one}" for one in report.assume)
+    lines = [
+        "## How to reproduce",
+        f"With `checkpoint-conformance` {__version__} installed, in this folder:",
+        f"```sh\nconformance replay scenario.json --implementation {shlex.quote(report.implementation)}{assumed}\n"
+        "python -m pytest test_reproduce.py\n```",
+        "The first shows the steps above and exits with 1 while the bug is there, with 0 once it is fixed. "
+        "The second fails and passes alike; it can be put into any test suite together with `scenario.json`. "
+        "`history.json` holds every answer in full.",
+    ]
+    if _is_object(report.implementation, registered_names()):
+        module = cell(report.implementation.partition(":")[0])
+        lines.append(f"The module `{module}` must be on the Python path (`PYTHONPATH`).")
+    return "\n\n".join(lines)
+
+
+def _is_object(name: str, registered: Iterable[str]) -> bool:
+    """Whether the implementation is named as module:object."""
+    head, colon, _ = name.partition(":")
+    return bool(colon) and head != "known-bug" and head.partition("@")[0] not in registered
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["--"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

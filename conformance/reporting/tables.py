@@ -1,0 +1,185 @@
+"""Results as tables for people: verdicts, findings, the kill matrix, the catalogues."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.engines import Check
+from conformance.properties import Kind, Level, Verdict
+from conformance.reporting.columns import Column, by_component, column_of_check
+from conformance.reporting.documents import BugRow, ImplementationRow
+from conformance.reporting.looks import BAD, FAINT, GOOD, OPEN, VERDICT_STYLES, Slug, simple_table
+from conformance.reporting.words import plain
+
+_ORDER = (Verdict.PASSED, Verdict.FAILED, Verdict.NOT_EXERCISED, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE)
+
+
+def verdict_tables(checks: Iterable[Check], statements: bool = False) -> list[RenderableType]:
+    """For each component what became of its properties, one column per implementation; below it what failed.
+
+    With `statements` a property is shown as its sentence instead of its slug.
+    """
+    return tables_of_columns([column_of_check(check) for check in checks], statements)
+
+
+def tables_of_columns(columns: Sequence[Column], statements: bool = False) -> list[RenderableType]:
+    """The same for columns from anywhere."""
+    shown: list[RenderableType] = []
+    for component, alike in by_component(columns).items():
+        shown.append(_verdict_table(component, alike, statements))
+        if any(column.findings for column in alike):
+            shown.append(_findings_table(component, alike))
+    return shown
+
+
+def _verdict_table(component: str, columns: Sequence[Column], statements: bool) -> Table:
+    table = simple_table(component, "In brackets: in how many scenarios the property was put to the test.")
+    table.add_column("property", ratio=1)
+    table.add_column("level")
+    for column in columns:
+        table.add_column(Text(f"{column.name} {column.version}".rstrip()), overflow="fold", min_width=14)
+    judged = dict.fromkeys(one for column in columns for one in column.judged)
+    for kinds in ((Kind.ALWAYS.value, Kind.EVENTUALLY.value), (Kind.SOMETIMES.value,)):
+        for one in judged:
+            if one.kind in kinds:
+                name: RenderableType = Text(one.statement) if statements and one.statement else Slug(one.slug)
+                cells = [_cell(column, one.slug) for column in columns]
+                table.add_row(name, Text(_level(one.level, one.kind), style=FAINT), *cells)
+        table.add_section()
+    return table
+
+
+def _level(level: str, kind: str) -> str:
+    """What a campaign must have seen binds the suite, not the implementation: its level would only confuse."""
+    return "to be seen" if kind == Kind.SOMETIMES.value else level
+
+
+def _cell(column: Column, slug: str) -> RenderableType:
+    cell = column.cells.get(slug)
+    if cell is None:
+        return Text("")
+    number = f" ({cell.scenarios:,})" if cell.scenarios else ""
+    return Slug(cell.verdict + number, cell.why, VERDICT_STYLES.get(cell.verdict, ""))
+
+
+def _findings_table(component: str, columns: Sequence[Column]) -> Table:
+    table = simple_table(f"{component}: what failed", "steps: of the shortest scenario known. alike: in how many.")
+    if len(columns) > 1:
+        table.add_column("implementation", overflow="fold")
+    table.add_column("property, class, at", ratio=2)
+    table.add_column("steps", justify="right")
+    table.add_column("alike", justify="right")
+    table.add_column("what was owed", ratio=3)
+    for column in columns:
+        for one in column.findings:
+            who = [Text(column.name)] if len(columns) > 1 else []
+            name = Slug(one.property, f"{one.failure_class} at {one.operation}")
+            table.add_row(*who, name, str(one.steps), f"{one.count:,}", Text(plain(one.owed)))
+    return table
+
+
+def summary_lines(checks: Iterable[Check]) -> list[Text]:
+    """One sentence or two per implementation."""
+    return lines_of_columns([column_of_check(check) for check in checks])
+
+
+def lines_of_columns(columns: Iterable[Column]) -> list[Text]:
+    """The same for columns from anywhere."""
+    by_name: dict[str, list[Column]] = {}
+    for column in columns:
+        by_name.setdefault(f"{column.name} {column.version}".rstrip(), []).append(column)
+    return [_summary(name, alike) for name, alike in by_name.items()]
+
+
+def _summary(name: str, columns: Sequence[Column]) -> Text:
+    verdicts: Counter[str] = Counter()
+    seen = wanted = 0
+    for column in columns:
+        for one in column.judged:
+            verdict = column.cells[one.slug].verdict
+            if one.kind != Kind.SOMETIMES.value:
+                verdicts[verdict] += 1
+            elif verdict != Verdict.NOT_APPLICABLE.value:
+                wanted += 1
+                seen += verdict == Verdict.PASSED.value
+    failed, passed = verdicts[Verdict.FAILED.value], verdicts[Verdict.PASSED.value]
+    word, style = ("FAILED", BAD) if failed else ("conforms", GOOD) if passed else ("nothing was exercised", OPEN)
+    counts = ", ".join(f"{verdicts[one.value]} {one.value}" for one in _ORDER if verdicts[one.value])
+    situations = f"; {seen} of {wanted} situations seen" if wanted else ""
+    scenarios, steps = sum(one.scenarios for one in columns), sum(one.steps for one in columns)
+    return Text.assemble(
+        (name, "bold"), ": ", (word, style),
+        f". {verdicts.total()} properties: {counts}{situations}. {scenarios:,} scenarios, {steps:,} steps.",
+    )  # fmt: skip
+
+
+def kill_matrix(rows: Sequence[BugRow]) -> Table:
+    """Every known bug, and what it took to find it."""
+    found = sum(row.killed for row in rows)
+    note = "scenarios: until it was found; steps: of the shortest scenario, in brackets what is proved to be possible."
+    if any(row.seeds > 1 for row in rows):
+        note += " With several seeds: the median."
+    table = simple_table(f"Known bugs: {found} of {len(rows)} found", note)
+    table.add_column("bug", no_wrap=True)
+    table.add_column("ticket", no_wrap=True)
+    table.add_column("noticed by", ratio=3)
+    table.add_column("scen.", justify="right", no_wrap=True)
+    table.add_column("steps", justify="right", no_wrap=True)
+    table.add_column("cpu s", justify="right", no_wrap=True)
+    table.add_column("what is wrong", ratio=2)
+    for row in rows:
+        noticed: RenderableType = Slug(row.found_property or row.property)
+        if not row.killed:
+            noticed = Slug("SURVIVED", f"{row.property} must notice", BAD)
+        steps = "" if row.minimal_steps is None else str(row.minimal_steps)
+        if row.optimal_steps is not None:
+            steps += f" ({row.optimal_steps})"
+        table.add_row(
+            Text(row.id), Text(row.ticket), noticed, f"{row.scenarios:,}", steps, f"{row.cpu_seconds:.2f}",
+            Text(row.summary),
+        )  # fmt: skip
+    return table
+
+
+def property_tables(components: Iterable[str] | None = None) -> list[Table]:
+    """The catalogue of properties, a table per component."""
+    return [_properties_of(component) for component in (ALPHABETS if components is None else components)]
+
+
+def _properties_of(component: str) -> Table:
+    properties = alphabet_of(component).properties
+    table = simple_table(f"{component}: {len(properties)} properties")
+    table.add_column("property", ratio=2)
+    table.add_column("level")
+    table.add_column("statement", ratio=3)
+    for one in properties:
+        origin = " ".join((one.invariant, *one.tickets)).strip()
+        statement = Text(one.statement)
+        if one.needs:
+            statement.append(f" Needs {', '.join(sorted(one.needs))}.", style=FAINT)
+        level = _level(one.level.value, one.kind.value)
+        style = OPEN if one.level is Level.UNTESTABLE else FAINT
+        table.add_row(Slug(one.slug, origin), Text(level, style=style), statement)
+    return table
+
+
+def implementation_table(rows: Iterable[ImplementationRow]) -> Table:
+    """The registered implementations, and why one cannot be used."""
+    table = simple_table("Implementations")
+    table.add_column("name", overflow="fold")
+    table.add_column("components", ratio=1)
+    table.add_column("capabilities", ratio=2)
+    for row in rows:
+        name = Slug(row.name, row.version)
+        if row.usable:
+            capabilities = ", ".join(row.capabilities) or "none"
+            table.add_row(name, Text(", ".join(row.components) or "none"), Text(capabilities))
+        else:
+            table.add_row(name, Text("cannot be used", style=OPEN), Text(plain(row.reason)))
+    return table

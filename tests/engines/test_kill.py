@@ -1,0 +1,24 @@
+"""Every known bug is found by the property that must notice it, and its shortest scenario is short."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.engines import replay
+from conformance.engines.kill import kill
+from conformance.engines.replay import ReplayVerdict
+from conformance.ports import find_implementation, known_bugs
+
+BUDGET = 3000
+"""Scenarios in which a bug must be found, with the one seed of the default tests."""
+
+
+@pytest.mark.parametrize("bug", known_bugs(), ids=lambda bug: bug.id)
+def test_a_known_bug_is_found(bug):
+    result = kill(bug, "tests", BUDGET)
+    assert result.killed, f"{bug.id} survives: {bug.summary}"
+    assert result.shortest is not None
+    scenario = result.shortest.scenario
+    assert len(scenario.steps) <= 6
+    assert replay(scenario, bug.build()).verdict is ReplayVerdict.FAILED
+    assert replay(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED

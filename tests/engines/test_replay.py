@@ -1,0 +1,69 @@
+"""A replay says FAILED, FIXED or NOT APPLICABLE, and says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.alphabets import vocabulary
+from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.engines import replay
+from conformance.engines.replay import ReplayVerdict
+from conformance.ports import Capability, find_implementation
+from conformance.scenarios import Finding, Scenario, decode_scenario, encode_history
+from tests.implementations import With
+
+CORPUS = sorted((Path(__file__).parent.parent / "corpus").glob("*.json"))
+PRIORITY = Scenario(
+    "subpartition",
+    SubpartitionScenarioConfig(),
+    (("aligned_barrier", 1), ("attach",), ("poll",), ("unaligned_barrier", 2)),
+    Finding("a-blocked-subpartition-announces-priority-events", "stuck", "known-bug:B-01"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "why"),
+    [
+        ("known-bug:B-01", ReplayVerdict.FAILED, "was told nothing"),
+        ("reference", ReplayVerdict.FIXED, "every property that applies held"),
+        ("reference-recover-first", ReplayVerdict.NOT_APPLICABLE, "does not claim blocked-priority-local"),
+    ],
+)
+def test_the_verdict_and_its_reason(name, verdict, why):
+    result = replay(PRIORITY, find_implementation(name))
+    assert result.verdict is verdict
+    assert why in result.reason
+
+
+def test_assuming_a_capability_makes_its_properties_apply():
+    result = replay(PRIORITY, find_implementation("reference-recover-first"), [Capability.BLOCKED_PRIORITY_LOCAL])
+    assert result.verdict is ReplayVerdict.FAILED
+
+
+def test_a_component_that_is_not_offered_or_a_property_nobody_knows_is_not_applicable():
+    deque = Scenario("deque", None, (("add", 0),))
+    assert replay(deque, With()).verdict is ReplayVerdict.NOT_APPLICABLE
+    unknown = Scenario(PRIORITY.component, PRIORITY.config, PRIORITY.steps, Finding("no-such-thing", "lost"))
+    assert replay(unknown, find_implementation("reference")).verdict is ReplayVerdict.NOT_APPLICABLE
+
+
+def test_nothing_enabled_is_not_applicable_but_an_empty_scenario_is_a_run():
+    idle = Scenario(PRIORITY.component, PRIORITY.config, (("append",), ("resume",)))
+    assert replay(idle, find_implementation("reference")).verdict is ReplayVerdict.NOT_APPLICABLE
+    empty = Scenario(PRIORITY.component, PRIORITY.config, ())
+    assert replay(empty, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_the_corpus_fails_on_its_bug_and_holds_on_the_reference(path):
+    scenario = decode_scenario(path.read_text(), vocabulary, path.name)
+    assert scenario.finding is not None
+    broken = find_implementation(scenario.finding.implementation)
+    first, second = replay(scenario, broken), replay(scenario, broken)
+    assert first.verdict is ReplayVerdict.FAILED
+    assert first.violation is not None
+    assert first.violation.property.slug == scenario.finding.property
+    assert encode_history(first.history, "x") == encode_history(second.history, "x")
+    assert replay(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED

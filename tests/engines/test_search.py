@@ -1,0 +1,69 @@
+"""The random search: a scenario is a function of its seed, on every machine and every Python."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.alphabets.world import Program
+from conformance.engines import Search, replay
+from conformance.engines.check import missed_goals, search_range
+from conformance.ports import find_implementation
+from conformance.properties import Level
+from conformance.scenarios import encode_history
+
+GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
+# What forty histories hash to. They change with the alphabets and the reference, and with nothing else.
+HISTORIES = {
+    "deque": "a4a7b57d7722ecef5fe07af5974787ada31b35c092fb7970663511872f13f969",
+    "subpartition": "7bed0aaae5989e397043d354a89db93972ab8dcd6ecaa9a27281aa71ddbd31a0",
+}
+
+
+@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("name", GENERATIONS)
+def test_the_reference_never_fails_and_every_goal_is_reached(name, component):
+    ready = Program(alphabet_of(component), find_implementation(name))
+    tally = search_range(ready, "tests", range(4000))
+    assert tally.failures == {}
+    assert [goal.slug for goal in missed_goals(ready, tally)] == []
+    idle = [one.slug for one in ready.properties if not tally.exercised.get(one.slug)]
+    assert idle == [one.slug for one in ready.properties if one.level is Level.UNTESTABLE]
+
+
+def history_of(component: str) -> str:
+    """The histories of forty scenarios, as text."""
+    implementation = find_implementation("reference")
+    search = Search(Program(alphabet_of(component), implementation))
+    found = [replay(search.run(f"bytes/{number}")[0], implementation) for number in range(40)]
+    return "".join(encode_history(one.history, "reference") for one in found)
+
+
+@pytest.mark.parametrize("component", sorted(ALPHABETS))
+def test_histories_are_the_same_bytes_everywhere(component):
+    assert hashlib.sha256(history_of(component).encode()).hexdigest() == HISTORIES[component]
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "4711"])
+def test_histories_do_not_depend_on_the_hash_seed(hash_seed):
+    program = (
+        "import hashlib; from tests.engines.test_search import history_of;"
+        "print(hashlib.sha256(history_of('subpartition').encode()).hexdigest())"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == HISTORIES["subpartition"]
+
+
+def test_a_scenario_found_by_the_search_replays_alike():
+    implementation = find_implementation("reference")
+    search = Search(Program(alphabet_of("subpartition"), implementation))
+    for number in range(100):
+        scenario, run = search.run(str(number))
+        again = replay(scenario, implementation)
+        assert [one.step for one in again.history.entries if not one.closing] == run.performed

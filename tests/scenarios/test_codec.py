@@ -1,0 +1,87 @@
+"""Scenarios survive being written and read, and a wrong file is told in words, with line and field."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from conformance.alphabets import ALPHABETS, vocabulary
+from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.scenarios import Finding, Scenario, SchemaError, codec, decode_scenario, encode_scenario, scenario_id
+from strategies import scenarios
+
+SMALL = Scenario("subpartition", SubpartitionScenarioConfig(), (("add", 1), ("finish_recovery", True), ("poll",)))
+
+
+@pytest.mark.parametrize("component", sorted(ALPHABETS))
+def test_what_is_written_is_read_again(component):
+    @given(scenarios(component))
+    def check(scenario):
+        text = encode_scenario(scenario)
+        again = decode_scenario(text, vocabulary)
+        assert again == scenario
+        assert encode_scenario(again) == text
+        jsonschema.validate(json.loads(text), codec.schema())
+
+    check()
+
+
+def test_the_finding_is_kept_and_does_not_change_the_id():
+    finding = Finding("a-property", "lost", "reference")
+    evidence = Scenario(SMALL.component, SMALL.config, SMALL.steps, finding)
+    assert decode_scenario(encode_scenario(evidence), vocabulary).finding == finding
+    assert scenario_id(evidence) == scenario_id(SMALL)
+
+
+def test_one_step_stands_on_each_line():
+    lines = encode_scenario(SMALL).splitlines()
+    assert '    ["add", 1],' in lines
+    assert '    ["poll"]' in lines
+
+
+def test_the_published_schema_is_the_one_that_is_read():
+    published = json.loads(files("conformance.scenarios").joinpath("schema.json").read_text())
+    assert published == codec.schema()
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "said"),
+    [
+        (('"schema": 1', '"schema": 2'), 2, "field schema: this suite reads schema version 1, found 2"),
+        (('"schema": 1', '"schema": true'), 2, "found True"),
+        (('"schema": 1,\n', ""), 1, "found None"),
+        (('"subpartition"', '"subpartion"'), 3, "field component: there is no component 'subpartion'"),
+        (('"recovered": null', '"recovered": "two"'), 4, "field config.recovered"),
+        (('"recovered": null', '"recoverd": null'), 4, "recoverd"),
+        (('["add", 1]', '["adds", 1]'), 6, "field steps[0]: subpartition has no step 'adds'; it has abort,"),
+        (('["add", 1]', '["add"]'), 6, "step 'add' takes 1 operands (records), found 0"),
+        (('["add", 1]', '["add", "one"]'), 6, "operand records of step 'add' must be of type int, found 'one'"),
+        (('["finish_recovery", true]', '["finish_recovery", 1]'), 7, "must be of type bool"),
+        (('["poll"]', "[]"), 8, "a step is a list that begins with its name"),
+        (('["poll"]', '["poll", {}]'), 8, "steps[2]"),
+        (('"steps": [', '"step": ['), 1, "unknown field `step`"),
+    ],
+)
+def test_a_wrong_file_is_told_with_line_and_field(change, line, said):
+    text = encode_scenario(SMALL)
+    assert change[0] in text
+    with pytest.raises(SchemaError) as caught:
+        decode_scenario(text.replace(*change), vocabulary, "bug.json")
+    assert f"bug.json, line {line}, " in str(caught.value)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 40, 120])
+def test_a_truncated_file_is_told(kept):
+    with pytest.raises(SchemaError, match=r"line \d+.*damaged or was cut off"):
+        decode_scenario(encode_scenario(SMALL)[:kept], vocabulary)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
+def test_json_of_another_kind_is_told(text):
+    with pytest.raises(SchemaError, match="schema version 1"):
+        decode_scenario(text, vocabulary)
