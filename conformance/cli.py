@@ -7,20 +7,22 @@ beats 0.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import click
+import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from conformance import __version__, campaigns, reporting
 from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
 from conformance.alphabets.world import Program
 from conformance.engines import Check, check_with_hypothesis, reduce, replay
 from conformance.engines import check as check_at_random
+from conformance.engines.check import Found
 from conformance.engines.kill import MOST_SCENARIOS, kill
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import (
@@ -32,6 +34,7 @@ from conformance.ports import (
     known_bugs,
     registered_names,
 )
+from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import Scenario, SchemaError, decode_scenario, encode_scenario
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
@@ -116,16 +119,18 @@ def check(
         implementation = _find(name)
         chosen = _offered(implementation, components)
         checks = []
-        with closing(implementation), progress_bar(f"{implementation.name}", scenarios * len(chosen)) as advance:
+        with (
+            closing(implementation),
+            reporting.progress_bar(notes, f"{implementation.name}", scenarios * len(chosen)) as advance,
+        ):
             for index, component in enumerate(chosen):
                 program = Program(alphabet_of(component), implementation, assumed)
                 run = check_with_hypothesis if engine == "hypothesis" else check_at_random
-                checks.append(
-                    run(program, scenarios, seed, lambda done, before=index * scenarios: advance(before + done))
-                )  # type: ignore[misc]
+                checks.append(run(program, scenarios, seed, partial(advance, index * scenarios)))
             results.append((implementation, checks))
             if report_folder is not None:
-                _write_reports(report_folder, name, checks)
+                for found in (one for checked in checks for one in checked.found):
+                    _write_report(report_folder, name, found, implementation, assumed)
     for table in reporting.verdict_tables([one for _, checks in results for one in checks]):
         out.print(table)
     for line in reporting.summary_lines([one for _, checks in results for one in checks]):
@@ -212,12 +217,12 @@ def bugs(
     if not chosen:
         raise click.UsageError("there is no known bug of these components")
     rows = []
-    with progress_bar("known bugs", len(chosen) * seeds) as advance:
+    with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
         for index, bug in enumerate(chosen):
             kills = []
             for number in range(seeds):
                 kills.append(kill(bug, seed if seeds == 1 else f"{seed}.{number}", scenarios))
-                advance(index * seeds + number + 1)
+                advance(index * seeds, number + 1)
             rows.append(reporting.bug_row(kills))
     out.print(reporting.kill_matrix(rows))
     unguarded = reporting.unguarded_properties(chosen) if not names and not components else []
@@ -292,12 +297,27 @@ def start(
     A known bug among them is the canary: it has to be found, and does not count as a violation then.
     """
     _known_components(components)
-    _capabilities(assume)
     if sum(goal is not None for goal in (scenarios, steps, minutes)) > 1:
         raise click.UsageError("--scenarios, --steps and --minutes exclude each other")
     if master is not None and runner not in ("auto", "spark"):
         raise click.UsageError(f"--master goes with --runner spark, not with {runner}")
-    return _campaign_start(folder, implementations, components, scenarios, steps, minutes, runner, master, seed, assume)
+    chosen, note = campaigns.choose(runner, master)
+    if note is not None:
+        notes.print(note, markup=False)
+    plan = campaigns.make_plan(
+        seed,
+        implementations,
+        components,
+        scenarios=scenarios if steps or minutes else scenarios or 20_000,
+        steps=steps,
+        minutes=minutes,
+        assume=sorted(_capabilities(assume)),
+    )
+    with reporting.progress_bar(notes, "blocks", plan.number_of_blocks) as advance:
+        result = campaigns.start(folder, plan, chosen, lambda state: advance(state.done, 0))
+    _print_campaign(result)
+    _write_campaign_reports(result, folder / "report")
+    return _campaign_status(result)
 
 
 @campaign.command(name="report")
@@ -305,7 +325,10 @@ def start(
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: DIR/report]")
 def campaign_report(folder: Path, output: Path | None) -> int:
     """Print the verdicts of a campaign and write a bug report folder per violation."""
-    return _campaign_report(folder, output or folder / "report")
+    result = campaigns.load(folder)
+    _print_campaign(result)
+    _write_campaign_reports(result, output or folder / "report")
+    return _campaign_status(result)
 
 
 # ---- shared by the commands ------------------------------------------------------------------------------------------
@@ -366,27 +389,50 @@ def _implementation_of(scenario: Scenario) -> str:
     return finding.implementation if finding is not None and finding.implementation else "reference"
 
 
-def _write_reports(folder: Path, name: str, checks: list[Check]) -> None:
-    for checked in checks:
-        for found in checked.found:
-            written = replay(found.scenario, checked.program.implementation)
-            reference = None if name == "reference" else replay(found.scenario, find_implementation("reference"))
-            reporting.write_bug_report(folder, found, written, implementation=name, reference=reference)
+def _write_report(
+    folder: Path, name: str, found: Found, implementation: Implementation, assumed: Iterable[Capability]
+) -> None:
+    """One folder, with the outcomes of the reference beside those of the implementation."""
+    seen = replay(found.scenario, implementation, assumed)
+    reference = None if name == "reference" else replay(found.scenario, find_implementation("reference"))
+    environment = reporting.this_environment(name, implementation.version)
+    reporting.write_bug_report(
+        folder, found, seen, implementation=name, reference=reference, environment=environment, assume=assumed
+    )
 
 
-@contextmanager
-def closing(implementation: Implementation) -> Iterator[Implementation]:
-    """Close it whatever happens."""
-    try:
-        yield implementation
-    finally:
-        implementation.close()
+def _print_campaign(result: campaigns.CampaignResult) -> None:
+    for table in reporting.campaign_tables(result):
+        out.print(table)
 
 
-@contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, for as long as it runs; nothing where nobody looks."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
+def _write_campaign_reports(result: campaigns.CampaignResult, folder: Path) -> None:
+    """A bug report folder for each violation of the campaign."""
+    written = 0
+    for one in result.implementations:
+        findings = [finding for component in one.components for finding in component.findings]
+        if not findings:
+            continue
+        with closing(find_implementation(one.name)) as implementation:
+            for finding in findings:
+                file = finding.scenario
+                evidence = decode_scenario(msgspec.json.encode(file).decode(), vocabulary, finding.id)
+                signature = (finding.property, finding.failure_class.value, finding.operation)
+                found = Found(signature, finding.owed, evidence, finding.count)
+                _write_report(folder, one.name, found, implementation, result.plan.assume)
+                written += 1
+    if written:
+        out.print(f"{written} bug report folders: {folder}", soft_wrap=True, markup=False)
+
+
+def _campaign_status(result: campaigns.CampaignResult) -> int:
+    """A known bug is a canary: it has to be found. Everything else must not fail."""
+    statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
+    for one in result.implementations:
+        findings = [finding for component in one.components for finding in component.findings]
+        if one.name.startswith(KNOWN_BUG_SCHEME):
+            statuses.append(CONFORMS if findings else VIOLATION)
+        elif findings:
+            crashed = all(finding.failure_class in ("crashed", "hung") for finding in findings)
+            statuses.append(INCONCLUSIVE if crashed else VIOLATION)
+    return max(statuses, key=_RANK.index)

@@ -94,6 +94,7 @@ def start(
     except KeyboardInterrupt:
         raise CampaignInterrupted(f"Interrupted. {_kept(folder, feed)}") from None
     except RunnerUnavailable:
+        files.give_up(folder)
         raise
     except CampaignError as error:
         raise CampaignError(f"{error} {_kept(folder, feed)}") from error

@@ -10,6 +10,7 @@ A file that begins with a dot was being written when the campaign was stopped; i
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +41,14 @@ def claim(folder: Path) -> None:
         (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CampaignError(f"{folder} cannot be made the folder of a campaign: {error.strerror}.") from None
+
+
+def give_up(folder: Path) -> None:
+    """Take back what `claim` and the plan left in a folder in which nothing was run, so that it can be used again."""
+    (folder / PLAN).unlink(missing_ok=True)
+    with suppress(OSError):  # not empty, so somebody else uses it
+        (folder / BLOCKS).rmdir()
+        folder.rmdir()
 
 
 def write(path: Path, content: Struct) -> None:

@@ -105,9 +105,9 @@ def alone(plan: Plan, block: Block) -> BlockResult:
             pool.submit(os.getpid).result()
         except BrokenProcessPool:
             raise CampaignError(
-                "Worker processes die before they have done anything. If a script of yours started the campaign, it must "
-                'do so under `if __name__ == "__main__":`, since every worker imports it; otherwise, look at the memory '
-                "and the process limits of this machine. `--runner inline` needs no workers."
+                "Worker processes die before they have done anything. If a script of yours started the campaign, it "
+                'must do so under `if __name__ == "__main__":`, since every worker imports it; otherwise, look at the '
+                "memory and the process limits of this machine. The runner inline needs no workers."
             ) from None
         try:
             return pool.submit(attempt_block, plan, block).result()

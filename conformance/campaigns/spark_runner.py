@@ -109,12 +109,12 @@ class Spark:
     @contextmanager
     def _context(self) -> Iterator[Any]:
         """A SparkContext with a JVM of its own; at the end, however it comes, both are gone and all is as before."""
-        from pyspark import SparkConf, SparkContext
-        from pyspark.java_gateway import launch_gateway
+        from pyspark import SparkConf, SparkContext, java_gateway
 
         if SparkContext._active_spark_context is not None:
             raise RunnerUnavailable(
-                "Spark runs in this process already, with settings of its own. Stop it first, or use the runner processes."
+                "Spark runs in this process already, with settings of its own. Stop it first, or use the runner "
+                "processes."
             )
         with ExitStack() as undo:
             folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="conformance-spark-")))
@@ -126,7 +126,8 @@ class Spark:
             conf.setAll(self._settings(quiet))
             words = undo.enter_context((folder / "jvm.log").open("w+b"))
             try:
-                gateway = launch_gateway(conf, {"stdout": words, "stderr": words})
+                launch: Callable[..., Any] = java_gateway.launch_gateway
+                gateway = launch(conf, {"stdout": words, "stderr": words})
                 undo.callback(_stop, SparkContext, gateway)
                 context = SparkContext(conf=conf, gateway=gateway)
             except Exception as error:
@@ -205,11 +206,11 @@ def _keep_handler() -> Callable[[], None]:
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
     handler = signal.getsignal(signal.SIGINT)
-    return lambda: None if handler is None else void(signal.signal(signal.SIGINT, handler))
 
+    def put_back() -> None:
+        signal.signal(signal.SIGINT, handler)
 
-def void(value: object) -> None:
-    """Answers nothing."""
+    return put_back
 
 
 def _stop(context_class: Any, gateway: Any) -> None:

@@ -79,8 +79,8 @@ def spark_problem(java: FindJava = find_java, has: HasModule = has_module) -> st
     if not missing:
         return None
     return (
-        f"The runner spark cannot be used: {', and '.join(missing)}. To install what is missing: {'; and: '.join(cures)}. "
-        "The runner processes needs neither, and comes to the same result."
+        f"The runner spark cannot be used: {', and '.join(missing)}. To install what is missing: "
+        f"{'; and: '.join(cures)}. The runner processes needs neither, and comes to the same result."
     )
 
 

@@ -25,6 +25,7 @@ from conformance.reporting.documents import (
 )
 from conformance.reporting.files import write_json, write_text
 from conformance.reporting.markdown import story_markdown
+from conformance.reporting.progress import progress_bar
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
 from conformance.reporting.tables import (
     implementation_table,
@@ -48,6 +49,7 @@ __all__ = [
     "implementation_table",
     "implementations_document",
     "kill_matrix",
+    "progress_bar",
     "properties_document",
     "property_tables",
     "replay_document",

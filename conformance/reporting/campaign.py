@@ -41,7 +41,7 @@ def _differences(differences: list[Mapping[str, Any]]) -> Table:
     table.add_column("component")
     table.add_column("operation", ratio=1)
     table.add_column("field")
-    table.add_column("alike", justify="right")
+    table.add_column("seen", justify="right")
     table.add_column("steps", justify="right")
     for one in differences:
         operation = Text(one["operation"], overflow="fold")

@@ -91,9 +91,6 @@ def columns_of_result(result: Mapping[str, Any]) -> list[Column]:
     return [_column(one, part) for one in result.get("implementations", ()) for part in one.get("components", ())]
 
 
-_SIGNATURE = ("property", "class", "operation")
-
-
 def _column(implementation: Mapping[str, Any], part: Mapping[str, Any]) -> Column:
     component = part["component"]
     alphabet = ALPHABETS.get(component)
@@ -111,7 +108,14 @@ def _column(implementation: Mapping[str, Any], part: Mapping[str, Any]) -> Colum
         ),
         cells={one["slug"]: Cell(one["verdict"], one.get("scenarios", 0)) for one in properties},
         findings=tuple(
-            FindingLine(*(one.get(name, "") for name in _SIGNATURE), one["steps"], one["count"], one["owed"])
+            FindingLine(
+                property=one["property"],
+                failure_class=one["class"],
+                operation=one.get("operation", ""),
+                steps=one["steps"],
+                count=one["count"],
+                owed=one["owed"],
+            )
             for one in part.get("findings", ())
         ),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_folder(path: Path, files: Mapping[str, str]) -> None:
-    """Write a folder with these files in place of whatever folder is there."""
+    """Write a folder with these files in place of the folder that is there.
+
+    Raises: OSError; then nothing changed.
+    """
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(errno.EEXIST, "there is a file where a folder is to be written", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = _beside(path)
     fresh.mkdir()
@@ -53,24 +60,21 @@ def write_folder(path: Path, files: Mapping[str, str]) -> None:
 def _put_in_place(fresh: Path, path: Path) -> None:
     """No move replaces a folder: the old one goes aside first, and comes back if the new one cannot follow."""
     while True:
-        aside: Path | None = _beside(path)
-        try:
+        aside = _beside(path)
+        with suppress(FileNotFoundError):
             os.rename(path, aside)
-        except FileNotFoundError:
-            aside = None
         try:
             os.rename(fresh, path)
         except OSError:
-            if path.exists():  # somebody else was faster
-                if aside is not None:
-                    shutil.rmtree(aside, ignore_errors=True)
-                continue
-            if aside is not None:
-                os.rename(aside, path)
-            raise
-        if aside is not None:
+            if not path.exists():
+                if aside.exists():
+                    os.rename(aside, path)
+                raise
+            # somebody else was faster, and has put the same report there: once more
+        else:
+            return
+        finally:
             shutil.rmtree(aside, ignore_errors=True)
-        return
 
 
 def _beside(path: Path) -> Path:

@@ -14,6 +14,9 @@ from conformance.properties import Verdict
 
 GOOD, BAD, OPEN, FAINT = "green", "bold red", "yellow", "dim"
 
+FAILED = "FAILED"
+"""The one verdict that must catch the eye without colour too."""
+
 VERDICT_STYLES = {
     Verdict.PASSED.value: GOOD,
     Verdict.FAILED.value: BAD,

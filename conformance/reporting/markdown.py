@@ -84,9 +84,10 @@ def _what_failed(report: Report, story: Story) -> str:
             "answer alike every time."
         )
     where = "before the first step" if story.divergent is None else _place(story.divergent, story)
-    text = f"On **{name}**, {where}: **{cell(story.expected)}**."
-    if report.replay.violation.property.slug != found.slug:
-        text += f" This breaks `{report.replay.violation.property.slug}`; in the search it was `{found.slug}`."
+    broken = report.replay.violation.property
+    text = f"**{name}** breaks this property {where}:\n\n> {broken.statement}"
+    if broken.slug != found.slug:
+        text += f"\n\nThat is `{broken.slug}`; in the search it was `{found.slug}`."
     return text
 
 
@@ -147,7 +148,7 @@ def _property(report: Report) -> str:
         needs = ", ".join(f"`{one}`" for one in sorted(judged.needs))
         claimed = "assumed for this run" if judged.needs & set(report.assume) else "which the implementation claims"
         lines.append(f"- Applies to implementations with {needs}, {claimed}.")
-    return f"## The property\n\n> {judged.statement}\n\n" + "\n".join(lines)
+    return "## The property\n\n" + "\n".join(lines)
 
 
 def _judged(found: Found) -> Property | None:
@@ -184,5 +185,5 @@ def _is_object(name: str, registered: Iterable[str]) -> bool:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["--"] * len(head), *rows]
+    lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -145,7 +145,7 @@ def story_table(replay: Replay, reference: Replay | None = None) -> Table:
 
 def observed_in_words(answer: str, signals: str) -> str:
     """An answer and signals in one sentence."""
-    return f"{answer}; signals: {signals or 'none'}"
+    return f"{answer}; {f'signals: {signals}' if signals else 'no signal'}"
 
 
 def _step(alphabet: Alphabet, index: int, entry: Entry, divergent: bool) -> StoryStep:

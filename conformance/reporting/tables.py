@@ -14,7 +14,7 @@ from conformance.engines import Check
 from conformance.properties import Kind, Level, Verdict
 from conformance.reporting.columns import Column, by_component, column_of_check
 from conformance.reporting.documents import BugRow, ImplementationRow
-from conformance.reporting.looks import BAD, FAINT, GOOD, OPEN, VERDICT_STYLES, Slug, simple_table
+from conformance.reporting.looks import BAD, FAILED, FAINT, GOOD, OPEN, VERDICT_STYLES, Slug, simple_table
 from conformance.reporting.words import plain
 
 _ORDER = (Verdict.PASSED, Verdict.FAILED, Verdict.NOT_EXERCISED, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE)
@@ -39,11 +39,11 @@ def tables_of_columns(columns: Sequence[Column], statements: bool = False) -> li
 
 
 def _verdict_table(component: str, columns: Sequence[Column], statements: bool) -> Table:
-    table = simple_table(component, "In brackets: in how many scenarios the property was put to the test.")
+    table = simple_table(component, "In brackets: in how many scenarios it was put to the test.")
     table.add_column("property", ratio=1)
     table.add_column("level")
     for column in columns:
-        table.add_column(Text(f"{column.name} {column.version}".rstrip()), overflow="fold", min_width=14)
+        table.add_column(Slug(column.name, column.version, "bold"), min_width=14)
     judged = dict.fromkeys(one for column in columns for one in column.judged)
     for kinds in ((Kind.ALWAYS.value, Kind.EVENTUALLY.value), (Kind.SOMETIMES.value,)):
         for one in judged:
@@ -64,17 +64,21 @@ def _cell(column: Column, slug: str) -> RenderableType:
     cell = column.cells.get(slug)
     if cell is None:
         return Text("")
-    number = f" ({cell.scenarios:,})" if cell.scenarios else ""
-    return Slug(cell.verdict + number, cell.why, VERDICT_STYLES.get(cell.verdict, ""))
+    words = f"{cell.verdict} ({cell.scenarios:,})" if cell.scenarios else cell.verdict
+    if cell.verdict == Verdict.FAILED.value:
+        words = f"{FAILED} in {sum(one.count for one in column.findings if one.property == slug):,}"
+    return Slug(words, cell.why, VERDICT_STYLES.get(cell.verdict, ""))
 
 
 def _findings_table(component: str, columns: Sequence[Column]) -> Table:
-    table = simple_table(f"{component}: what failed", "steps: of the shortest scenario known. alike: in how many.")
+    table = simple_table(
+        f"{component}: what failed", "steps: of the shortest scenario known; seen: in how many scenarios."
+    )
     if len(columns) > 1:
         table.add_column("implementation", overflow="fold")
     table.add_column("property, class, at", ratio=2)
     table.add_column("steps", justify="right")
-    table.add_column("alike", justify="right")
+    table.add_column("seen", justify="right")
     table.add_column("what was owed", ratio=3)
     for column in columns:
         for one in column.findings:
@@ -109,8 +113,9 @@ def _summary(name: str, columns: Sequence[Column]) -> Text:
                 wanted += 1
                 seen += verdict == Verdict.PASSED.value
     failed, passed = verdicts[Verdict.FAILED.value], verdicts[Verdict.PASSED.value]
-    word, style = ("FAILED", BAD) if failed else ("conforms", GOOD) if passed else ("nothing was exercised", OPEN)
-    counts = ", ".join(f"{verdicts[one.value]} {one.value}" for one in _ORDER if verdicts[one.value])
+    word, style = (FAILED, BAD) if failed else ("conforms", GOOD) if passed else ("nothing was exercised", OPEN)
+    words = {one: FAILED if one is Verdict.FAILED else one.value for one in _ORDER}
+    counts = ", ".join(f"{verdicts[one.value]} {words[one]}" for one in _ORDER if verdicts[one.value])
     situations = f"; {seen} of {wanted} situations seen" if wanted else ""
     scenarios, steps = sum(one.scenarios for one in columns), sum(one.steps for one in columns)
     return Text.assemble(

@@ -78,7 +78,7 @@ def step_in_words(step: Step) -> str:
 
 
 def outcome_in_words(outcome: Outcome, kind: StepKind | None = None) -> str:
-    """What was answered, without the signals. `kind` tells an operation without an answer from one that found nothing."""
+    """What was answered, without the signals. `kind` tells "has no answer" from "found nothing"."""
     if outcome.error is not None:
         return error_in_words(outcome.error)
     if outcome.value is None:

@@ -1,0 +1,189 @@
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.alphabets import alphabet_of, vocabulary
+from conformance.alphabets.world import Program
+from conformance.engines import Found, Replay, check, replay
+from conformance.ports import Capability, Implementation, find_implementation
+from conformance.reporting import report_folder_name, write_bug_report
+from conformance.scenarios import decode_scenario, encode_history, scenario_id
+
+BUG = "known-bug:B-01"
+ENVIRONMENT = {"implementation": BUG}
+
+
+@pytest.fixture(scope="module")
+def found() -> Found:
+    checked = check(Program(alphabet_of("subpartition"), find_implementation(BUG)), 60, 0, budget=400)
+    return min(checked.found, key=lambda one: len(one.scenario.steps))
+
+
+@pytest.fixture(scope="module")
+def failing(found: Found) -> Replay:
+    return replay(found.scenario, find_implementation(BUG))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, found: Found, failing: Replay) -> Path:
+    reference = replay(found.scenario, find_implementation("reference"))
+    return write_bug_report(tmp_path, found, failing, implementation=BUG, reference=reference, environment=ENVIRONMENT)
+
+
+def run_test(folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_reproduce.py"]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=clean, check=False)
+
+
+def test_the_folder_holds_four_files_under_the_name_of_the_finding(folder: Path, found: Found, tmp_path: Path):
+    assert folder == tmp_path / report_folder_name(found)
+    assert folder.name == f"subpartition-{found.slug}-{scenario_id(found.scenario)}"
+    names = sorted(file.name for file in folder.iterdir())
+    assert names == ["history.json", "report.md", "scenario.json", "test_reproduce.py"]
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_scenario_and_history_are_what_was_replayed(folder: Path, found: Found, failing: Replay):
+    scenario = decode_scenario((folder / "scenario.json").read_text(), vocabulary)
+    assert (scenario.config, scenario.steps) == (found.scenario.config, found.scenario.steps)
+    assert scenario.finding is not None
+    assert scenario.finding.implementation == BUG
+    assert (folder / "history.json").read_text() == encode_history(failing.history, BUG)
+
+
+def test_the_report_tells_what_where_why_and_how(folder: Path, found: Found, failing: Replay):
+    text = (folder / "report.md").read_text()
+    assert failing.violation is not None
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings[0].startswith("# subpartition: “a blocked subpartition ")
+    assert headings[1:] == [
+        "## Expected and observed", "## The shortest scenario known", "## As a diagram", "## The property",
+        "## How to reproduce", "## Environment",
+    ]  # fmt: skip
+    assert f"> {failing.violation.property.statement}" in text
+    assert f"| expected | {failing.violation.broken.owed} |" in text
+    assert "| the reference | " in text
+    assert "[FLINK-39018](https://issues.apache.org/jira/browse/FLINK-39018)" in text
+    assert "invariant I-13" in text
+    assert f"**{found.failure_class}**" in text
+    assert f"conformance replay scenario.json --implementation {BUG}\n" in text
+    assert "python -m pytest test_reproduce.py\n" in text
+    assert text.count("```mermaid\nsequenceDiagram\n") == 1
+
+
+def test_the_same_finding_is_the_same_text_everywhere(found: Found, failing: Replay, tmp_path: Path):
+    first, second = (
+        write_bug_report(tmp_path / name, found, failing, implementation=BUG, environment=ENVIRONMENT)
+        for name in ("one", "two")
+    )
+    for file in first.iterdir():
+        assert file.read_bytes() == (second / file.name).read_bytes()
+        assert str(tmp_path) not in file.read_text()
+
+
+def test_the_generated_test_fails_while_the_bug_is_there_and_passes_without(folder: Path, failing: Replay):
+    broken = run_test(folder)
+    assert broken.returncode == 1, broken.stdout + broken.stderr
+    assert failing.reason[:60] in broken.stdout
+    file = folder / "test_reproduce.py"
+    file.write_text(file.read_text().replace(repr(BUG), repr("reference")))
+    fixed = run_test(folder)
+    assert fixed.returncode == 0, fixed.stdout + fixed.stderr
+
+
+def test_an_older_report_of_the_same_finding_is_replaced(folder: Path, found: Found, failing: Replay, tmp_path: Path):
+    (folder / "left-over.txt").write_text("old")
+    again = write_bug_report(tmp_path, found, failing, implementation=BUG)
+    assert again == folder
+    assert not (folder / "left-over.txt").exists()
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_a_failure_while_writing_leaves_everything_as_it_was(
+    there_before, found: Found, failing: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    if there_before:
+        write_bug_report(tmp_path, found, failing, implementation=BUG)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    write_text = Path.write_text
+
+    def full_disk(self, *arguments, **options):
+        if self.name == "test_reproduce.py":
+            raise OSError(28, "No space left on device", str(self))
+        return write_text(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        write_bug_report(tmp_path, found, failing, implementation=BUG)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert len(list(tmp_path.iterdir())) == len({file.parent for file in before})
+
+
+def test_if_the_new_folder_cannot_follow_the_old_one_comes_back(
+    folder: Path, found: Found, failing: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    rename = os.rename
+
+    def refuse_new(source, target):
+        if Path(target) == folder and not (Path(source) / "mark").exists():
+            raise PermissionError(13, "Permission denied", str(target))
+        rename(source, target)
+
+    (folder / "mark").touch()
+    monkeypatch.setattr(os, "rename", refuse_new)
+    with pytest.raises(PermissionError):
+        write_bug_report(tmp_path, found, failing, implementation=BUG)
+    assert (folder / "mark").exists()
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_finding_that_does_not_fail_again_is_reported_as_such(found: Found, tmp_path: Path):
+    passing = replay(found.scenario, find_implementation("reference"))
+    text = (write_bug_report(tmp_path, found, passing, implementation="x:y") / "report.md").read_text()
+    assert "did **not** fail when the scenario was run again (FIXED" in text
+    assert "The module `x` must be on the Python path" in text
+
+
+def test_assumed_capabilities_go_into_command_and_test(found: Found, failing: Replay, tmp_path: Path):
+    path = write_bug_report(
+        tmp_path, found, failing, implementation="jsonl:node a.js", assume=[Capability.BLOCKED_PRIORITY_LOCAL]
+    )
+    text = (path / "report.md").read_text()
+    assert "--implementation 'jsonl:node a.js' --assume blocked-priority-local\n" in text
+    assert "Python path" not in text
+    tree = ast.parse((path / "test_reproduce.py").read_text())
+    values = {node.targets[0].id: ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)}  # type: ignore[attr-defined]
+    assert values == {"IMPLEMENTATION": "jsonl:node a.js", "ASSUMED": ("blocked-priority-local",)}
+
+
+class Nonsense(Implementation):
+    """Answers the polls of a deque with an object that nothing can write down."""
+
+    name = "nonsense"
+    capabilities = frozenset()  # type: ignore[assignment]
+
+    def components(self):
+        factory = find_implementation("reference").components()["deque"]
+
+        def broken(config):
+            port = factory(config)
+            port.poll = object  # type: ignore[method-assign]
+            return port
+
+        return {"deque": broken}
+
+
+def test_nonsense_is_reported_like_anything_else(tmp_path: Path):
+    checked = check(Program(alphabet_of("deque"), Nonsense()), 20, 0, budget=100)
+    found = checked.found[0]
+    failing = replay(found.scenario, Nonsense())
+    path = write_bug_report(tmp_path, found, failing, implementation="my:Nonsense", environment={})
+    assert json.loads((path / "history.json").read_text())["history"][-1]["outcome"]["value"] == "<object object>"
+    assert "0x" not in (path / "report.md").read_text()

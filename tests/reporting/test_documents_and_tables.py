@@ -1,0 +1,214 @@
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.alphabets.world import Program
+from conformance.engines import Check, check, replay
+from conformance.engines.kill import kill
+from conformance.ports import find_implementation, find_known_bug
+from conformance.properties import Verdict
+from conformance.reporting import (
+    BugRow,
+    bug_row,
+    bugs_document,
+    campaign_tables,
+    check_document,
+    implementation_row,
+    implementation_table,
+    implementations_document,
+    kill_matrix,
+    properties_document,
+    property_tables,
+    replay_document,
+    summary_lines,
+    unguarded_properties,
+    unusable_row,
+    verdict_tables,
+    write_json,
+    write_text,
+)
+
+REFERENCE = find_implementation("reference")
+BROKEN = find_implementation("known-bug:B-D5")
+
+
+def checked(implementation, component="deque") -> Check:
+    return check(Program(alphabet_of(component), implementation), 30, 0, budget=100)
+
+
+@pytest.fixture(scope="module")
+def checks() -> list[Check]:
+    return [checked(REFERENCE), checked(BROKEN)]
+
+
+def shown(renderables: Iterable[RenderableType]) -> str:
+    console = Console(width=80, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        for one in renderables:
+            console.print(one)
+    text = capture.get()
+    assert max(map(len, text.splitlines())) <= 80
+    return text
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+# ---- documents -------------------------------------------------------------------------------------------------------
+def test_the_document_of_a_check(checks: list[Check]):
+    document = json.loads(json.dumps(check_document("7", 30, [(REFERENCE, checks[:1]), (BROKEN, checks[1:])])))
+    assert set(document) == {"schema", "seed", "scenarios", "steps", "implementations"}
+    assert (document["schema"], document["seed"], document["scenarios"]) == (1, "7", 30)
+    assert document["steps"] == sum(one.tally.steps for one in checks) > 0
+    good, bad = document["implementations"]
+    assert set(bad) == {"name", "version", "components", "properties", "findings"}
+    assert (good["name"], good["components"], good["findings"]) == ("reference", ["deque"], [])
+    assert set(bad["properties"][0]) == {
+        "slug", "component", "level", "kind", "verdict", "scenarios", "minimal_steps",
+    }  # fmt: skip
+    by_slug = {one["slug"]: one for one in bad["properties"]}
+    finding = bad["findings"][0]
+    assert {"property", "class", "steps", "scenario", "component", "owed", "count"} <= set(finding)
+    assert by_slug[finding["property"]]["verdict"] == "failed"
+    assert by_slug[finding["property"]]["minimal_steps"] == finding["steps"] == len(finding["scenario"]["steps"])
+    assert {one["minimal_steps"] for one in good["properties"]} == {None}
+
+
+def test_the_document_of_a_replay(checks: list[Check]):
+    scenario = checks[1].found[0].scenario
+    document = replay_document(replay(scenario, BROKEN))
+    assert set(document) == {"schema", "verdict", "property", "history", "reason"}
+    assert (document["verdict"], document["property"]) == ("FAILED", checks[1].found[0].slug)
+    assert all(set(entry) <= {"step", "outcome", "skipped", "closing"} for entry in document["history"])
+    fixed = replay_document(replay(scenario, REFERENCE))
+    assert (fixed["verdict"], fixed["property"]) == ("FIXED", checks[1].found[0].slug)
+
+
+def test_the_document_of_the_known_bugs():
+    bug = find_known_bug("B-D5")
+    kills = [kill(bug, seed, 60) for seed in (0, 1)]
+    row = bug_row(kills, optimal_steps=2)
+    assert row.killed
+    assert row.seeds == 2
+    document = bugs_document([row])
+    assert set(document["bugs"][0]) >= {
+        "id", "ticket", "component", "killed", "property", "scenarios", "cpu_seconds", "minimal_steps", "optimal_steps",
+        "summary", "found_property",
+    }  # fmt: skip
+    survived = bug_row([kill(bug, 0, 0)])
+    assert (survived.killed, survived.minimal_steps, survived.found_property) == (False, None, None)
+
+
+def test_the_catalogues():
+    properties = properties_document()["properties"]
+    assert {one["component"] for one in properties} == set(ALPHABETS)
+    assert {"slug", "component", "statement", "kind", "level", "tickets", "needs"} <= set(properties[0])
+    assert {one["component"] for one in properties_document(["deque"])["properties"]} == {"deque"}
+    rows = [implementation_row("reference", REFERENCE), unusable_row("jsonl", "no command was given")]
+    good, bad = implementations_document(rows)["implementations"]
+    assert (good["usable"], bad["usable"], bad["reason"]) == (True, False, "no command was given")
+    assert "deque" in good["components"]
+    text = words(shown([implementation_table(rows), *property_tables(["deque"])]))
+    assert "cannot be used no command was given" in text
+    assert "a-poll-takes-the-head" in text
+
+
+def test_a_property_without_a_known_bug_is_named():
+    assert "a-poll-takes-the-head (deque)" in unguarded_properties([])
+    assert "a-poll-takes-the-head (deque)" not in unguarded_properties([find_known_bug("B-D5")])
+
+
+def test_json_is_written_in_one_way(tmp_path: Path):
+    path = tmp_path / "new" / "x.json"
+    write_json(path, {"b": 1, "a": [2]})
+    assert path.read_text() == '{\n "a": [\n  2\n ],\n "b": 1\n}\n'
+    write_json(path, {})
+    assert path.read_text() == "{}\n"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_leaves_nothing_and_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "x.json"
+    path.write_text("old")
+
+    def refuse(source, target):
+        raise PermissionError(13, "Permission denied", str(source))
+
+    monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises(PermissionError) as raised:
+        write_text(path, "new")
+    assert raised.value.filename == str(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_written_through(tmp_path: Path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_text(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "text"
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+def test_the_verdict_table(checks: list[Check]):
+    text = shown(verdict_tables(checks))
+    row = next(line.split() for line in text.splitlines() if line.startswith(" a-poll-takes-the-head"))
+    count = sum(one.count for one in checks[1].found if one.slug == "a-poll-takes-the-head")
+    assert row[1:3] == ["must", "passed"]
+    assert row[4:] == ["FAILED", "in", str(count)]
+    assert "deque: what failed" in text
+    assert "a-poll-takes-the-head" not in shown(verdict_tables(checks[:1], statements=True))
+
+
+def test_what_does_not_apply_says_why():
+    text = words(shown(verdict_tables([checked(find_implementation("reference-recover-first"), "subpartition")])))
+    assert f"{Verdict.NOT_APPLICABLE.value}" in text
+    assert "needs blocked-priority-local" in text
+
+
+def test_the_summary(checks: list[Check]):
+    good, bad = (line.plain for line in summary_lines(checks))
+    assert good.startswith("reference: conforms. 7 properties: 7 passed; 3 of 3 situations seen. 30 scenarios, ")
+    assert bad.startswith("known-bug:B-D5: FAILED. 7 properties: ")
+
+
+def test_the_kill_matrix():
+    found = BugRow("B-1", "FLINK-1", "deque", True, "a-b", "a-b", 1234, 0.5, 3, 2, "It is wrong.")
+    alive = BugRow("B-2", "own", "deque", False, "c-d", None, 20_000, 9.0, None, None, "It [is] wrong.")
+    text = shown([kill_matrix([found, alive])])
+    assert "Known bugs: 1 of 2 found" in text
+    assert words(text).count("B-1 FLINK-1 a-b 1,234 3 (2) 0.50 It is wrong.") == 1
+    assert "SURVIVED" in text
+    assert "[is]" in words(text)
+
+
+def test_the_result_of_a_campaign():
+    finding = {
+        "property": "a-poll-takes-the-head", "class": "reordered", "operation": "poll", "count": 3, "owed": "item 1",
+        "steps": 4, "scenario": {}, "id": "0",
+    }  # fmt: skip
+    part = {
+        "component": "deque", "scenarios": 10, "steps": 99, "closing_steps": 9, "findings": [finding],
+        "properties": [
+            {"slug": "a-poll-takes-the-head", "level": "must", "kind": "always", "verdict": "failed", "scenarios": 7},
+            {"slug": "of-another-suite", "level": "must", "kind": "always", "verdict": "unknown", "scenarios": 0},
+        ],
+    }  # fmt: skip
+    difference = {"implementation": "other", "component": "deque", "operation": "items", "field": "value", "count": 2,
+                  "steps": 5, "scenario": {}, "id": "1"}  # fmt: skip
+    result = {
+        "implementations": [{"name": "mine", "version": "2.0", "components": [part]}],
+        "differences": [difference],
+        "lost_blocks": [{"component": "deque", "number": 1, "first": 500, "count": 500, "reason": "died"}],
+    }
+    text = words(shown(campaign_tables(result)))
+    assert "FAILED in 3" in text
+    assert "of-another-suite must unknown" in text
+    assert "other deque items value 2 5" in text
+    assert "Lost: 500 scenarios" in text
+    assert "mine 2.0: FAILED. 2 properties: 1 FAILED, 1 unknown. 10 scenarios, 99 steps." in text

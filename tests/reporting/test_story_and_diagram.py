@@ -1,0 +1,136 @@
+import pytest
+
+from conformance.alphabets import vocabulary
+from conformance.engines import replay
+from conformance.ports import (
+    Data,
+    DataAvailable,
+    Error,
+    ErrorKind,
+    Outcome,
+    OutputState,
+    PriorityAvailable,
+    Resources,
+    StateStatus,
+    find_implementation,
+)
+from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
+from conformance.reporting.diagram import escaped
+from conformance.reporting.words import (
+    element_in_words,
+    outcome_in_words,
+    plain,
+    signals_in_words,
+    step_in_words,
+    value_in_words,
+)
+from conformance.scenarios import canonical, decode_scenario
+
+
+def run(steps, implementation="known-bug:B-01", component="subpartition"):
+    scenario = decode_scenario(
+        canonical({"schema": 1, "component": component, "config": {}, "steps": steps}), vocabulary
+    )
+    return replay(scenario, find_implementation(implementation))
+
+
+STEPS = [["attach"], ["resume"], ["aligned_barrier", 1], ["poll"], ["unaligned_barrier", 2], ["poll"]]
+
+
+def test_the_story_of_a_failure():
+    story = tell(run(STEPS), run(STEPS, "reference"))
+    told = [(one.number, one.actor, one.step, one.answer, one.signals, one.mark) for one in story.steps]
+    assert told == [
+        (1, "consumer", "attach", "done", "", Mark.NONE),
+        (2, "consumer", "resume", "", "", Mark.SKIPPED),
+        (3, "producer", "aligned_barrier 1", "true", "data available", Mark.NONE),
+        (4, "consumer", "poll", "barrier 1 (aligned), seq 0, next none, backlog 0", "", Mark.NONE),
+        (5, "producer", "unaligned_barrier 2", "true", "", Mark.DIVERGENT),
+    ]
+    assert story.divergent == story.steps[4]
+    assert story.slug == "a-blocked-subpartition-announces-priority-events"
+    assert story.observed == "true; no signal"
+    assert story.reference == "true; signals: priority available, seq 1"
+    assert story.earlier is None
+    assert "| 2 | consumer | `resume` |  |  | skipped |" in story_markdown(story)
+    assert "| **5** | **producer** | **`unaligned_barrier 2`** | **true** |  | **here** |" in story_markdown(story)
+
+
+def test_a_failure_in_the_drain_is_marked_as_such():
+    steps = [["add", 0], ["add_priority", 1], ["prioritize", 0]]
+    story = tell(run(steps, "known-bug:B-D1", "deque"))
+    assert story.divergent is not None
+    assert story.divergent.remark == "drain, here"
+
+
+def test_an_earlier_difference_from_the_reference_is_told():
+    mine = run(
+        [["add_priority", 1], ["add", 1], ["prioritize", 0], ["items"], ["prioritize", 1]], "known-bug:B-D1", "deque"
+    )
+    other = run([["add_priority", 1], ["add", 1], ["prioritize", 0], ["count_priority"], ["prioritize", 1]],
+                "reference", "deque")  # fmt: skip
+    story = tell(mine, other)
+    assert story.earlier is not None
+    assert story.earlier.number == 4
+    assert story.from_the_reference == "The first answer that differs from the reference's is that of step 4."
+
+
+def test_the_diagram_of_a_failure():
+    owed = "the consumer must be told"
+    lines = sequence_diagram(run(STEPS), run(STEPS, "reference")).splitlines()
+    note = next(index for index, line in enumerate(lines) if owed in line)
+    assert "<br/>The reference: true#59; signals: priority available, seq 1" in lines[note]
+    assert lines[:note] == [
+        "sequenceDiagram",
+        "    participant producer",
+        "    participant subpartition",
+        "    participant consumer",
+        "    consumer->>subpartition: 1. attach",
+        "    producer->>subpartition: 3. aligned_barrier 1",
+        "    subpartition--)consumer: data available",
+        "    subpartition->>producer: true",
+        "    consumer->>subpartition: 4. poll",
+        "    subpartition->>consumer: barrier 1 (aligned), seq 0, next none, backlog 0",
+        "    rect rgba(220, 50, 47, 0.18)",
+        "        producer->>subpartition: 5. unaligned_barrier 2",
+        "        subpartition->>producer: true",
+    ]
+    assert lines[note].startswith("        Note over subpartition: ")
+    assert lines[note + 1 :] == ["    end"]
+
+
+def test_the_diagram_tells_where_the_drain_begins():
+    text = sequence_diagram(run([["attach"]], "reference"))
+    assert text.count("the run is drained") == 1
+    assert "rect" not in text
+
+
+@pytest.mark.parametrize("text", ["a;b", "#x", 'say "so"', "<b>", "%%{init}%%", "$$x$$", "a\nb", "`x`"])
+def test_nothing_that_mermaid_would_read_is_left(text):
+    shown = escaped(text)
+    for entity in ("#35;", "#59;", "#quot;", "#lt;", "#gt;", "#37;", "#36;", "#123;", "#125;", "#96;"):
+        shown = shown.replace(entity, "")
+    assert not set(shown) & set('#;"<>%${}`\n')
+
+
+def test_words():
+    assert step_in_words(("finish_recovery", True)) == "finish_recovery true"
+    assert element_in_words(Data((3,))) == "record 3"
+    assert element_in_words(Data((3, 4), finished=False)) == "records 3, 4 (unfinished)"
+    assert element_in_words(Data(())) == "an empty buffer"
+    assert value_in_words(OutputState(StateStatus.WRITTEN, (1, 2))) == "written: records 1, 2"
+    assert value_in_words(OutputState(StateStatus.PENDING)) == "pending"
+    assert (
+        value_in_words(Resources(segments=2, heap=1, listeners=1))
+        == "2 segments, 1 heap, files unknown, 1 listener, futures unknown"
+    )
+    assert value_in_words(Resources(0, 0, 0, 0, 0)) == "nothing is held"
+    assert signals_in_words((DataAvailable(), PriorityAvailable(3))) == "data available, priority available, seq 3"
+    error = Error(ErrorKind.CRASHED, "OSError: /a/b/c.txt in <object at 0x7f00aa>, see https://example.org/x/y")
+    assert outcome_in_words(Outcome(error=error)) == (
+        "error crashed: OSError: c.txt in <object>, see https://example.org/x/y"
+    )
+
+
+def test_paths_lose_their_folders_and_fractions_stay():
+    assert plain("3/4 of C:\\Users\\me\\x.py and ../up.py") == "3/4 of x.py and ../up.py"
