@@ -418,7 +418,7 @@ def _write_campaign_reports(result: campaigns.CampaignResult, folder: Path) -> N
                 file = finding.scenario
                 evidence = decode_scenario(msgspec.json.encode(file).decode(), vocabulary, finding.id)
                 signature = (finding.property, finding.failure_class.value, finding.operation)
-                found = Found(signature, finding.owed, evidence, finding.count)
+                found = Found(signature, finding.owed, finding.observed, evidence, finding.count)
                 _write_report(folder, one.name, found, implementation, result.plan.assume)
                 written += 1
     if written:

@@ -27,7 +27,7 @@ class Violation(Exception):
     """A property does not hold."""
 
     def __init__(self, judged: Property, broken: Broken, step: Step) -> None:
-        super().__init__(f"{judged.slug}: {broken.owed}")
+        super().__init__(f"{judged.slug}: {broken}")
         self.property = judged
         self.broken = broken
         self.step = step
@@ -172,7 +172,9 @@ class World:
             perform(step)
             done += 1
             if done > LONGEST_DRAIN:
-                broken = Broken(FailureClass.STUCK, f"the run did not come to an end within {LONGEST_DRAIN} steps")
+                broken = Broken(
+                    FailureClass.STUCK, "a run must come to an end", f"it did not within {LONGEST_DRAIN} steps"
+                )
                 raise Violation(self.program.answers, broken, step)
         return done
 
@@ -191,15 +193,15 @@ class World:
 
     def _unexpected(self, error: Error, step: Step) -> Violation:
         classes = {ErrorKind.CRASHED: FailureClass.CRASHED, ErrorKind.HUNG: FailureClass.HUNG}
-        owed = f"{step[0]} answered the error {error.kind}, which the interface does not provide for here"
+        owed = f"{step[0]} must answer as the interface says"
+        observed = f"it answered the error {error.kind}, which is not provided for here"
         if error.kind is ErrorKind.HUNG:
-            owed = f"{step[0]} did not answer in time"
+            observed = "it did not answer in time"
         elif error.kind is ErrorKind.CRASHED:
-            owed = f"{step[0]} did not answer"
-        reason = f": {error.reason}" if error.reason else ""
-        return Violation(
-            self.program.answers, Broken(classes.get(error.kind, FailureClass.PROTOCOL), owed + reason), step
-        )
+            observed = "it did not answer"
+        observed += f": {error.reason}" if error.reason else ""
+        failure_class = classes.get(error.kind, FailureClass.PROTOCOL)
+        return Violation(self.program.answers, Broken(failure_class, owed, observed), step)
 
     def _broken(self, judged: Property, broken: Broken, step: Step) -> Violation:
         return self._nonsense(step) or Violation(judged, broken, step)
@@ -211,7 +213,8 @@ class World:
         except (TypeError, ValueError, msgspec.ValidationError):
             shown = repr(self.seen.value)
             shown = shown if len(shown) <= 80 else shown[:77] + "..."
-            broken = Broken(FailureClass.CRASHED, f"{step[0]} answered nonsense: {shown}")
+            owed = f"{step[0]} must answer a value of its type"
+            broken = Broken(FailureClass.CRASHED, owed, f"it answered nonsense: {shown}")
             return Violation(self.program.answers, broken, step)
         return None
 

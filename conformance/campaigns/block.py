@@ -36,6 +36,7 @@ class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
     operation: str
     count: int
     owed: str
+    observed: str
     scenario: ScenarioFile
 
 
@@ -108,7 +109,7 @@ def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> Blo
                 difference = first_difference(run, other)
                 if difference is not None:
                     index, operation, field = difference
-                    example = Failure(_performed(scenario, scenario.steps[: index + 1]), "")
+                    example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")
                     known = differences.setdefault((name, operation, field), example)
                     if known is not example:
                         known.absorb(example)
@@ -157,7 +158,7 @@ def decode(file: ScenarioFile) -> Scenario:
 def encode_tally(tally: Tally) -> TallyRecord:
     """A tally as data, in an order that depends on nothing."""
     failures = tuple(
-        FailureRecord(*signature, failure.count, failure.owed, encode(failure.scenario))
+        FailureRecord(*signature, failure.count, failure.owed, failure.observed, encode(failure.scenario))
         for signature, failure in sorted(tally.failures.items())
     )
     exercised = dict(sorted(tally.exercised.items()))
@@ -167,7 +168,9 @@ def encode_tally(tally: Tally) -> TallyRecord:
 def decode_tally(record: TallyRecord) -> Tally:
     """The tally that was written as `record`."""
     failures = {
-        (one.property, one.failure_class, one.operation): Failure(decode(one.scenario), one.owed, one.count)
+        (one.property, one.failure_class, one.operation): Failure(
+            decode(one.scenario), one.owed, one.observed, one.count
+        )
         for one in record.failures
     }
     return Tally(record.scenarios, record.steps, record.closing_steps, dict(record.exercised), failures)

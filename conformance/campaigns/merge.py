@@ -37,7 +37,7 @@ class Sum:
             for name, record in result.tallies.items():
                 self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record))
             for one in result.differences:
-                failure = Failure(decode(one.scenario), "", one.count)
+                failure = Failure(decode(one.scenario), "", "", one.count)
                 known = self.differences.setdefault((one.implementation, component, one.operation, one.field), failure)
                 if known is not failure:
                     known.absorb(failure)

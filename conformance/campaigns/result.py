@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from conformance.alphabets.world import Program
 from conformance.campaigns.block import Find, encode, programs
+from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import RESULT, read
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import SCHEMA, Plan
-from conformance.engines.check import reduce_failures, verdict
+from conformance.campaigns.runners import WorkerDied, apart
+from conformance.engines.check import Found, reduce_failures, verdict
 from conformance.engines.tally import Tally
 from conformance.ports import find_implementation
 from conformance.properties import FailureClass, Kind, Level, Verdict
-from conformance.scenarios import scenario_id
+from conformance.scenarios import Finding, scenario_id
 from conformance.scenarios.codec import ScenarioFile
 
 
@@ -38,6 +41,7 @@ class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
     operation: str
     count: int
     owed: str
+    observed: str
     steps: int
     """Of the scenario."""
     scenario: ScenarioFile
@@ -116,7 +120,9 @@ def conclude(plan: Plan, total: Sum, find: Find = find_implementation) -> Campai
         with programs(plan, component, plan.implementations, find) as found:
             for name, program in found.items():
                 versions[name] = program.implementation.version
-                results[name].append(_component(plan, program, total.tallies.get((name, component), Tally())))
+                tally = total.tallies.get((name, component), Tally())
+                found_here = _reduced(plan, program, name, tally, apart_from_here=bool(total.lost))
+                results[name].append(_component(program, tally, found_here))
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
         for key, one in sorted(total.differences.items())
@@ -131,7 +137,39 @@ def conclude(plan: Plan, total: Sum, find: Find = find_implementation) -> Campai
     return CampaignResult(plan.seed, plan, implementations, differences, lost)
 
 
-def _component(plan: Plan, program: Program, tally: Tally) -> ComponentResult:
+def _reduced(plan: Plan, program: Program, name: str, tally: Tally, apart_from_here: bool) -> tuple[Found, ...]:
+    """One scenario of each signature, made short; what cannot be reduced is reported as it was found.
+
+    Where blocks were lost, an implementation may end the process it runs in: not this one then.
+    """
+    if not tally.failures:
+        return ()
+    try:
+        if apart_from_here:
+            return apart(_reduce_by_name, plan, name, program.alphabet.component, tally)
+        return reduce_failures(program, tally, plan.budget)
+    except CampaignError:
+        raise
+    except WorkerDied:
+        reason = "the process that tried died"
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+    found = []
+    for signature, failure in sorted(tally.failures.items()):
+        finding = Finding(signature[0], signature[1], program.implementation.name)
+        scenario = replace(failure.scenario, finding=finding)
+        found.append(
+            Found(signature, failure.owed, f"{failure.observed} (not reduced: {reason})", scenario, failure.count)
+        )
+    return tuple(found)
+
+
+def _reduce_by_name(plan: Plan, name: str, component: str, tally: Tally) -> tuple[Found, ...]:
+    with programs(plan, component, (name,)) as found:
+        return reduce_failures(found[name], tally, plan.budget)
+
+
+def _component(program: Program, tally: Tally, found: tuple[Found, ...]) -> ComponentResult:
     findings = [
         FindingResult(
             one.slug,
@@ -139,11 +177,12 @@ def _component(plan: Plan, program: Program, tally: Tally) -> ComponentResult:
             one.signature[2],
             one.count,
             one.owed,
+            one.observed,
             len(one.scenario.steps),
             encode(one.scenario),
             scenario_id(one.scenario),
         )
-        for one in reduce_failures(program, tally, plan.budget)
+        for one in found
     ]
     findings.sort(key=lambda one: (one.id, one.property, one.failure_class, one.operation))
     properties = tuple(

@@ -5,15 +5,20 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Protocol
+from multiprocessing.connection import wait as wait_for
+from typing import ParamSpec, Protocol, TypeVar
 
 from conformance.campaigns.block import DIED, BlockResult, attempt_block, lost_block
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.plan import Block, Plan
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Commit = Callable[[BlockResult], None]
 """Makes the result of a block count. Called in the driver, in any order of blocks."""
@@ -96,9 +101,21 @@ class Processes:
 
 
 def alone(plan: Plan, block: Block) -> BlockResult:
-    """Run a block in a process of its own; it is lost if that process dies.
+    """Run a block in a process of its own; it is lost if that process dies. Raises: CampaignError as `apart`."""
+    try:
+        return apart(attempt_block, plan, block)
+    except WorkerDied:
+        return lost_block(plan, block, DIED)
 
-    Raises: CampaignError if no process can be started at all.
+
+class WorkerDied(Exception):
+    """A process ended before it had an answer."""
+
+
+def apart(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Call a function in a process of its own.
+
+    Raises: WorkerDied; CampaignError if no process can be started at all; whatever the function raises.
     """
     with _pool(1) as pool:
         try:
@@ -110,9 +127,9 @@ def alone(plan: Plan, block: Block) -> BlockResult:
                 "memory and the process limits of this machine. The runner inline needs no workers."
             ) from None
         try:
-            return pool.submit(attempt_block, plan, block).result()
+            return pool.submit(function, *arguments, **named).result()
         except BrokenProcessPool:
-            return lost_block(plan, block, DIED)
+            raise WorkerDied from None
 
 
 @contextmanager
@@ -120,7 +137,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Fresh processes: a fork would copy what the driver holds, such as the process of an implementation."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_the_driver)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_the_driver)
     try:
         yield pool
     except BaseException:
@@ -132,9 +149,20 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown()
 
 
-def _leave_interrupts_to_the_driver() -> None:
-    """A terminal sends Ctrl-C to every process; one of them has something to say about it."""
+def _follow_the_driver() -> None:
+    """What every worker does first."""
+    # A terminal sends Ctrl-C to every process; one of them has something to say about it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    driver = multiprocessing.parent_process()
+    if driver is not None:
+        # A worker waits for work for ever, also when the driver was killed and nobody is left to send any. Its main
+        # thread does the waiting, so only another one can notice.
+        threading.Thread(target=_end_with, args=(driver.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait_for([sentinel])
+    os._exit(1)
 
 
 def cores() -> int:

@@ -6,8 +6,10 @@ tries a task again whose worker died. pyspark is imported only when a campaign r
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -33,6 +35,9 @@ BLOCKS_PER_CORE = 4
 """In a wave."""
 PACKAGES = ("conformance", "strategies", "reference_impl")
 DISTRIBUTION = "checkpoint-conformance"
+
+SECONDS_TO_STOP = 30
+"""After which a JVM that was asked to end is killed."""
 
 _DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EOFException")
 """What Spark says of a task whose worker or executor died."""
@@ -116,29 +121,31 @@ class Spark:
                 "Spark runs in this process already, with settings of its own. Stop it first, or use the runner "
                 "processes."
             )
+        handler = signal.getsignal(signal.SIGINT)
         with ExitStack() as undo:
             folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="conformance-spark-")))
             undo.enter_context(_environment(self._variables()))
-            undo.callback(_keep_handler())
+            undo.enter_context(_quiet_interrupts())
             quiet = folder / "log4j2.properties"
             quiet.write_text(_QUIET, encoding="utf-8")
             conf = SparkConf(loadDefaults=False).setMaster(self.master).setAppName("conformance")
             conf.setAll(self._settings(quiet))
             words = undo.enter_context((folder / "jvm.log").open("w+b"))
+            launch: Callable[..., Any] = java_gateway.launch_gateway
             try:
-                launch: Callable[..., Any] = java_gateway.launch_gateway
                 gateway = launch(conf, {"stdout": words, "stderr": words})
-                undo.callback(_stop, SparkContext, gateway)
+                undo.push(partial(_stop, SparkContext, gateway))
                 context = SparkContext(conf=conf, gateway=gateway)
             except Exception as error:
                 words.seek(0)
                 said = words.read().decode(errors="replace").strip().splitlines()
-                why = _gist(str(error)) if not said else _gist("\n".join(said[-20:]))
+                why = _gist("\n".join(said[-20:]) or str(error))
                 raise RunnerUnavailable(
                     f"Spark could not be started on {self.master}: {why}. The runner processes needs no Spark."
                 ) from error
-            undo.callback(context.stop)
-            context.setLogLevel("OFF")
+            if threading.current_thread() is threading.main_thread() and handler is not None:
+                # Spark's own handler of Ctrl-C talks to the JVM in the middle of what is being said to it.
+                signal.signal(signal.SIGINT, handler)
             if not self.local:
                 context.addPyFile(str(pack(folder / "conformance-packages.zip")))
             yield context
@@ -201,25 +208,40 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _keep_handler() -> Callable[[], None]:
-    """What puts back the handler of Ctrl-C, which a SparkContext replaces for good."""
-    if threading.current_thread() is not threading.main_thread():
-        return lambda: None
-    handler = signal.getsignal(signal.SIGINT)
+@contextmanager
+def _quiet_interrupts() -> Iterator[None]:
+    """py4j logs each KeyboardInterrupt with its stack before it raises it again; raising it will do."""
 
-    def put_back() -> None:
-        signal.signal(signal.SIGINT, handler)
+    def other(record: logging.LogRecord) -> bool:
+        return record.exc_info is None or record.exc_info[0] is not KeyboardInterrupt
 
-    return put_back
+    logger = logging.getLogger()
+    logger.addFilter(other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(other)
 
 
-def _stop(context_class: Any, gateway: Any) -> None:
-    """Stop the JVM, which SparkContext.stop() leaves running until this process ends."""
+def _stop(context_class: Any, gateway: Any, kind: type[BaseException] | None, *error: object) -> None:
+    """Stop Spark and its JVM, which SparkContext.stop() alone leaves running until this process ends."""
+    context = context_class._active_spark_context
+    if context is not None:
+        if kind is not None:
+            context._jsc = None  # perhaps in the middle of a conversation: nothing can be said to the JVM any more
+        context.stop()
     context_class._gateway = None
     context_class._jvm = None
-    gateway.shutdown()
+    if kind is None:
+        gateway.shutdown()
+    else:
+        gateway.proc.terminate()  # on SIGTERM it cleans up
     gateway.proc.stdin.close()  # the JVM ends when this pipe does
-    gateway.proc.wait()
+    try:
+        gateway.proc.wait(timeout=SECONDS_TO_STOP)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
 
 
 def _gist(text: str) -> str:

@@ -23,6 +23,8 @@ class Found:
 
     signature: Signature
     owed: str
+    """What was owed and why, in the scenario below."""
+    observed: str
     scenario: Scenario
     """Carries the finding it is evidence of."""
     count: int
@@ -96,12 +98,11 @@ def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tup
     found = []
     for signature, failure in sorted(tally.failures.items()):
         try:
-            scenario = reduce(program, failure.scenario, budget).scenario
+            reduced = reduce(program, failure.scenario, budget)
+            scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
         except ValueError as error:
-            scenario, note = failure.scenario, f" ({error})"
-        else:
-            note = ""
+            scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed} ({error})"
         finding = Finding(signature[0], signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found.append(Found(signature, failure.owed + note, evidence, failure.count))
+        found.append(Found(signature, owed, observed, evidence, failure.count))
     return tuple(found)

@@ -65,13 +65,12 @@ def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, pro
         run_state_machine_as_test(hypothesis.seed(number)(machine), settings=machine_settings(scenarios))
     except Violation as violation:
         assert machine.last is not None
-        scenario = reduce(
-            program, machine.last
-        ).scenario  # what Hypothesis leaves over in a run that fails in its drain
+        reduced = reduce(program, machine.last)  # Hypothesis leaves steps over in a run that fails in its drain
+        scenario, broken = reduced.scenario, reduced.broken
         finding = Finding(violation.signature[0], violation.signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found = (Found(violation.signature, violation.broken.owed, evidence, 1),)
+        found = (Found(reduced.signature, broken.owed, broken.observed, evidence, 1),)
     tally = counter.tally()
     for one in found:
-        tally.fail(one.signature, Failure(one.scenario, one.owed))
+        tally.fail(one.signature, Failure(one.scenario, one.owed, one.observed))
     return Check(program, tally, found)

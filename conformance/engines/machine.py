@@ -97,7 +97,7 @@ def _rule(kind: StepKind) -> Any:
 
     body.__name__ = body.__qualname__ = kind.name
     draws = {name: drawn(at) for at, name in enumerate(kind.operands)}
-    return precondition(enabled)(rule(**draws)(body))
+    return precondition(enabled)(rule(**draws)(body))  # type: ignore[no-untyped-call]
 
 
 def _nothing_left(program: Program) -> Any:

@@ -18,13 +18,14 @@ class Failure:
 
     scenario: Scenario
     owed: str
+    observed: str
     count: int = 1
 
     def absorb(self, other: Failure) -> None:
         """Add further failures of the same signature."""
         self.count += other.count
         if _order(other.scenario) < _order(self.scenario):
-            self.scenario, self.owed = other.scenario, other.owed
+            self.scenario, self.owed, self.observed = other.scenario, other.owed, other.observed
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Tally:
         """Add failures of one signature."""
         known = self.failures.get(signature)
         if known is None:
-            self.failures[signature] = Failure(failure.scenario, failure.owed, failure.count)
+            self.failures[signature] = Failure(failure.scenario, failure.owed, failure.observed, failure.count)
         else:
             known.absorb(failure)
 
@@ -76,7 +77,7 @@ class Counter:
         self._marks[run.exercised] = self._marks.get(run.exercised, 0) + 1
         violation = run.violation
         if violation is not None:
-            tally.fail(violation.signature, Failure(scenario, violation.broken.owed))
+            tally.fail(violation.signature, Failure(scenario, violation.broken.owed, violation.broken.observed))
 
     def tally(self) -> Tally:
         """What was counted so far."""

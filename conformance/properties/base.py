@@ -56,10 +56,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A property does not hold: in which way, and in one sentence what was owed and why."""
+    """A property does not hold: in which way, what was owed and why, and what came instead."""
 
     failure_class: FailureClass
     owed: str
+    observed: str
+
+    def __str__(self) -> str:
+        return f"{self.owed}; {self.observed}"
 
 
 class Seen:

@@ -76,10 +76,12 @@ def _polls_head(ledger: DequeLedger, seen: Seen) -> Judgement:
     if seen.value == owed:
         return owed is not None
     if seen.value is None:
-        return Broken(FailureClass.LOST, f"item {owed} is the head, the poll answered nothing")
+        return Broken(FailureClass.LOST, f"item {owed} is the head", "the poll answered nothing")
     if seen.value not in ledger.handles:
-        return Broken(FailureClass.DUPLICATED, f"item {seen.value} is not in the deque any more, the poll answered it")
-    return Broken(FailureClass.REORDERED, f"item {owed} is the head, the poll answered {seen.value}")
+        return Broken(
+            FailureClass.DUPLICATED, f"item {seen.value} is not in the deque any more", "the poll answered it"
+        )
+    return Broken(FailureClass.REORDERED, f"item {owed} is the head", f"the poll answered {seen.value}")
 
 
 def _prioritizes_by_identity(ledger: DequeLedger, seen: Seen) -> Judgement:
@@ -94,7 +96,8 @@ def _prioritizes_by_identity(ledger: DequeLedger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.CORRUPTED,
-        f"item {handle} was prioritised, not its equals: their order must be {twins}, it is {got}",
+        f"item {handle} was prioritised, not its equals: their order must be {twins}",
+        f"it is {got}",
     )
 
 
@@ -108,13 +111,13 @@ def _keeps_order(ledger: DequeLedger, seen: Seen) -> Judgement:
         kind = FailureClass.REORDERED
     else:
         kind = FailureClass.LOST
-    return Broken(kind, f"the deque must hold {owed}, it holds {got}")
+    return Broken(kind, f"the deque must hold {owed}", f"it holds {got}")
 
 
 def _counts_priority(ledger: DequeLedger, seen: Seen) -> Judgement:
     if seen.value == ledger.priority:
         return True
-    return Broken(FailureClass.PROTOCOL, f"there are {ledger.priority} priority elements, counted were {seen.value}")
+    return Broken(FailureClass.PROTOCOL, f"there are {ledger.priority} priority elements", f"counted were {seen.value}")
 
 
 def _knows_priority(ledger: DequeLedger, seen: Seen) -> Judgement:
@@ -122,7 +125,7 @@ def _knows_priority(ledger: DequeLedger, seen: Seen) -> Judgement:
     owed = handle in ledger.handles[: ledger.priority]
     if seen.value is owed:
         return True
-    return Broken(FailureClass.PROTOCOL, f"that item {handle} has priority is {owed}, answered was {seen.value}")
+    return Broken(FailureClass.PROTOCOL, f"that item {handle} has priority is {owed}", f"answered was {seen.value}")
 
 
 def _releases_all(ledger: DequeLedger, seen: Seen) -> Judgement:
@@ -130,7 +133,7 @@ def _releases_all(ledger: DequeLedger, seen: Seen) -> Judgement:
         return False
     if seen.value == ():
         return True
-    return Broken(FailureClass.LEAKED, f"a released deque must be empty, it holds {list(seen.value)}")
+    return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it holds {list(seen.value)}")
 
 
 _DEQUE = "deque"

@@ -40,6 +40,7 @@ class FindingLine:
     steps: int
     count: int
     owed: str
+    observed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def column_of_check(check: Check) -> Column:
         judged.append(Judged(one.slug, one.level.value, one.kind.value, one.statement))
         cells[one.slug] = Cell(verdict.value, tally.exercised.get(one.slug, 0), why)
     findings = tuple(
-        FindingLine(*found.signature, steps=len(found.scenario.steps), count=found.count, owed=found.owed)
+        FindingLine(*found.signature, steps=len(found.scenario.steps), count=found.count, owed=found.owed, observed=found.observed)
         for found in check.found
     )
     name, version = program.implementation.name, program.implementation.version
@@ -115,6 +116,7 @@ def _column(implementation: Mapping[str, Any], part: Mapping[str, Any]) -> Colum
                 steps=one["steps"],
                 count=one["count"],
                 owed=one["owed"],
+                observed=one["observed"],
             )
             for one in part.get("findings", ())
         ),

@@ -77,10 +77,9 @@ def _messages(component: str, entry: Entry, step: StoryStep) -> Iterator[str]:
 
 
 def _note(story: Story) -> str:
-    text = escaped(shortened(story.expected, LONGEST_NOTE))
-    if story.reference is not None:
-        text += f"<br/>The reference: {escaped(shortened(story.reference, LONGEST_NOTE))}"
-    return f"Note over {_name(story.component)}: {text}"
+    parts = [("expected", story.expected), ("observed", story.observed), ("the reference", story.reference)]
+    lines = [f"{name}: {escaped(shortened(text, LONGEST_NOTE))}" for name, text in parts if text]
+    return f"Note over {_name(story.component)}: {'<br/>'.join(lines)}"
 
 
 def _name(participant: str) -> str:

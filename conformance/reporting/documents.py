@@ -147,6 +147,7 @@ def _finding(found: Found) -> Document:
         "component": found.scenario.component,
         "steps": len(found.scenario.steps),
         "owed": found.owed,
+        "observed": found.observed,
         "count": found.count,
         "scenario": scenario_document(found.scenario),
     }

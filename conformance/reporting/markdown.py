@@ -100,11 +100,13 @@ def _place(step: StoryStep, story: Story) -> str:
 def _expected_and_observed(report: Report, story: Story) -> str:
     if story.slug is None:
         return "## Expected and observed\n\nNothing to compare: see above."
-    answer = f"`{story.divergent.step}` answers" if story.divergent else ""
-    rows = [("expected", cell(story.expected)), ("observed", cell(story.observed))]
+    rows = [("expected", story.expected), ("observed", story.observed)]
+    if story.divergent is not None:
+        rows.append((f"answer to `{story.divergent.step}`", story.divergent.outcome))
     if story.reference is not None:
-        rows.append(("the reference", cell(story.reference)))
-    text = "## Expected and observed\n\n" + _table(("", answer), rows)
+        rows.append(("the reference's answer", story.reference))
+    table = _table(("", ""), [(f"**{name}**", cell(text)) for name, text in rows])
+    text = f"## Expected and observed\n\n{table}"
     return text if story.from_the_reference is None else f"{text}\n\n{story.from_the_reference}"
 
 

@@ -48,9 +48,9 @@ class StoryStep:
         return "drain, here" if self.in_drain and self.mark is Mark.DIVERGENT else self.mark.value
 
     @property
-    def observed(self) -> str:
-        """The answer and the signals in one sentence."""
-        return observed_in_words(self.answer, self.signals)
+    def outcome(self) -> str:
+        """The answer and the signals in one line."""
+        return _outcome(self.answer, self.signals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,11 @@ class Story:
     expected: str
     """What was owed, and why."""
     observed: str
+    """What came instead."""
+    outcome: str | None
+    """The answer and the signals at the divergent step."""
     reference: str | None
-    """What the reference answered at the divergent step."""
+    """Those of the reference at the same step."""
     earlier: StoryStep | None
     """The first step whose outcome differs from the reference's, if that came before the divergent step."""
 
@@ -107,6 +110,8 @@ class Story:
         yield Text(f"{self.verdict}{where}: {self.slug}", style=BAD)
         yield Text.assemble(("expected  ", "bold"), self.expected)
         yield Text.assemble(("observed  ", "bold"), self.observed)
+        if self.outcome is not None:
+            yield Text.assemble(("answer    ", "bold"), self.outcome)
         if self.reference is not None:
             yield Text.assemble(("reference ", "bold"), self.reference)
         if self.from_the_reference is not None:
@@ -132,7 +137,8 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
         steps=steps,
         divergent=divergent,
         expected=expected,
-        observed="no step could be performed" if divergent is None else divergent.observed,
+        observed="" if violation is None else plain(violation.broken.observed),
+        outcome=None if divergent is None else divergent.outcome,
         reference=_counterpart(alphabet, replay, reference, at),
         earlier=_earlier_difference(replay, reference, steps, at),
     )
@@ -143,8 +149,7 @@ def story_table(replay: Replay, reference: Replay | None = None) -> Table:
     return tell(replay, reference).table()
 
 
-def observed_in_words(answer: str, signals: str) -> str:
-    """An answer and signals in one sentence."""
+def _outcome(answer: str, signals: str) -> str:
     return f"{answer}; {f'signals: {signals}' if signals else 'no signal'}"
 
 
@@ -167,7 +172,7 @@ def _counterpart(alphabet: Alphabet, replay: Replay, reference: Replay | None, a
     if entry.step != mine.step or entry.outcome is None:
         return None
     words = outcome_in_words(entry.outcome, alphabet.kind(entry.step[0]))
-    return observed_in_words(words, signals_in_words(entry.outcome.signals))
+    return _outcome(words, signals_in_words(entry.outcome.signals))
 
 
 def _earlier_difference(

@@ -79,12 +79,12 @@ def _findings_table(component: str, columns: Sequence[Column]) -> Table:
     table.add_column("property, class, at", ratio=2)
     table.add_column("steps", justify="right")
     table.add_column("seen", justify="right")
-    table.add_column("what was owed", ratio=3)
+    table.add_column("what was owed; what was seen", ratio=3)
     for column in columns:
         for one in column.findings:
             who = [Text(column.name)] if len(columns) > 1 else []
             name = Slug(one.property, f"{one.failure_class} at {one.operation}")
-            table.add_row(*who, name, str(one.steps), f"{one.count:,}", Text(plain(one.owed)))
+            table.add_row(*who, name, str(one.steps), f"{one.count:,}", Text(plain(f"{one.owed}; {one.observed}")))
     return table
 
 

@@ -59,11 +59,20 @@ def encode_entries(entries: tuple[Entry, ...]) -> list[dict[str, Any]]:
     return [
         {
             "step": msgspec.to_builtins(entry.step),
-            **({"skipped": True} if entry.outcome is None else {"outcome": msgspec.to_builtins(entry.outcome)}),
+            **(
+                {"skipped": True}
+                if entry.outcome is None
+                else {"outcome": msgspec.to_builtins(entry.outcome, enc_hook=_in_words)}
+            ),
             **({"closing": True} if entry.closing else {}),
         }
         for entry in entries
     ]
+
+
+def _in_words(value: Any) -> str:
+    """An answer that no JSON can hold was nonsense; its type says enough, and says the same on every machine."""
+    return f"<{type(value).__name__}>"
 
 
 def encode_history(history: History, implementation: str) -> str:

@@ -49,7 +49,9 @@ def test_the_story_of_a_failure():
     ]
     assert story.divergent == story.steps[4]
     assert story.slug == "a-blocked-subpartition-announces-priority-events"
-    assert story.observed == "true; no signal"
+    assert story.expected.startswith("the consumer must be told of the priority event")
+    assert story.observed == "it was told nothing"
+    assert story.outcome == "true; no signal"
     assert story.reference == "true; signals: priority available, seq 1"
     assert story.earlier is None
     assert "| 2 | consumer | `resume` |  |  | skipped |" in story_markdown(story)
@@ -79,7 +81,10 @@ def test_the_diagram_of_a_failure():
     owed = "the consumer must be told"
     lines = sequence_diagram(run(STEPS), run(STEPS, "reference")).splitlines()
     note = next(index for index, line in enumerate(lines) if owed in line)
-    assert "<br/>The reference: true#59; signals: priority available, seq 1" in lines[note]
+    assert (
+        "<br/>observed: it was told nothing<br/>the reference: true#59; signals: priority available, seq 1"
+        in lines[note]
+    )
     assert lines[:note] == [
         "sequenceDiagram",
         "    participant producer",

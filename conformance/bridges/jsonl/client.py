@@ -18,11 +18,11 @@ from conformance.bridges.jsonl.protocol import (
     Closed,
     Greeting,
     Hello,
-    NotUnderstood,
     OneOutcome,
     Open,
     Opened,
     Outcomes,
+    Refused,
     Reply,
     Request,
     RunScenario,
@@ -89,8 +89,8 @@ class Client:
             self._give_up(child, error)
             kind = ErrorKind.HUNG if isinstance(error, Hung) else ErrorKind.CRASHED
             raise PortError(kind, f"the program {self._lost}") from None
-        if isinstance(reply, NotUnderstood):
-            raise PortError(ErrorKind.CRASHED, f"the program did not understand {_name(message)}: {reply.reason}")
+        if isinstance(reply, Refused):
+            raise PortError(ErrorKind.CRASHED, f"the program refused {_name(message)}: {reply.reason}")
         return reply
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Client:
         self.close()
         if isinstance(greeting, Greeting):
             raise self._unusable(f"speaks protocol {greeting.protocol}", f"This suite speaks protocol {PROTOCOL}.")
-        assert isinstance(greeting, NotUnderstood)
+        assert isinstance(greeting, Refused)
         raise self._unusable(f"answered the greeting with: {greeting.reason}", f"It must speak protocol {PROTOCOL}.")
 
     def _unusable(self, what: str, cure: str) -> UnusableImplementation:
@@ -162,8 +162,9 @@ class Client:
         try:
             reply = decode_reply(line)
         except msgspec.DecodeError as error:
-            raise Died(f"answered {_name(message)} with {shortened(line)}: {error}") from None
-        if not isinstance(reply, _EXPECTED[type(message)] | NotUnderstood):
+            why = str(error)[:200]  # it may quote the line
+            raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
+        if not isinstance(reply, _EXPECTED[type(message)] | Refused):
             raise Died(f"answered {_name(message)} with {shortened(line)}, which answers something else")
         return reply
 

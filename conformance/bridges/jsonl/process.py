@@ -185,5 +185,5 @@ def _fate(code: int | None) -> str:
 
 def shortened(line: bytes, most: int = 160) -> str:
     """A line as it can be shown in a message."""
-    text = line[: most * 4].decode(errors="replace")
-    return repr(text) if len(text) <= most and len(line) <= most * 4 else f"{text[:most]!r}… ({len(line)} bytes)"
+    text = line[: most + 1].decode(errors="replace")
+    return repr(text) if len(line) <= most else f"{text[:most]!r}… ({len(line)} bytes)"

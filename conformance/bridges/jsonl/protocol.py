@@ -84,14 +84,14 @@ class Closed(Struct, frozen=True, forbid_unknown_fields=True, tag="closed"):
     """The program exits now."""
 
 
-class NotUnderstood(Struct, frozen=True, forbid_unknown_fields=True, tag="error"):
-    """The program could not make sense of the request."""
+class Refused(Struct, frozen=True, forbid_unknown_fields=True, tag="error"):
+    """The program could not make sense of the request, or cannot do it at all."""
 
     reason: str
 
 
 Request: TypeAlias = Hello | Open | Call | RunScenario | Close
-Reply: TypeAlias = Greeting | Opened | OneOutcome | Outcomes | Closed | NotUnderstood
+Reply: TypeAlias = Greeting | Opened | OneOutcome | Outcomes | Closed | Refused
 
 _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)

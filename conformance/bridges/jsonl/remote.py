@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from conformance.bridges.jsonl.process import shortened
 from conformance.ports import DequePort, Error, ErrorKind, Outcome, Port, PortError, SubpartitionPort
 from conformance.ports.implementation import NEW
 
@@ -83,7 +84,10 @@ def _convert(name: str, answer: Any, value: Any) -> Any:
     try:
         return msgspec.convert(value, answer)
     except msgspec.ValidationError as error:
-        raise PortError(ErrorKind.CRASHED, f"answered nonsense to {name!r}: {error}, found {value!r}") from None
+        found = shortened(msgspec.json.encode(value))
+        raise PortError(
+            ErrorKind.CRASHED, f"answered nonsense to {name!r}: {str(error)[:200]}, found {found}"
+        ) from None
 
 
 def _answer_type(method: Callable[..., Any]) -> Any:

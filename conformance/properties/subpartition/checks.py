@@ -32,21 +32,24 @@ def arrives_in_order(ledger: Ledger, seen: Seen) -> Judgement:
             return True
         return Broken(
             FailureClass.REORDERED,
-            f"the unaligned barrier {ledger.urgent[0]} stands in front, the poll answered {_name(element)}",
+            f"the unaligned barrier {ledger.urgent[0]} stands in front",
+            f"the poll answered {_name(element)}",
         )
     if ledger.blocked:
         return False  # another property says what may come out of a blocked subpartition
     head = ledger.head()
     if head is None:
-        return Broken(FailureClass.DUPLICATED, f"everything was delivered before, the poll answered {_name(element)}")
+        return Broken(FailureClass.DUPLICATED, "everything was delivered before", f"the poll answered {_name(element)}")
     if head.element is None:
         expected = tuple(range(ledger.delivered, head.end))
         if type(element) is not Data:
-            return Broken(FailureClass.REORDERED, f"records {expected} come next, the poll answered {_name(element)}")
+            return Broken(
+                FailureClass.REORDERED, f"records {expected} come next", f"the poll answered {_name(element)}"
+            )
         if element.ids == expected:
             return True
         kind = compare_ids(expected, element.ids, ledger.delivered)
-        return Broken(kind, f"records {expected} come next, the poll answered records {element.ids}")
+        return Broken(kind, f"records {expected} come next", f"the poll answered records {element.ids}")
     if element == head.element:
         return True
     kind = FailureClass.REORDERED
@@ -54,7 +57,7 @@ def arrives_in_order(ledger: Ledger, seen: Seen) -> Judgement:
         kind = FailureClass.DUPLICATED
     elif type(element) is type(head.element):
         kind = FailureClass.CORRUPTED
-    return Broken(kind, f"{_name(head.element)} comes next, the poll answered {_name(element)}")
+    return Broken(kind, f"{_name(head.element)} comes next", f"the poll answered {_name(element)}")
 
 
 def hands_out_what_is_readable(ledger: Ledger, seen: Seen) -> Judgement:
@@ -62,7 +65,9 @@ def hands_out_what_is_readable(ledger: Ledger, seen: Seen) -> Judgement:
         return False
     if seen.value is not None:
         return True
-    return Broken(FailureClass.STUCK, f"{_first(ledger)} is readable and nothing blocks it, the poll answered nothing")
+    return Broken(
+        FailureClass.STUCK, f"{_first(ledger)} is readable and nothing blocks it", "the poll answered nothing"
+    )
 
 
 def numbers_without_gaps(ledger: Ledger, seen: Seen) -> Judgement:
@@ -71,7 +76,7 @@ def numbers_without_gaps(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.value.seq == ledger.seq:
         return True
     return Broken(
-        FailureClass.PROTOCOL, f"sequence number {ledger.seq} comes next, the element carries {seen.value.seq}"
+        FailureClass.PROTOCOL, f"sequence number {ledger.seq} comes next", f"the element carries {seen.value.seq}"
     )
 
 
@@ -82,7 +87,8 @@ def only_priority_leaves_while_blocked(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.REORDERED,
-        f"the consumer has not resumed the subpartition yet, {_name(seen.value.element)} left it all the same",
+        "the consumer has not resumed the subpartition yet",
+        f"{_name(seen.value.element)} left it all the same",
     )
 
 
@@ -93,7 +99,7 @@ def priority_leaves_while_blocked(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.STUCK,
-        f"the unaligned barrier {ledger.urgent[0]} must reach the consumer although the subpartition is blocked, "
+        f"the unaligned barrier {ledger.urgent[0]} must reach the consumer although the subpartition is blocked",
         "the poll answered nothing",
     )
 
@@ -109,8 +115,8 @@ def completion_is_sent(ledger: Ledger, seen: Seen) -> Judgement:
     got = "nothing" if seen.value is None else _name(seen.value.element)
     return Broken(
         FailureClass.LOST,
-        "the end of recovered output state is always sent, also when there was none: "
-        f"the consumer counts on it; the poll answered {got}",
+        "the end of recovered output state is always sent, also when there was none: the consumer counts on it",
+        f"the poll answered {got}",
     )
 
 
@@ -131,9 +137,9 @@ def next_is_true(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     if told is Next.NONE:
         return Broken(
-            FailureClass.STUCK, f"{_first(ledger)} can be polled next, the consumer was told that nothing can"
+            FailureClass.STUCK, f"{_first(ledger)} can be polled next", "the consumer was told that nothing can"
         )
-    return Broken(FailureClass.PROTOCOL, f"the next type must be {expected}, the consumer was told {told}")
+    return Broken(FailureClass.PROTOCOL, f"the next type must be {expected}", f"the consumer was told {told}")
 
 
 def backlog_is_true(ledger: Ledger, seen: Seen) -> Judgement:
@@ -150,7 +156,7 @@ def _judge_backlog(ledger: Ledger, told: int) -> Judgement:
     if least <= told <= most:
         return True
     owed = f"{most}" if least == most else f"{least} or {most}"
-    return Broken(FailureClass.PROTOCOL, f"the backlog is {owed} data buffers, the consumer was told {told}")
+    return Broken(FailureClass.PROTOCOL, f"the backlog is {owed} data buffers", f"the consumer was told {told}")
 
 
 # ---- what the consumer is told ---------------------------------------------------------------------------------------
@@ -168,10 +174,13 @@ def _announcement(ledger: Ledger, seen: Seen, why: str) -> Judgement:
     if not told:
         return Broken(
             FailureClass.STUCK,
-            f"the consumer must be told of the priority event {ledger.seq}{why}, it was told nothing",
+            f"the consumer must be told of the priority event with sequence number {ledger.seq}{why}",
+            "it was told nothing",
         )
     numbers = [signal.seq for signal in told]
-    return Broken(FailureClass.PROTOCOL, f"one announcement of priority event {ledger.seq} was owed, it got {numbers}")
+    return Broken(
+        FailureClass.PROTOCOL, f"one announcement of sequence number {ledger.seq} is owed", f"announced were {numbers}"
+    )
 
 
 def announces_priority(ledger: Ledger, seen: Seen) -> Judgement:
@@ -192,7 +201,7 @@ def announces_nothing_blocked(ledger: Ledger, seen: Seen) -> Judgement:
     for signal in seen.signals:
         if type(signal) is DataAvailable:
             return Broken(
-                FailureClass.PROTOCOL, "nothing can be polled while the subpartition is blocked, data was announced"
+                FailureClass.PROTOCOL, "nothing can be polled while the subpartition is blocked", "data was announced"
             )
     return True
 
@@ -204,12 +213,12 @@ def announced_can_be_polled(ledger: Ledger, seen: Seen) -> Judgement:
     if announced is Next.PRIORITY:
         if seen.value is not None and seen.value.element.data_type.has_priority:
             return True
-        return Broken(FailureClass.PROTOCOL, "a priority event was announced, the poll did not answer it")
+        return Broken(FailureClass.PROTOCOL, "a priority event was announced", "the poll did not answer it")
     if ledger.blocked or not ledger.readable():
         return False
     if seen.value is not None:
         return True
-    return Broken(FailureClass.PROTOCOL, f"{_first(ledger)} was announced, the poll answered nothing")
+    return Broken(FailureClass.PROTOCOL, f"{_first(ledger)} was announced", "the poll answered nothing")
 
 
 def nothing_due_waits(ledger: Ledger, seen: Seen) -> Judgement:
@@ -219,7 +228,8 @@ def nothing_due_waits(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.STUCK,
-        f"{_first(ledger)} can be polled, but the consumer sleeps and nothing that is left to happen will wake it",
+        f"{_first(ledger)} can be polled, so the consumer must be woken",
+        "it sleeps, and nothing that is left to happen will wake it",
     )
 
 
@@ -231,15 +241,20 @@ def availability_is_true(ledger: Ledger, seen: Seen) -> Judgement:
     told = seen.value.available
     if has_credit:
         if told and not ledger.urgent and not ledger.ordinary:
-            return Broken(FailureClass.PROTOCOL, "nothing is there, the consumer was told that something is available")
+            return Broken(
+                FailureClass.PROTOCOL, "nothing is there", "the consumer was told that something is available"
+            )
         if not told and ledger.due():
-            return Broken(FailureClass.STUCK, f"{_first(ledger)} can be polled, the consumer was told that nothing is")
+            return Broken(
+                FailureClass.STUCK, f"{_first(ledger)} can be polled", "the consumer was told that nothing is"
+            )
     else:
         event = bool(ledger.urgent) or (bool(ledger.ordinary) and ledger.ordinary[0].element is not None)
         if told is not event:
             return Broken(
                 FailureClass.STUCK if event else FailureClass.PROTOCOL,
-                f"without credit an event can leave and data cannot; available must be {event}, was {told}",
+                f"without credit an event can leave and data cannot, so available must be {event}",
+                f"it is {told}",
             )
     return _judge_backlog(ledger, seen.value.backlog)
 
@@ -252,7 +267,7 @@ def priority_leaves_with_and_without_credit(ledger: Ledger, seen: Seen) -> Judge
     with_or_without = "with" if seen.operands[0] else "without"
     return Broken(
         FailureClass.STUCK,
-        f"the unaligned barrier {ledger.urgent[0]} must leave a blocked subpartition {with_or_without} credit, "
+        f"the unaligned barrier {ledger.urgent[0]} must leave a blocked subpartition {with_or_without} credit",
         "the reader was told that nothing is available",
     )
 
@@ -264,7 +279,8 @@ def resuming_shows_what_waited(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.STUCK,
-        f"{_first(ledger)} waited while the subpartition was blocked, nothing was available after it",
+        f"{_first(ledger)} waited while the subpartition was blocked",
+        "nothing was available after it",
     )
 
 
@@ -273,24 +289,24 @@ def resumed_once(ledger: Ledger, seen: Seen) -> Judgement:
     if ledger.blocked:
         if error is None:
             return True
-        return Broken(FailureClass.PROTOCOL, f"a blocked subpartition can be resumed, it answered {error.kind}")
+        return Broken(FailureClass.PROTOCOL, "a blocked subpartition can be resumed", f"it answered {error.kind}")
     if error is not None and error.kind is ErrorKind.STATE:
         return True
-    return Broken(FailureClass.PROTOCOL, f"it was not blocked: resuming it is an error of kind state, {_got(seen)}")
+    return Broken(FailureClass.PROTOCOL, "it was not blocked: resuming it is an error of kind state", _got(seen))
 
 
 def attached_once(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.error is not None and seen.error.kind is ErrorKind.STATE:
         return True
     why = "it was released" if ledger.failed else "it has a view"
-    return Broken(FailureClass.PROTOCOL, f"{why}: attaching one is an error of kind state, {_got(seen)}")
+    return Broken(FailureClass.PROTOCOL, f"{why}: attaching one is an error of kind state", _got(seen))
 
 
 def accepts_nothing_after_the_end(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.value is False:
         return True
     why = "released" if ledger.failed else "finished"
-    return Broken(FailureClass.LEAKED, f"the subpartition is {why}: the element must be rejected, it was accepted")
+    return Broken(FailureClass.LEAKED, f"the subpartition is {why}: the element must be rejected", "it was accepted")
 
 
 # ---- what the writer gets --------------------------------------------------------------------------------------------
@@ -306,11 +322,14 @@ def overtaken_data_is_written_once(ledger: Ledger, seen: Seen) -> Judgement:
     if got.status is not StateStatus.WRITTEN:
         return Broken(
             FailureClass.ORPHANED if owed.ids == () else FailureClass.LOST,
-            f"barrier {seen.operands[0]} overtook records {owed.ids}, which must be written, the state is {got.status}",
+            f"barrier {seen.operands[0]} overtook records {owed.ids}, which must be written",
+            f"the state is {got.status}",
         )
     kind = compare_ids(owed.ids, got.ids, owed.ids[0] if owed.ids else ledger.delivered)
     return Broken(
-        kind, f"barrier {seen.operands[0]} overtook records {owed.ids}, which must be written; written were {got.ids}"
+        kind,
+        f"barrier {seen.operands[0]} overtook records {owed.ids}, which must be written",
+        f"written were {got.ids}",
     )
 
 
@@ -320,7 +339,8 @@ def _writes_nothing(seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.DUPLICATED,
-        f"barrier {seen.operands[0]} overtook nothing, so its state must be empty; it is {got.status}, {got.ids}",
+        f"barrier {seen.operands[0]} overtook nothing, so its state must be empty",
+        f"it is {got.status}, {got.ids}",
     )
 
 
@@ -334,7 +354,7 @@ def promise_is_settled(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     kind = FailureClass.ORPHANED if got.status is StateStatus.PENDING else FailureClass.PROTOCOL
     return Broken(
-        kind, f"the writer's promise for checkpoint {checkpoint} must be {owed.status} by now, it is {got.status}"
+        kind, f"the writer's promise for checkpoint {checkpoint} must be {owed.status} by now", f"it is {got.status}"
     )
 
 
@@ -347,7 +367,7 @@ def older_promise_is_broken(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.ORPHANED,
-        f"a newer timeoutable barrier took the place of barrier {checkpoint}: its promise to the writer must fail, "
+        f"a newer timeoutable barrier took the place of barrier {checkpoint}: its promise to the writer must fail",
         f"it is {got.status}",
     )
 
@@ -362,7 +382,7 @@ def holds_what_it_should(ledger: Ledger, seen: Seen) -> Judgement:
         if got is not None and got != owed:
             when = "after it was released" if ledger.failed else "now"
             kind = FailureClass.LEAKED if got > owed else FailureClass.LOST
-            return Broken(kind, f"{when} it must hold {owed} {name}, it holds {got}")
+            return Broken(kind, f"{when} it must hold {owed} {name}", f"it holds {got}")
     return True
 
 

@@ -33,7 +33,7 @@ def converted_past_aborted(ledger: Ledger, seen: Seen) -> bool:
 
 
 def timeout_too_late(ledger: Ledger, seen: Seen) -> bool:
-    return ledger.promise != seen.operands[0]
+    return bool(ledger.promise != seen.operands[0])
 
 
 def unfinished_head_polled(ledger: Ledger, seen: Seen) -> bool:

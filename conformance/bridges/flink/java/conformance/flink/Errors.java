@@ -47,10 +47,9 @@ final class Errors {
 
     static ObjectNode describe(Throwable thrown) {
         String kind = kind(thrown);
-        // An unexpected exception is known by its class; it often has no message.
-        String message = String.valueOf(thrown.getMessage());
-        String reason = kind.equals("crashed") ? thrown.getClass().getName() + ": " + message : message;
-        ObjectNode error = Json.object().put("kind", kind).put("reason", reason);
+        boolean speaks = !kind.equals("crashed") && thrown.getMessage() != null;
+        ObjectNode error =
+                Json.object().put("kind", kind).put("reason", speaks ? thrown.getMessage() : thrown.toString());
         if (kind.equals("checkpoint")) {
             error.put("checkpoint_reason", NAMES.get(((CheckpointException) thrown).getCheckpointFailureReason()));
         }

@@ -102,13 +102,17 @@ public final class Main {
     }
 
     private static Subject open(String component, JsonNode config) throws BadRequest {
-        switch (component) {
-            case "deque":
-                return new DequeSubject();
-            case "subpartition":
-                return new SubpartitionSubject((int) Json.number(Json.field(config, "exclusive_buffers")));
-            default:
-                throw new BadRequest("unknown component \"" + component + "\"");
+        try {
+            switch (component) {
+                case "deque":
+                    return new DequeSubject();
+                case "subpartition":
+                    return new SubpartitionSubject((int) Json.number(Json.field(config, "exclusive_buffers")));
+                default:
+                    throw new BadRequest("unknown component \"" + component + "\"");
+            }
+        } catch (RuntimeException refused) {
+            throw new BadRequest("Flink does not accept the configuration " + config + ": " + refused);
         }
     }
 

@@ -1,0 +1,62 @@
+"""Programs that speak the protocol, well or badly."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+import json, os, signal, sys
+
+HELLO = {{"type": "hello", "protocol": 1, "name": "bad", "version": "0", "capabilities": [],
+         "components": ["deque", "subpartition", "teleporter"]}}
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+def outcome(**fields):
+    say(type="outcome", outcome=fields)
+
+for line in sys.stdin:
+    request = json.loads(line)
+    match request["type"]:
+        case "hello":
+            {on_hello}
+        case "open":
+            say(type="opened")
+        case "call":
+            {on_call}
+        case "scenario":
+            {on_scenario}
+        case "close":
+            say(type="closed")
+            break
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[..., list[str]]:
+    """Makes the command of a program that greets and opens well, and does to a call what it is told to do."""
+
+    def make(on_call: str = "outcome()", on_hello: str = "say(**HELLO)", on_scenario: str = "pass") -> list[str]:
+        script = tmp_path / "program.py"
+        script.write_text(PROGRAM.format(on_call=on_call, on_hello=on_hello, on_scenario=on_scenario))
+        return [sys.executable, str(script)]
+
+    return make
+
+
+@pytest.fixture
+def deque_program(tmp_path: Path) -> list[str]:
+    """The command of the program that docs/jsonl-protocol.md ends with."""
+    page = (ROOT / "docs" / "jsonl-protocol.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    script = tmp_path / "deque.py"
+    script.write_text(source)
+    return [sys.executable, str(script)]

@@ -1,0 +1,219 @@
+"""Whatever a program does, the suite says what it was, ends it, and can go on."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conformance.bridges.jsonl import Client
+from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Opened, Refused, encode
+from conformance.ports import ErrorKind, Outcome, PortError, UnusableImplementation
+
+POLL = Call(("poll",))
+SHORT = 0.3
+
+
+def process_of(client: Client) -> subprocess.Popen[bytes]:
+    assert client._child is not None
+    return client._child._process
+
+
+def pid_of(client: Client) -> int:
+    return process_of(client).pid
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def failing(command: list[str], seconds: float = 20.0) -> tuple[Client, PortError]:
+    """What comes of one call. The process is gone afterwards, and a new one takes its place."""
+    client = Client(command, timeout_seconds=seconds)
+    assert client.request(Open("deque", {})) == Opened()
+    pid = pid_of(client)
+    with pytest.raises(PortError) as caught:
+        client.request(POLL)
+    assert not is_running(pid)
+    with pytest.raises(PortError, match="the program is gone: it "):
+        client.request(POLL)
+    assert client.request(Open("deque", {})) == Opened()
+    assert pid_of(client) != pid
+    client.close()
+    return client, caught.value
+
+
+@pytest.mark.parametrize(
+    ("on_call", "said"),
+    [
+        ("sys.exit(3)", r"the program exited with status 3$"),
+        ("print('disk full', file=sys.stderr); sys.exit(1)", r"status 1; its log ends with:\n  disk full$"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", r"the program was ended by SIGTERM$"),
+        ("print('hello, world'); outcome()", r"answered the call 'poll' with 'hello, world': JSON is malformed"),
+        ("say(type='outcome')", r"missing required field `outcome`$"),
+        ("say(type='outcome', outcome={'error': {'kind': 'sad'}})", r"Invalid enum value 'sad'"),
+        ("say(type='outcome', outcome={}, extra=1)", r"unknown field `extra`$"),
+        ("say(type='shrug')", r"Invalid value 'shrug'"),
+        ("say(type='opened')", r"which answers something else$"),
+        ("say(type='x' * 9000)", r"with '\{.type.: .xxx[^\n]*… \(\d+ bytes\): "),
+        ("print('x' * (17 << 20))", r"wrote a line longer than 16 MiB: '"),
+    ],
+)  # fmt: skip
+def test_a_program_that_breaks_the_protocol_has_crashed(program, on_call, said):
+    _, error = failing(program(on_call))
+    assert error.kind is ErrorKind.CRASHED
+    assert re.search(said, error.reason), error.reason
+    assert len(error.reason) < 600
+
+
+@pytest.mark.parametrize(
+    "on_call",
+    ["pass", "print('{', end='', flush=True)", "signal.pause()"],
+    ids=["says nothing", "says half of it", "stops reading"],
+)
+def test_a_program_that_does_not_answer_hung(program, on_call):
+    _, error = failing(program(on_call), SHORT)
+    assert error.kind is ErrorKind.HUNG
+    assert error.reason == "the program gave no answer to the call 'poll' within 0.3 s"
+
+
+def test_a_program_that_only_logs_hung(program):
+    _, error = failing(program("while True: print('busy', file=sys.stderr)"), SHORT)
+    assert error.kind is ErrorKind.HUNG
+    assert error.reason.endswith("  busy")
+    assert len(error.reason) < 1000
+
+
+def test_a_line_that_nobody_asked_for_is_found_at_the_next_request(program):
+    client = Client(
+        program("sys.stdout.write(2 * (json.dumps({'type': 'outcome', 'outcome': {}}) + '\\n')); sys.stdout.flush()")
+    )
+    client.request(Open("deque", {}))
+    assert client.request(POLL) == OneOutcome(Outcome())
+    with pytest.raises(PortError, match="wrote a line that nobody had asked for"):
+        client.request(POLL)
+    client.close()
+
+
+def test_a_program_may_log_more_than_a_pipe_holds(program):
+    client = Client(program("print('x' * (1 << 20), file=sys.stderr); outcome(value=1)"))
+    client.request(Open("deque", {}))
+    for _ in range(3):
+        assert client.request(POLL) == OneOutcome(Outcome(1))
+    client.close()
+
+
+def test_a_request_may_be_longer_than_a_pipe_holds(program):
+    client = Client(program("print('x' * (1 << 20), file=sys.stderr); outcome(value=len(request['call'][1]))"))
+    client.request(Open("deque", {}))
+    assert client.request(Call(("add", "y" * (3 << 20)))) == OneOutcome(Outcome(3 << 20))
+    client.close()
+
+
+def test_a_request_that_is_not_understood_does_not_end_the_program(program):
+    client = Client(program("say(type='error', reason='no such method')"))
+    client.request(Open("deque", {}))
+    pid = pid_of(client)
+    for _ in range(2):
+        with pytest.raises(PortError, match="refused the call 'poll': no such method"):
+            client.request(POLL)
+    assert pid_of(client) == pid
+    client.close()
+    assert not is_running(pid)
+
+
+@pytest.mark.parametrize(
+    ("on_hello", "said"),
+    [
+        ("print('Welcome!', flush=True)", "did not say hello: it answered 'hello' with 'Welcome!': JSON is malformed"),
+        ("sys.exit('no license')", "it exited with status 1; its log ends with:\n  no license"),
+        ("pass", "gave no answer to 'hello' within 0.3 s"),
+        ("say(**{**HELLO, 'protocol': 2})", "speaks protocol 2. This suite speaks protocol 1."),
+        ("say(type='error', reason='too old')", "answered the greeting with: too old. It must speak protocol 1."),
+        ("say(type='opened')", "which answers something else"),
+        ("say(type='hello', protocol=1)", "missing required field `name`"),
+    ],
+)
+def test_a_program_that_cannot_greet_is_unusable(program, on_hello, said):
+    client = Client(program(on_hello=on_hello), start_seconds=SHORT if on_hello == "pass" else 60)
+    with pytest.raises(UnusableImplementation) as caught:
+        client.request(Open("deque", {}))
+    assert said in str(caught.value)
+    assert "docs/jsonl-protocol.md" in str(caught.value)
+    assert client._child is None
+
+
+def test_a_program_that_is_not_there_is_unusable(tmp_path):
+    client = Client([str(tmp_path / "adapter")])
+    with pytest.raises(UnusableImplementation, match=r"cannot be started: .*No such file.* Check the command\."):
+        client.request(Open("deque", {}))
+
+
+def test_a_program_that_cannot_be_started_again_is_a_finding(program, tmp_path):
+    client = Client(program("sys.exit(1)"))
+    client.request(Open("deque", {}))
+    with pytest.raises(PortError):
+        client.request(POLL)
+    (tmp_path / "program.py").unlink()
+    with pytest.raises(PortError, match="could not be started again") as caught:
+        client.request(Open("deque", {}))
+    assert caught.value.kind is ErrorKind.CRASHED
+
+
+def test_a_program_that_comes_back_as_another_is_a_finding(program):
+    client = Client(program(on_hello="say(**{**HELLO, 'version': str(os.getpid())})", on_call="sys.exit(1)"))
+    client.request(Open("deque", {}))
+    with pytest.raises(PortError):
+        client.request(POLL)
+    with pytest.raises(PortError, match="is another now"):
+        client.request(Open("deque", {}))
+
+
+def test_close_lets_a_program_exit_on_its_own(program, tmp_path):
+    client = Client(program("outcome()"), cwd=tmp_path)
+    client.request(Open("deque", {}))
+    process = process_of(client)
+    client.close()
+    assert process.returncode == 0
+    client.close()
+    assert client.request(Open("deque", {})) == Opened()
+    client.close()
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(1)", "del client"])
+def test_no_process_is_left_behind(program, ending):
+    """Not even one that neither reads its stdin nor heeds a polite request."""
+    stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN); say(type='opened'); signal.pause()"
+    command = program(on_hello=f"say(**HELLO); {stubborn}")
+    script = (
+        "from conformance.bridges.jsonl import Client\n"
+        f"client = Client({command!r})\nprint(client.greeting.name, client._child._process.pid, flush=True)\n{ending}"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    name, pid = done.stdout.split()
+    assert name == "bad", done.stderr
+    assert not is_running(int(pid))
+
+
+def test_a_fork_starts_a_program_of_its_own(program):
+    client = Client(program("outcome(value=os.getpid())"))
+    client.request(Open("deque", {}))
+    mine = client.request(POLL)
+    assert client._child is not None
+    client._child._owner = -1  # as it would look in a forked process
+    with pytest.raises(PortError, match="forked"):
+        client.request(POLL)
+    client.request(Open("deque", {}))
+    assert client.request(POLL) != mine
+    client.close()
+
+
+def test_what_is_sent_is_one_line():
+    assert encode(Refused("two\nlines")) == b'{"type":"error","reason":"two\\nlines"}\n'

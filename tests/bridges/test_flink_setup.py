@@ -1,0 +1,155 @@
+"""Finding jars and a JDK. Needs neither: what is missing must be told before anything runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from conformance.bridges.flink import RELEASES, FlinkComponent, flink_component, releases, shim
+from conformance.bridges.flink.__main__ import main
+from conformance.ports import UnusableImplementation, find_implementation
+
+NEWEST = RELEASES[0]
+
+
+@pytest.fixture
+def nothing_here(tmp_path, monkeypatch):
+    """No jars at all, and an empty cache."""
+    monkeypatch.setattr(releases, "_installed", lambda version: None)
+    monkeypatch.delenv(releases.HOME_VARIABLE, raising=False)
+    monkeypatch.setenv(releases.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def jdk_probe():
+    shim.find_jdk.cache_clear()
+    yield
+    shim.find_jdk.cache_clear()
+
+
+def put_jars(folder: Path, version: str) -> Path:
+    folder.mkdir(parents=True)
+    for name in (f"flink-dist-{version}.jar", "log4j-api-2.jar", "flink-csv.jar"):
+        (folder / name).write_bytes(b"jar")
+    return folder
+
+
+def wheel(folder: Path, version: str, *names: str) -> None:
+    """A wheel as the real one is, with next to nothing in it."""
+    info = f"apache_flink_libraries-{version}.dist-info"
+    members = dict.fromkeys(names, b"jar") | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: apache-flink-libraries\nVersion: {version}\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(
+        f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n"
+        for name, data in members.items()
+    )
+    with zipfile.ZipFile(folder / f"apache_flink_libraries-{version}-py3-none-any.whl", "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        archive.writestr(f"{info}/RECORD", record + f"{info}/RECORD,,\n")
+
+
+def test_an_unknown_release_is_refused_with_the_known_ones():
+    with pytest.raises(UnusableImplementation, match=r"Flink '1\.20\.5' .* knows 2\.3\.0 and 2\.2\.1"):
+        find_implementation("flink-component@1.20.5")
+
+
+def test_the_newest_release_is_the_default():
+    for made, release in ((flink_component(), NEWEST), (flink_component("2.2.1"), "2.2.1")):
+        assert isinstance(made, FlinkComponent)
+        assert made.release == release
+
+
+def test_missing_jars_are_told_with_the_command_that_fetches_them(nothing_here):
+    with pytest.raises(UnusableImplementation, match=rf"`python -m conformance\.bridges\.flink fetch {NEWEST}`"):
+        flink_component().components()
+
+
+def test_jars_are_found_in_the_folder_that_is_named_for_them(nothing_here, monkeypatch):
+    folder = put_jars(nothing_here / "home" / NEWEST, NEWEST)
+    monkeypatch.setenv(releases.HOME_VARIABLE, str(folder.parent))
+    assert [jar.name for jar in releases.find_jars(NEWEST)] == [f"flink-dist-{NEWEST}.jar", "log4j-api-2.jar"]
+    with pytest.raises(UnusableImplementation, match=str(folder.parent / "2.2.1")):
+        releases.find_jars("2.2.1")
+
+
+def test_fetching_takes_what_is_needed_and_leaves_nothing_else(nothing_here, capsys):
+    wanted = (f"pyflink/lib/flink-dist-{NEWEST}.jar", "pyflink/lib/log4j-core-2.jar")
+    wheel(nothing_here, NEWEST, *wanted, "pyflink/lib/flink-csv.jar", "pyflink/opt/log4j-other.jar")
+    assert main(["fetch", NEWEST]) == 0
+    cache = nothing_here / "cache" / "flink"
+    assert sorted(path.relative_to(cache).as_posix() for path in cache.rglob("*.*") if path.is_file()) == [
+        f"{NEWEST}/flink-dist-{NEWEST}.jar",
+        f"{NEWEST}/log4j-core-2.jar",
+    ]
+    assert [path.name for path in cache.iterdir()] == [NEWEST]
+    (nothing_here / f"apache_flink_libraries-{NEWEST}-py3-none-any.whl").unlink()
+    assert main(["fetch", NEWEST]) == 0  # it is here already
+    assert capsys.readouterr().out.count(f"Flink {NEWEST}: {cache / NEWEST}") == 2
+
+
+def test_a_failed_download_is_told_and_leaves_nothing(nothing_here, capsys):
+    assert main(["fetch", NEWEST]) == 2
+    assert f"apache-flink-libraries=={NEWEST} could not be downloaded" in capsys.readouterr().err
+    assert list((nothing_here / "cache" / "flink").iterdir()) == []
+    assert main(["fetch", "0.9"]) == 2
+
+
+def test_a_wheel_without_the_jar_is_told(nothing_here, capsys):
+    wheel(nothing_here, NEWEST, "pyflink/lib/log4j-core-2.jar")
+    assert main(["fetch", NEWEST]) == 2
+    assert f"came without flink-dist-{NEWEST}.jar" in capsys.readouterr().err
+
+
+def test_of_two_that_finish_the_same_folder_both_are_content(tmp_path):
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    releases.move_into_place(tmp_path / "mine", tmp_path / "there")
+    releases.move_into_place(tmp_path / "theirs", tmp_path / "there")
+    assert (tmp_path / "there" / "file").read_text() == "mine"
+    with pytest.raises(FileNotFoundError):
+        releases.move_into_place(tmp_path / "nobody's", tmp_path / "elsewhere")
+
+
+def test_a_missing_jdk_is_told(tmp_path, monkeypatch, jdk_probe):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(
+        UnusableImplementation, match=r"needs a JDK 17 or 21, but there is no java and javac in JAVA_HOME"
+    ):
+        shim.find_jdk()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [('openjdk version "11.0.2"', "is version 11"), ("gibberish", "is version unknown")]
+)
+def test_a_jdk_of_another_version_is_told(tmp_path, monkeypatch, jdk_probe, said, told):
+    (tmp_path / "bin").mkdir()
+    for name in ("java", "javac"):
+        program = tmp_path / "bin" / name
+        program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UnusableImplementation, match=f"{told}.*Nothing was installed"):
+        shim.find_jdk()
+
+
+def test_what_was_compiled_is_known_by_its_sources_and_its_jar(tmp_path, monkeypatch):
+    jar = tmp_path / "flink-dist-1.jar"
+    jar.write_bytes(b"1")
+    first = shim._key(jar)
+    assert shim._key(jar) == first
+    jar.write_bytes(b"12")
+    assert (second := shim._key(jar)) != first
+    sources = shim._sources()
+    monkeypatch.setattr(shim, "_sources", lambda: sources[1:])
+    assert shim._key(jar) not in (first, second)

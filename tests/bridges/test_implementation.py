@@ -1,0 +1,224 @@
+"""A program as an implementation: the same ports, the same outcomes, stepwise and in one message."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shlex
+import subprocess
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from conformance.bridges.jsonl import JsonLinesImplementation, jsonl
+from conformance.bridges.jsonl.protocol import decode_reply, decode_request, encode, schema
+from conformance.bridges.jsonl.remote import PORTS, answers, remote_class
+from conformance.ports import (
+    Alignment,
+    Availability,
+    Barrier,
+    Capability,
+    CheckpointReason,
+    Data,
+    DataAvailable,
+    DequeConfig,
+    Error,
+    ErrorKind,
+    Item,
+    Next,
+    Outcome,
+    OutputState,
+    PortError,
+    PriorityAvailable,
+    Resources,
+    StateStatus,
+    SubpartitionConfig,
+    Taken,
+    UnusableImplementation,
+    find_implementation,
+)
+
+CALLS: list[tuple[Any, ...]] = [
+    ("new",),
+    ("add", Item(0, 7)),
+    ("add_priority", Item(1, 7)),
+    ("items",),
+    ("prioritize", 0),
+    ("contains_priority", 0),
+    ("count_priority",),
+    ("remove", 9),
+    ("poll",),
+    ("resources",),
+    ("new",),
+    ("poll",),
+]
+VALUES = [None, None, None, (1, 0), None, True, 2, None, 1, Resources(), None, None]
+
+
+def test_a_program_runs_stepwise_and_in_one_message(deque_program):
+    implementation = jsonl(shlex.join(deque_program))
+    assert (implementation.name, implementation.version, implementation.capabilities) == ("tiny", "1", frozenset())
+    deque = implementation.components()["deque"]
+    for call, value in zip(CALLS, VALUES, strict=True):
+        if call[0] == "new":
+            port: Any = deque(DequeConfig())
+        elif call[0] == "remove":
+            with pytest.raises(PortError, match="ValueError"):
+                port.remove(9)
+        else:
+            assert getattr(port, call[0])(*call[1:]) == value
+    assert implementation.batch is not None
+    outcomes = implementation.batch("deque", DequeConfig(), CALLS)
+    assert [outcome.value for outcome in outcomes] == VALUES
+    assert [call for call, outcome in zip(CALLS, outcomes, strict=True) if outcome.error] == [("remove", 9)]
+    implementation.close()
+
+
+def test_nothing_is_started_before_it_is_needed():
+    implementation = find_implementation("jsonl:/nonexistent/adapter --fast")
+    with pytest.raises(UnusableImplementation, match=r"The program `/nonexistent/adapter --fast` cannot be started"):
+        implementation.components()
+    implementation.close()
+
+
+@pytest.mark.parametrize("argument", ["", "  ", "adapter 'half"])
+def test_what_is_no_command_is_told(argument):
+    with pytest.raises(UnusableImplementation, match="command"):
+        jsonl(argument)
+
+
+def test_capabilities_are_those_that_it_claims(program):
+    made = JsonLinesImplementation(program(on_hello="say(**{**HELLO, 'capabilities': ['resources']})"))
+    assert made.capabilities == {Capability.RESOURCES}
+    made.close()
+
+
+def test_capabilities_that_nobody_knows_are_named(program):
+    made = JsonLinesImplementation(program(on_hello="say(**{**HELLO, 'capabilities': ['warp', 'resources', 'beam']})"))
+    with pytest.raises(UnusableImplementation, match=r"bad claims capabilities .*: beam, warp\..*persisted-readback"):
+        _ = made.capabilities
+    made.close()
+
+
+def test_components_that_nobody_knows_are_ignored(program):
+    made = JsonLinesImplementation(program())
+    assert set(made.components()) == {"deque", "subpartition"}
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("on_call", "method", "arguments", "value"),
+    [
+        ("outcome(value={'element': {'type': 'barrier', 'checkpoint': 2, 'alignment': 'aligned'}, 'seq': 4, "
+         "'next': 'none', 'backlog': 0})", "poll", (), Taken(Barrier(2, Alignment.ALIGNED), 4, Next.NONE, 0)),
+        ("outcome()", "poll", (), None),
+        ("outcome(value={'available': request['call'][1], 'backlog': 3})", "available", (True,), Availability(True, 3)),
+        ("outcome(value={'status': 'written', 'ids': [1]})", "persisted", (1,), OutputState(StateStatus.WRITTEN, (1,))),
+        ("outcome(value={'segments': 1})", "resources", (), Resources(1)),
+        ("outcome(value=request['call'] == ['add', {'type': 'data', 'ids': [1], 'finished': False}])",
+         "add", (Data((1,), finished=False),), True),
+        ("outcome(value=None if request['call'] == ['abort', 1, 'expired'] else 1)",
+         "abort", (1, CheckpointReason.EXPIRED), None),
+    ],
+)  # fmt: skip
+def test_values_have_the_types_of_the_interface(program, on_call, method, arguments, value):
+    made = JsonLinesImplementation(program(on_call))
+    port: Any = made.components()["subpartition"](SubpartitionConfig())
+    assert getattr(port, method)(*arguments) == value
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "method"),
+    [
+        ("3", "resources"),
+        ("{'status': 'lost'}", "persisted"),
+        ("'yes'", "add"),
+        ("0", "release"),
+        ("None", "available"),
+    ],
+)
+def test_a_value_of_another_type_is_nonsense(program, value, method):
+    made = JsonLinesImplementation(program(f"outcome(value={value})"))
+    port: Any = made.components()["subpartition"](SubpartitionConfig())
+    with pytest.raises(PortError, match=f"answered nonsense to '{method}'") as caught:
+        getattr(port, method)(*[1] * (method in ("persisted", "add", "available")))
+    assert caught.value.kind is ErrorKind.CRASHED
+    made.close()
+
+
+def test_signals_are_emitted_also_beside_an_error(program):
+    made = JsonLinesImplementation(
+        program(
+            "outcome(signals=[{'type': 'data-available'}, {'type': 'priority-available', 'seq': 4}], "
+            "error={'kind': 'checkpoint', 'reason': 'late', 'checkpoint_reason': 'expired'})"
+        )
+    )
+    port: Any = made.components()["subpartition"](SubpartitionConfig())
+    with pytest.raises(PortError) as caught:
+        port.aligned_timeout(1)
+    assert (caught.value.kind, caught.value.reason) == (ErrorKind.CHECKPOINT, "late")
+    assert caught.value.checkpoint_reason is CheckpointReason.EXPIRED
+    assert port.signals == [DataAvailable(), PriorityAvailable(4)]
+    made.close()
+
+
+def test_a_port_ends_when_the_next_one_is_made(program):
+    made = JsonLinesImplementation(program("outcome(value=True)"))
+    make: Any = made.components()["subpartition"]
+    old, new = make(SubpartitionConfig()), make(SubpartitionConfig())
+    assert new.add(Data(())) is True
+    assert old.release() is None
+    with pytest.raises(PortError) as caught:
+        old.add(Data(()))
+    assert caught.value.kind is ErrorKind.RELEASED
+    made.close()
+
+
+def test_a_scenario_is_answered_call_by_call(program):
+    answer = "[{}, {'value': 3}, {'error': {'kind': 'state'}}, {'value': 'x', 'signals': [{'type': 'data-available'}]}]"
+    made = JsonLinesImplementation(program(on_scenario=f"say(type='outcomes', outcomes={answer})"))
+    calls = [("new",), ("poll",), ("items",), ("items",)]
+    assert made.batch is not None
+    good, three, state, nonsense = made.batch("deque", DequeConfig(), calls)
+    assert (good, three) == (Outcome(), Outcome(3))
+    assert state == Outcome(error=Error(ErrorKind.STATE))
+    assert nonsense.signals == (DataAvailable(),)
+    assert nonsense.error is not None
+    assert nonsense.error.kind is ErrorKind.CRASHED
+    with pytest.raises(PortError, match="answered 4 outcomes to a scenario of 2 calls") as caught:
+        made.batch("deque", DequeConfig(), calls[:2])
+    assert caught.value.kind is ErrorKind.CRASHED
+    made.close()
+
+
+@pytest.mark.parametrize("component", PORTS)
+def test_remote_ports_have_every_operation(component):
+    interface, remote = PORTS[component], remote_class(component)
+    assert not inspect.isabstract(remote)
+    assert issubclass(remote, interface)
+    assert set(answers(component)) == interface.__abstractmethods__
+
+
+def test_the_schema_describes_what_is_sent_and_answered(deque_program):
+    judge = jsonschema.Draft202012Validator(schema())
+    judge.check_schema(schema())
+    requests = [
+        {"type": "hello", "protocol": 1, "suite": "0"},
+        {"type": "open", "component": "deque", "config": {}},
+        {"type": "call", "call": ["add", {"handle": 0, "label": 0}]},
+        {"type": "scenario", "component": "deque", "config": {}, "calls": [["new", {}], ["poll"]]},
+        {"type": "close"},
+    ]
+    for request in requests:
+        assert json.loads(encode(decode_request(json.dumps(request).encode()))) == request
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run(deque_program, input=lines, capture_output=True, text=True, check=True)
+    for reply in done.stdout.splitlines():
+        decode_reply(reply.encode())
+        judge.validate(json.loads(reply)) if '"hello"' not in reply else None
+    assert not judge.is_valid({"type": "shrug"})
+    with pytest.raises(msgspec.ValidationError):
+        decode_request(b'{"type":"shrug"}')
