@@ -55,16 +55,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(USAGE)
     except (UnusableImplementation, SchemaError, campaigns.CampaignError) as error:
-        notes.print(f"[bold]conformance:[/bold] {_escape(str(error))}")
+        _say(str(error))
         sys.exit(USAGE)
     except OSError as error:
-        notes.print(f"[bold]conformance:[/bold] {_escape(f'{error.filename}: {error.strerror}')}")
+        _say(f"{error.filename}: {error.strerror}")
         sys.exit(USAGE)
     sys.exit(status or CONFORMS)
 
 
-def _escape(text: str) -> str:
-    return text.replace("[", r"\[")
+def _say(trouble: str) -> None:
+    """Not wrapped: a path in it can be copied."""
+    notes.print(f"conformance: {trouble}", markup=False, soft_wrap=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

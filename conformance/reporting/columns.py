@@ -79,7 +79,13 @@ def column_of_check(check: Check) -> Column:
         judged.append(Judged(one.slug, one.level.value, one.kind.value, one.statement))
         cells[one.slug] = Cell(verdict.value, tally.exercised.get(one.slug, 0), why)
     findings = tuple(
-        FindingLine(*found.signature, steps=len(found.scenario.steps), count=found.count, owed=found.owed, observed=found.observed)
+        FindingLine(
+            *found.signature,
+            steps=len(found.scenario.steps),
+            count=found.count,
+            owed=found.owed,
+            observed=found.observed,
+        )
         for found in check.found
     )
     name, version = program.implementation.name, program.implementation.version

@@ -61,10 +61,10 @@ def test_an_asynchronous_implementation_is_judged_like_any_other():
 @pytest.mark.parametrize(
     ("part", "failure_class", "said"),
     [
-        (made.Raising, FailureClass.CRASHED, "finish_buffer did not answer: ZeroDivisionError: one over nothing"),
-        (made.Refusing, FailureClass.PROTOCOL, "finish_buffer answered the error state"),
-        (made.Nonsense, FailureClass.CRASHED, "poll answered nonsense: 'a buffer'"),
-        (made.NestedNonsense, FailureClass.CRASHED, "poll answered nonsense: Taken("),
+        (made.Raising, FailureClass.CRASHED, "it did not answer: ZeroDivisionError: one over nothing"),
+        (made.Refusing, FailureClass.PROTOCOL, "it answered the error state"),
+        (made.Nonsense, FailureClass.CRASHED, "it answered nonsense: 'a buffer'"),
+        (made.NestedNonsense, FailureClass.CRASHED, "it answered nonsense: Taken("),
         (made.Pausing, FailureClass.PROTOCOL, "the operation paused"),
     ],
 )

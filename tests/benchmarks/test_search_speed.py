@@ -41,7 +41,7 @@ def test_search_replay_and_hypothesis(component, capsys):
     ratio = sorted(one[2] / other for one, other in zip(searched, replayed, strict=True))[ROUNDS // 2]
     with capsys.disabled():
         print(
-            f"\n{component}: random search {middle[0]:,.0f} steps/s and core ({middle[1]:,.0f} with those of the drain), "
+            f"\n{component}: random search {middle[0]:,.0f} steps/s and core ({middle[1]:,.0f} with the drain), "
             f"{ratio:.2f}x the time of replaying the same scenarios; Hypothesis {hypothesis_speed:,.0f} steps/s, "
             f"{middle[0] / hypothesis_speed:.0f}x slower"
         )

@@ -101,7 +101,7 @@ def test_a_priority_event_passes_a_blocked_subpartition_since_flink_39018(flink,
 
 
 def test_a_blocked_subpartition_denies_the_priority_event_to_a_reader_with_credit(flink, subpartition):
-    """Also in 2.3.0, where it announces the event and hands it out: only the question in between was forgotten."""
+    """Also in 2.3.0, which announces the event and hands it out, but denies it when asked in between: FLINK-40519."""
     subpartition.finish_recovery(True)
     subpartition.attach_view()
     subpartition.poll()
@@ -223,6 +223,13 @@ def test_what_is_not_allowed_is_a_state_error(subpartition):
     with pytest.raises(PortError, match="IllegalStateException") as caught:
         subpartition.attach_view()
     assert caught.value.kind is ErrorKind.STATE
+
+
+def test_messages_are_the_same_in_every_run(flink):
+    calls = [("new",), ("attach_view",), ("attach_view",)]
+    first, second = (flink.batch("subpartition", SubpartitionConfig(), calls)[-1] for _ in range(2))
+    assert "already has been" in first.error.reason
+    assert first == second
 
 
 def test_a_configuration_that_flink_refuses_is_told(flink):

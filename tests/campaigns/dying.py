@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
-from conformance.ports import DequePort
-from reference_impl.deque import ReferenceDeque
+from conformance.ports import find_implementation
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 
 MARK = "CONFORMANCE_TEST_MARK"
 """The environment variable that names a file: `once` dies as long as it does not exist, and makes it."""
-FATAL_HANDLE = 15
 
 
-class DiesLate(ReferenceDeque):
-    """Dies in long scenarios only; in the others it forgets, now and then, what was removed."""
-
-    def remove(self, handle: int) -> None:
-        if handle >= FATAL_HANDLE:
-            os._exit(9)
-        if handle != 3:
-            super().remove(handle)
+class DiesInDeque(Reference):
+    def _deque(self, config: Any) -> Any:
+        os._exit(9)
 
 
-class Exits(ReferenceDeque):
-    def poll(self) -> int | None:
+class ExitsInDeque(Reference):
+    def _deque(self, config: Any) -> Any:
         sys.exit("enough")
 
 
-def _with_deque(part: type[DequePort]) -> Reference:
-    return type("Dying", (Reference,), {"deque_class": part})("dying", PUSHED)
-
-
-def late() -> Reference:
-    return _with_deque(DiesLate)
+def in_deque() -> Reference:
+    return DiesInDeque("dies", PUSHED)
 
 
 def exits() -> Reference:
-    return _with_deque(Exits)
+    return ExitsInDeque("exits", PUSHED)
 
 
 def once() -> Reference:
     mark = Path(os.environ[MARK])
     if not mark.exists():
         mark.touch()
-        os._exit(9)
+        if multiprocessing.parent_process() is not None:
+            os._exit(9)
     return Reference("once", PUSHED)
+
+
+def in_workers() -> Any:
+    """A known bug, as long as it runs in the process that the test does."""
+    if multiprocessing.parent_process() is not None:
+        os._exit(9)
+    return find_implementation("known-bug:B-01")

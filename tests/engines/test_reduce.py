@@ -39,7 +39,7 @@ def test_a_reduction_is_repeatable_and_keeps_its_budget():
 
 
 def test_a_scenario_that_does_not_fail_is_refused():
-    ready, scenario, _ = failing("known-bug:B-S6")
+    _, scenario, _ = failing("known-bug:B-S6")
     fixed = Program(alphabet_of("subpartition"), find_implementation("reference"))
     with pytest.raises(ValueError, match="does not fail"):
         reduce(fixed, scenario)

@@ -2,6 +2,13 @@ package org.apache.flink.runtime.io.network.partition;
 
 import java.io.IOException;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
+import org.apache.flink.runtime.executiongraph.ExecutionAttemptID;
+import org.apache.flink.runtime.executiongraph.ExecutionGraphID;
+import org.apache.flink.runtime.io.network.buffer.BufferPool;
+import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
+import org.apache.flink.runtime.jobgraph.IntermediateResultPartitionID;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.scheduler.strategy.ExecutionVertexID;
 
 /**
  * Opens what Flink keeps package-private. It stands in Flink's package for that reason alone, and must be loaded by the
@@ -12,6 +19,9 @@ public final class SubpartitionAccess {
     /** A producer hands its buffers over in this size; it only matters to a consumer that asks for another. */
     private static final int BUFFER_SIZE = 4096;
 
+    /** The same in every run: Flink puts it into its messages, and a replay must give the same history. */
+    private static final ResultPartitionID ID = id(new JobVertexID(0, 0));
+
     private SubpartitionAccess() {}
 
     /** A real partition with one real subpartition, which gives its output state to {@code writer}. */
@@ -21,7 +31,7 @@ public final class SubpartitionAccess {
                 new PipelinedResultPartition(
                         "conformance",
                         0,
-                        new ResultPartitionID(),
+                        ID,
                         ResultPartitionType.PIPELINED_BOUNDED,
                         subpartitions,
                         1,
@@ -46,7 +56,14 @@ public final class SubpartitionAccess {
         subpartition.resumeConsumption();
     }
 
-    private static org.apache.flink.runtime.io.network.buffer.BufferPool noPool() throws IOException {
+    private static BufferPool noPool() throws IOException {
         throw new IOException("the segments of this partition come from the adapter, not from a pool");
+    }
+
+    private static ResultPartitionID id(JobVertexID vertex) {
+        ExecutionGraphID graph = new ExecutionGraphID(vertex.getBytes());
+        return new ResultPartitionID(
+                new IntermediateResultPartitionID(new IntermediateDataSetID(vertex, 0), 0),
+                new ExecutionAttemptID(graph, new ExecutionVertexID(vertex, 0), 0));
     }
 }

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+
+from conformance.alphabets import vocabulary
+from conformance.campaigns import (
+    CampaignError,
+    CampaignInterrupted,
+    Inline,
+    Plan,
+    Processes,
+    RunnerUnavailable,
+    load,
+    make_plan,
+    start,
+)
+from conformance.campaigns.block import attempt_block, lost_block
+from conformance.campaigns.campaign import finish
+from conformance.campaigns.files import read
+from conformance.campaigns.merge import merge
+from conformance.campaigns.result import conclude
+from conformance.engines import replay
+from conformance.ports import find_implementation
+from conformance.scenarios import SchemaError, canonical, decode_scenario
+from tests.campaigns.dying import MARK
+
+NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
+PLAN = make_plan("campaign", NAMES, scenarios=120, budget=300)
+
+
+@pytest.fixture(scope="module")
+def inline(tmp_path_factory):
+    """The folder of a campaign that ran inline."""
+    folder = tmp_path_factory.mktemp("inline") / "campaign"
+    start(folder, PLAN, Inline())
+    return folder
+
+
+def test_the_result_is_canonical_and_complete(inline):
+    text = (inline / "result.json").read_text(encoding="utf-8")
+    raw = json.loads(text)
+    assert text == canonical(raw) + "\n"
+    assert list(raw) == ["differences", "implementations", "lost_blocks", "plan", "schema", "seed"]
+    assert [one["name"] for one in raw["implementations"]] == list(NAMES)
+    assert raw["implementations"][2]["components"][1]["component"] == "subpartition"
+    (*clean, bug) = load(inline).implementations
+    assert all(not part.findings for one in clean for part in one.components)
+    assert all(part.scenarios == 120 for one in (*clean, bug) for part in one.components)
+    assert load(inline).differences
+    assert load(inline).lost_blocks == ()
+
+
+def test_a_finding_replays(inline):
+    raw = json.loads((inline / "result.json").read_text(encoding="utf-8"))
+    findings = raw["implementations"][2]["components"][1]["findings"]
+    assert findings
+    assert [one["id"] for one in findings] == sorted(one["id"] for one in findings)
+    for one in findings:
+        scenario = decode_scenario(json.dumps(one["scenario"]), vocabulary)
+        found = replay(scenario, find_implementation("known-bug:B-01")).violation
+        assert found is not None
+        assert list(found.signature) == [one["property"], one["class"], one["operation"]]
+        assert len(scenario.steps) == one["steps"]
+
+
+def test_processes_come_to_the_same_bytes(inline, tmp_path):
+    start(tmp_path / "c", PLAN, Processes(2))
+    assert (tmp_path / "c" / "result.json").read_bytes() == (inline / "result.json").read_bytes()
+
+
+class Backwards:
+    """Runs blocks in another order than they were asked for."""
+
+    name = "backwards"
+
+    def run(self, plan, blocks, commit, progress):
+        for block in reversed(list(blocks)):
+            commit(attempt_block(plan, block))
+
+
+def test_another_order_comes_to_the_same_bytes(inline, tmp_path):
+    start(tmp_path / "c", PLAN, Backwards())
+    assert (tmp_path / "c" / "result.json").read_bytes() == (inline / "result.json").read_bytes()
+
+
+def test_progress_counts_over_all_implementations(tmp_path):
+    seen = []
+    plan = make_plan("p", NAMES[:2], ["deque"], scenarios=8)
+    start(tmp_path / "c", plan, Inline(), seen.append)
+    assert [(one.done, one.blocks, one.scenarios) for one in seen] == [(n, 8, 2 * n) for n in range(1, 9)]
+
+
+# ---- goals -----------------------------------------------------------------------------------------------------------
+def test_steps_are_reached_with_the_fewest_blocks_and_the_rest_is_dropped(tmp_path):
+    plan = make_plan("s", NAMES[:1], steps=1000, block=5)
+    result = start(tmp_path / "a", plan, Inline())
+    steps = sum(part.steps for part in result.implementations[0].components)
+    assert 1000 <= steps < 1600
+    ran = len(list((tmp_path / "a" / "blocks").iterdir()))
+    assert ran < (plan.number_of_blocks or 0)
+
+    class Eager:
+        """Takes more blocks than are needed, as a wave does."""
+
+        name = "eager"
+
+        def run(self, plan, blocks, commit, progress):
+            for block in [block for block, _ in zip(plan.blocks(), range(ran + 4), strict=False)]:
+                commit(attempt_block(plan, block))
+
+    start(tmp_path / "b", plan, Eager())
+    assert len(list((tmp_path / "b" / "blocks").iterdir())) == ran + 4
+    assert (tmp_path / "b" / "result.json").read_bytes() == (tmp_path / "a" / "result.json").read_bytes()
+
+
+def test_a_goal_in_steps_ends_also_if_nothing_works(tmp_path):
+    plan = make_plan("s", ["tests.implementations:NothingToMake"], steps=20, block=5, budget=0)
+    result = start(tmp_path / "c", plan, Inline())
+    (part,) = result.implementations[0].components
+    assert (part.scenarios, part.steps, len(part.findings)) == (20, 0, 1)
+
+
+def test_no_block_begins_after_the_time_is_up(tmp_path):
+    plan = make_plan("m", NAMES[:1], ["deque"], minutes=1, block=3)
+    ticks = count(0, 25)  # the clock is looked at once at the start, and once before each block
+    result = start(tmp_path / "c", plan, Inline(), clock=lambda: float(next(ticks)))
+    assert result.implementations[0].components[0].scenarios == 6
+
+
+def test_only_blocks_without_a_gap_count(tmp_path, inline):
+    plan = make_plan("m", NAMES[:1], ["deque"], minutes=1, block=3)
+    ticks = count(0, 15)
+    start(tmp_path / "c", plan, Inline(), clock=lambda: float(next(ticks)))
+    (tmp_path / "c" / "blocks" / "deque-1.json").unlink()
+    assert finish(tmp_path / "c", plan).implementations[0].components[0].scenarios == 3
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------------------
+def test_a_used_folder_is_refused(inline, tmp_path):
+    before = sorted(inline.rglob("*"))
+    with pytest.raises(
+        CampaignError, match=r"is not empty: it holds a campaign.*Name a folder that does not exist yet"
+    ):
+        start(inline, PLAN, Inline())
+    assert sorted(inline.rglob("*")) == before
+    (tmp_path / "letter.txt").touch()
+    with pytest.raises(CampaignError, match="holds other files"):
+        start(tmp_path, PLAN, Inline())
+    with pytest.raises(CampaignError, match=r"letter.txt cannot be made the folder of a campaign"):
+        start(tmp_path / "letter.txt", PLAN, Inline())
+
+
+def test_an_empty_folder_will_do(tmp_path):
+    start(tmp_path, make_plan("e", NAMES[:1], ["deque"], scenarios=1), Inline())
+    assert load(tmp_path).seed == "e"
+
+
+class Interrupted:
+    name = "interrupted"
+
+    def run(self, plan, blocks, commit, progress):
+        commit(attempt_block(plan, next(blocks)))
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
+    with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and lies in .*blocks; there is no result"):
+        start(tmp_path / "c", PLAN, Interrupted())
+    assert [file.name for file in (tmp_path / "c" / "blocks").iterdir()] == ["deque-0.json"]
+    with pytest.raises(CampaignError, match=r"result.json does not exist"):
+        load(tmp_path / "c")
+
+
+def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):
+    class Unavailable:
+        name = "unavailable"
+
+        def run(self, plan, blocks, commit, progress):
+            raise RunnerUnavailable("no")
+
+    with pytest.raises(RunnerUnavailable, match="^no$"):
+        start(tmp_path / "c", PLAN, Unavailable())
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_a_file_that_was_cut_off_says_so(inline, tmp_path, share):
+    whole = (inline / "result.json").read_bytes()
+    (tmp_path / "result.json").write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(SchemaError, match=r"result.json: this is not JSON .*the file is damaged or was cut off"):
+        load(tmp_path)
+
+
+def test_a_file_of_another_kind_says_which_field(inline, tmp_path):
+    raw = json.loads((inline / "result.json").read_bytes())
+    raw["implementations"][0]["components"][0]["scenarios"] = "many"
+    (tmp_path / "result.json").write_text(json.dumps(raw))
+    with pytest.raises(SchemaError, match=r"implementations\[...\]\.components\[...\]\.scenarios"):
+        load(tmp_path)
+    assert read(inline / "plan.json", Plan) == PLAN
+
+
+def test_a_damaged_block_is_not_counted_silently(tmp_path):
+    plan = make_plan("d", NAMES[:1], ["deque"], scenarios=8)
+    start(tmp_path / "c", plan, Inline())
+    block = tmp_path / "c" / "blocks" / "deque-3.json"
+    whole = block.read_bytes()
+    block.write_bytes(whole[:100])
+    with pytest.raises(SchemaError, match=r"deque-3.json: this is not JSON"):
+        finish(tmp_path / "c", plan)
+    block.write_bytes(whole.replace(plan.digest.encode(), b"0" * 16))
+    with pytest.raises(SchemaError, match=r"deque-3.json: this is a block of another plan"):
+        finish(tmp_path / "c", plan)
+
+
+def test_a_worker_that_dies_is_tried_again(tmp_path, monkeypatch):
+    mark = tmp_path / "mark"
+    monkeypatch.setenv(MARK, str(mark))
+    mark.touch()
+    plan = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8)
+    mark.unlink()
+    seen = []
+    result = start(tmp_path / "c", plan, Processes(2), seen.append)
+    assert mark.exists()
+    assert result.lost_blocks == ()
+    assert result.implementations[0].components[0].scenarios == 8
+    assert any("once more, alone" in one.note for one in seen)
+
+
+def test_a_block_that_kills_its_worker_is_lost_and_reduction_does_not_kill_the_driver(tmp_path):
+    names = ["known-bug:B-01", "tests.campaigns.dying:in_deque"]
+    plan = make_plan("k", names, ["deque", "subpartition"], scenarios=40, block=40, budget=100)
+    result = start(tmp_path / "c", plan, Processes(2))
+    (lost,) = result.lost_blocks
+    assert (lost.component, lost.number, lost.first, lost.count) == ("deque", 0, 0, 40)
+    assert (lost.reason, lost.failure_class) == ("the process that ran the block died each time", "crashed")
+    deque, subpartition = result.implementations[0].components
+    assert (deque.scenarios, subpartition.scenarios) == (0, 40)
+    assert subpartition.findings
+    alone = start(tmp_path / "a", make_plan("k", names[:1], scenarios=40, block=40, budget=100), Inline())
+    assert subpartition.findings == alone.implementations[0].components[1].findings
+    assert {one.verdict for one in deque.properties} <= {"not exercised", "not applicable"}
+
+
+def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
+    plan = make_plan("w", ["tests.campaigns.dying:in_workers"], ["subpartition"], scenarios=40, block=20)
+    first, second = plan.blocks()
+    total = merge([attempt_block(plan, first), lost_block(plan, second, "the process died")])
+    (tally,) = total.tallies.values()
+    (part,) = conclude(plan, total).implementations[0].components
+    assert len(part.findings) == len(tally.failures) > 0
+    for one in part.findings:
+        assert one.owed.endswith("(not reduced: the process that tried died)")
+        failure = tally.failures[(one.property, one.failure_class, one.operation)]
+        assert one.scenario.steps == failure.scenario.steps
+        assert one.scenario.finding is not None

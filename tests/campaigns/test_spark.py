@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+from conformance.campaigns import CampaignError, Inline, Processes, RunnerUnavailable, Spark, choose, make_plan, start
+from conformance.campaigns.spark_runner import pack
+from conformance.campaigns.spark_setup import Java, find_java, spark_problem
+
+NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
+PROBLEM = spark_problem()
+
+
+def spark_test(function):
+    """A test that starts a JVM; all of them on one worker."""
+    function = pytest.mark.skipif(PROBLEM is not None, reason=PROBLEM or "")(function)
+    return pytest.mark.spark(pytest.mark.xdist_group("spark")(function))
+
+
+@spark_test
+def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
+    plan = make_plan("spark", NAMES, scenarios=120, budget=300)
+    handler = signal.getsignal(signal.SIGINT)
+    variables = dict(os.environ)
+    start(tmp_path / "spark", plan, Spark(workers=2))
+    assert capfd.readouterr() == ("", "")
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert dict(os.environ) == variables
+    start(tmp_path / "inline", plan, Inline())
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+
+@spark_test
+def test_a_block_that_kills_its_workers_is_lost_as_in_processes(tmp_path):
+    names = ["reference", "tests.campaigns.dying:in_deque"]
+    plan = make_plan("spark", names, ["deque", "subpartition"], scenarios=10, block=10)
+    start(tmp_path / "spark", plan, Spark(workers=2))
+    result = start(tmp_path / "processes", plan, Processes(2))
+    assert [(one.component, one.number) for one in result.lost_blocks] == [("deque", 0)]
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "processes" / "result.json").read_bytes()
+
+
+def test_a_java_that_cannot_start_spark_is_named_with_what_it_said(tmp_path, monkeypatch):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho Error: module jdk.incubator.vector not found >&2\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    plan = make_plan("spark", NAMES[:1], ["deque"], scenarios=1)
+    pytest.importorskip("pyspark")
+    with pytest.raises(RunnerUnavailable, match=r"could not be started on local\[2,4\]: .*jdk.incubator.vector"):
+        start(tmp_path / "c", plan, Spark(workers=2, java=lambda: Java("java", 17)))
+    assert not (tmp_path / "c").exists()
+
+
+# ---- what is missing -------------------------------------------------------------------------------------------------
+def java(version):
+    return lambda: Java("some/java", version)
+
+
+def has(name):
+    return True
+
+
+def has_not(name):
+    return False
+
+
+@pytest.mark.parametrize("version", [17, 21])
+def test_nothing_is_missing(version):
+    assert spark_problem(java(version), has) is None
+    runner, paragraph = choose("auto", java=java(version), has=has)
+    assert (runner.name, paragraph) == ("spark", None)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (lambda: None, "it needs Java 17 or 21, but there is none"),
+        (java(11), "it needs Java 17 or 21, but some/java is Java 11"),
+        (java(25), "it needs Java 17 or 21, but some/java is Java 25"),
+        (java(None), "it needs Java 17 or 21, but some/java does not say which version it is"),
+    ],
+)
+def test_java_is_missing_or_wrong(found, expected):
+    problem = spark_problem(found, has)
+    assert problem is not None
+    assert expected in problem
+    for line in ("sudo apt-get install openjdk-17-jre-headless", "sudo dnf install java-21", "brew install openjdk@21"):
+        assert line in problem
+    assert "pip install" not in problem
+    assert "\n" not in problem
+    runner, paragraph = choose("auto", java=found, has=has)
+    assert (runner.name, paragraph) == ("processes", problem)
+    with pytest.raises(RunnerUnavailable, match="it needs Java"):
+        choose("spark", java=found, has=has)
+    with pytest.raises(RunnerUnavailable, match="it needs Java"):
+        choose("auto", master="spark://there:7077", java=found, has=has)
+
+
+def test_pyspark_is_missing(tmp_path):
+    problem = spark_problem(java(17), has_not)
+    assert problem is not None
+    assert "pyspark is not installed" in problem
+    assert "pip install 'checkpoint-conformance[spark]'" in problem
+    assert "apt-get" not in problem
+    plan = make_plan("spark", NAMES[:1], ["deque"], scenarios=1)
+    with pytest.raises(RunnerUnavailable, match="pyspark is not installed"):
+        start(tmp_path / "c", plan, Spark(java=java(17), has=has_not))
+    assert not (tmp_path / "c").exists()
+
+
+def test_both_are_missing():
+    problem = spark_problem(lambda: None, has_not)
+    assert problem is not None
+    assert "pyspark is not installed, and it needs Java" in problem
+    assert "pip install" in problem
+    assert "apt-get" in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19 LTS', 21),
+        ('java version "1.8.0_392"', 8),
+        ('Picked up JAVA_TOOL_OPTIONS: -Dx\nopenjdk version "21.0.2" 2024-01-16', 21),
+        ("what?", None),
+    ],
+)
+def test_the_version_of_java_is_read(text, version):
+    found = find_java({"JAVA_HOME": "home"}, lambda name: "elsewhere", lambda command: text)
+    assert found == Java(str(Path("home", "bin", "java")), version)
+
+
+def test_where_java_is_looked_for():
+    assert find_java({}, lambda name: "path/java", lambda command: 'version "17"') == Java("path/java", 17)
+    assert find_java({}, lambda name: None) is None
+    assert find_java({"JAVA_HOME": "no/such/folder"}, lambda name: "path/java") is None
+
+
+def test_runners_by_name():
+    assert choose("inline") == (choose("inline")[0], None)
+    assert choose("processes", workers=3)[0].name == "processes"
+    with pytest.raises(CampaignError, match="There is no runner 'sparc'; there are auto, inline, processes and spark"):
+        choose("sparc")
+    with pytest.raises(CampaignError, match="--master names a Spark cluster, which the runner inline does not use"):
+        choose("inline", master="yarn")
+
+
+def test_spark_connect_is_refused():
+    plan = make_plan("spark", NAMES[:1], ["deque"], scenarios=1)
+    with pytest.raises(RunnerUnavailable, match="Spark Connect server, which has no RDDs"):
+        Spark("sc://there", java=java(17), has=has).run(plan, plan.blocks(), print, print)
+
+
+@pytest.mark.parametrize(("master", "local"), [(None, True), ("local", True), ("local[*]", True), ("yarn", False)])
+def test_which_masters_are_local(master, local):
+    assert Spark(master).local is local
+
+
+def test_the_packages_for_executors_can_be_found_by_name(tmp_path):
+    path = pack(tmp_path / "packages.zip")
+    names = zipfile.ZipFile(path).namelist()
+    assert {"conformance/__init__.py", "conformance/py.typed", "reference_impl/__init__.py"} <= set(names)
+    assert not any("__pycache__" in name for name in names)
+    (packed,) = distributions(path=[str(path)])
+    assert any(point.name == "reference" for point in packed.entry_points)
+
+
+def test_campaigns_do_not_need_pyspark():
+    code = "import sys; sys.modules['pyspark'] = None; import conformance.campaigns as c; c.choose('auto')[0].name"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,147 @@
+"""The command line: exit statuses, stable JSON, and one clear paragraph for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance import cli
+
+SMALL = ["--scenarios", "200", "--component", "subpartition"]
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(arguments))
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_check_of_the_reference_conforms(tmp_path, capsys):
+    assert run("check", *SMALL, "--json", str(tmp_path / "check.json")) == 0
+    document = json.loads((tmp_path / "check.json").read_text())
+    assert document["schema"] == 1
+    (one,) = document["implementations"]
+    assert one["name"] == "reference"
+    assert one["findings"] == []
+    verdicts = {judged["slug"]: judged["verdict"] for judged in one["properties"]}
+    assert verdicts["sequence-numbers-have-no-gaps"] == "passed"
+    assert verdicts["the-producer-is-resumed-once-per-channel"] == "not exercised"
+    assert "conforms" in capsys.readouterr().out
+
+
+def test_check_of_a_known_bug_finds_it_and_its_report_replays(tmp_path, capsys):
+    reports, document = tmp_path / "reports", tmp_path / "check.json"
+    arguments = ["--implementation", "known-bug:B-88", "--report", str(reports), "--json", str(document)]
+    assert run("check", *SMALL, *arguments) == 1
+    (finding,) = json.loads(document.read_text())["implementations"][0]["findings"]
+    assert finding["property"] == "a-newer-timeoutable-barrier-fails-the-older-promise"
+    assert (finding["class"], finding["steps"]) == ("orphaned", 2)
+    (folder,) = reports.iterdir()
+    scenario = str(folder / "scenario.json")
+    assert run("replay", scenario) == 1
+    assert run("replay", scenario, "--implementation", "reference", "--json", str(tmp_path / "replay.json")) == 0
+    assert json.loads((tmp_path / "replay.json").read_text())["verdict"] == "FIXED"
+    assert run("shrink", scenario, "-o", str(tmp_path / "short.json")) == 1
+    assert (tmp_path / "short.json").exists()
+    assert "FIXED on reference" in capsys.readouterr().out
+
+
+def test_two_implementations_stand_side_by_side(capsys):
+    names = ["--implementation", "reference", "--implementation", "reference-recover-first"]
+    assert run("check", *SMALL, *names) == 0
+    assert "not applicable" in capsys.readouterr().out
+
+
+def test_assume_holds_the_older_design_to_what_it_does_not_claim():
+    name = ["--implementation", "reference-recover-first"]
+    assert run("check", *SMALL, *name, "--assume", "blocked-priority-local") == 1
+
+
+def test_hypothesis_can_choose_the_steps():
+    assert run("check", "--component", "deque", "--scenarios", "30", "--engine", "hypothesis") == 0
+
+
+def test_a_crash_alone_is_inconclusive():
+    assert run("check", *SMALL, "--implementation", "tests.implementations:NothingToMake") == 3
+
+
+def test_bugs_reports_kills_and_survivors(tmp_path):
+    document = tmp_path / "bugs.json"
+    assert run("bugs", "B-01", "B-D4", "--json", str(document)) == 0
+    rows = {row["id"]: row for row in json.loads(document.read_text())["bugs"]}
+    assert rows["B-01"]["killed"]
+    assert rows["B-01"]["ticket"] == "FLINK-39018"
+    assert rows["B-D4"]["minimal_steps"] == 2
+
+
+def test_a_survivor_is_a_violation():
+    assert run("bugs", "tests.test_cli:HARMLESS", "--scenarios", "50") == 1
+
+
+def _harmless():
+    from conformance.ports import KnownBug
+    from tests.implementations import With
+
+    return KnownBug("X-1", "own", "subpartition", "sequence-numbers-have-no-gaps", "Nothing is wrong.", With)
+
+
+HARMLESS = _harmless()
+
+
+def test_the_catalogues(tmp_path):
+    assert run("properties", "--json", str(tmp_path / "properties.json")) == 0
+    assert run("implementations", "--json", str(tmp_path / "implementations.json")) == 0
+    assert json.loads((tmp_path / "properties.json").read_text())["schema"] == 1
+    assert json.loads((tmp_path / "implementations.json").read_text())["schema"] == 1
+
+
+def test_a_campaign_from_start_to_report(tmp_path, capsys):
+    folder = tmp_path / "campaign"
+    names = ["--implementation", "reference", "--implementation", "known-bug:B-01"]
+    assert run("campaign", "start", str(folder), *names, *SMALL, "--runner", "inline") == 0
+    assert (folder / "result.json").exists()
+    assert list((folder / "report").iterdir())
+    assert run("campaign", "report", str(folder), "-o", str(tmp_path / "again")) == 0
+    assert run("campaign", "start", str(folder), *names, *SMALL, "--runner", "inline") == 2
+    assert "known-bug:B-01" in capsys.readouterr().out
+
+
+def test_a_canary_that_is_not_found_is_a_violation(tmp_path):
+    arguments = ["--implementation", "reference", "--implementation", "known-bug:B-01", "--component", "deque"]
+    assert run("campaign", "start", str(tmp_path / "c"), *arguments, "--scenarios", "50", "--runner", "inline") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "--implementation", "no-such"], "There is no implementation 'no-such'"),
+        (["check", "--component", "no-such"], "there is no component 'no-such'"),
+        (["check", "--assume", "no-such"], "there is no capability 'no-such'"),
+        (["check", "--scenarios", "0"], "0 is not in the range"),
+        (["check", "--implementation", "tests.implementations:With", "--component", "deque"], "does not offer deque"),
+        (["bugs", "B-00"], "There is no known bug 'B-00'"),
+        (["replay", "no-such.json"], "no-such.json"),
+        (["campaign", "start", "x", "--scenarios", "1", "--steps", "1"], "exclude each other"),
+        (["campaign", "start", "x", "--runner", "inline", "--master", "local[2]"], "--master goes with"),
+        (["campaign", "report", "no-such-folder"], "no-such-folder"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_a_wrong_call_is_told_in_words(arguments, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(*arguments) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert said in told
+    assert "Traceback" not in told
+    assert list(Path(tmp_path).iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", '{"schema": 1, "component": "subp', '{"schema": 9}', "\x00"])
+def test_a_damaged_scenario_is_told_with_its_name_and_line(text, tmp_path, capsys):
+    file = tmp_path / "damaged.json"
+    file.write_text(text)
+    assert run("replay", str(file)) == 2
+    assert "damaged.json, line 1" in capsys.readouterr().err
