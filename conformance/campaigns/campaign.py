@@ -60,7 +60,7 @@ def choose(
         raise CampaignError(f"There is no runner {name!r}; there are auto, inline, processes and spark.")
     problem = spark_problem(java, has)
     if problem is None:
-        return Spark(master, workers, java, has), None
+        return Spark(master, workers, java=java, has=has), None
     if name == "spark" or master is not None:
         raise RunnerUnavailable(problem)
     return Processes(workers), problem

@@ -42,6 +42,9 @@ SECONDS_TO_STOP = 30
 _DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EOFException")
 """What Spark says of a task whose worker or executor died."""
 
+_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""The driver's JVM only carries messages; compiling and collecting with all its might costs twice the CPU time."""
+
 _QUIET = """\
 status = error
 rootLogger.level = error
@@ -63,10 +66,12 @@ class Spark:
         self,
         master: str | None = None,
         workers: int | None = None,
+        attempts: int = ATTEMPTS,
         java: FindJava = find_java,
         has: HasModule = has_module,
     ) -> None:
-        self.master = master or f"local[{workers or cores()},{ATTEMPTS}]"
+        self.master = master or f"local[{workers or cores()},{attempts}]"
+        self.attempts = attempts
         self._java = java
         self._has = has
 
@@ -103,7 +108,7 @@ class Spark:
                 progress(f"{wave[0].name} is lost: {DIED}")
                 commit(lost_block(plan, wave[0], DIED))
                 return
-            progress(f"a worker died {ATTEMPTS} times; looking for the block among {len(wave)}")
+            progress(f"a worker died {self.attempts} times; looking for the block among {len(wave)}")
             middle = len(wave) // 2
             self._run(context, plan, wave[:middle], commit, progress)
             self._run(context, plan, wave[middle:], commit, progress)
@@ -154,8 +159,8 @@ class Spark:
         settings = [
             ("spark.ui.enabled", "false"),
             ("spark.ui.showConsoleProgress", "false"),
-            ("spark.task.maxFailures", str(ATTEMPTS)),
-            ("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}"),
+            ("spark.task.maxFailures", str(self.attempts)),
+            ("spark.driver.extraJavaOptions", f"{_JVM} -Dlog4j2.configurationFile={quiet.as_uri()}"),
         ]
         if os.name == "posix":  # releases that do not know it ignore it
             settings.append(("spark.python.unix.domain.socket.enabled", "true"))
@@ -195,17 +200,15 @@ def pack(path: Path) -> Path:
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """pyspark reads the path of its workers' Python from the environment, and from nowhere else."""
-    before = {name: os.environ.get(name) for name in variables}
+    """pyspark reads the path of its workers' Python from the environment, and from nowhere else; it adds to it, too."""
+    before = dict(os.environ)
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in [name for name in os.environ if name not in before]:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @contextmanager

@@ -44,7 +44,8 @@ def _verdict_table(component: str, columns: Sequence[Column], statements: bool) 
     table.add_column("level")
     for column in columns:
         table.add_column(Slug(column.name, column.version, "bold"), min_width=14)
-    judged = dict.fromkeys(one for column in columns for one in column.judged)
+    every = dict.fromkeys(one for column in columns for one in column.judged)
+    judged = [one for one in every if one.kind != Kind.SOMETIMES.value or not _seen_everywhere(one.slug, columns)]
     for kinds in ((Kind.ALWAYS.value, Kind.EVENTUALLY.value), (Kind.SOMETIMES.value,)):
         for one in judged:
             if one.kind in kinds:
@@ -53,6 +54,12 @@ def _verdict_table(component: str, columns: Sequence[Column], statements: bool) 
                 table.add_row(name, Text(_level(one.level, one.kind), style=FAINT), *cells)
         table.add_section()
     return table
+
+
+def _seen_everywhere(slug: str, columns: Sequence[Column]) -> bool:
+    """A situation that came up wherever it could needs no row; the summary counts it."""
+    cells = [column.cells[slug].verdict for column in columns if slug in column.cells]
+    return all(verdict in (Verdict.PASSED.value, Verdict.NOT_APPLICABLE.value) for verdict in cells)
 
 
 def _level(level: str, kind: str) -> str:

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from conformance.bridges.jsonl import Client
-from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Opened, Refused, encode
-from conformance.ports import ErrorKind, Outcome, PortError, UnusableImplementation
+from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Opened, Refused, StrictOutcome, encode
+from conformance.ports import ErrorKind, PortError, UnusableImplementation
 
 POLL = Call(("poll",))
 SHORT = 0.3
@@ -60,6 +60,7 @@ def failing(command: list[str], seconds: float = 20.0) -> tuple[Client, PortErro
         ("say(type='outcome')", r"missing required field `outcome`$"),
         ("say(type='outcome', outcome={'error': {'kind': 'sad'}})", r"Invalid enum value 'sad'"),
         ("say(type='outcome', outcome={}, extra=1)", r"unknown field `extra`$"),
+        ("outcome(vaule=3)", r"unknown field `vaule`"),
         ("say(type='shrug')", r"Invalid value 'shrug'"),
         ("say(type='opened')", r"which answers something else$"),
         ("say(type='x' * 9000)", r"with '\{.type.: .xxx[^\n]*… \(\d+ bytes\): "),
@@ -96,7 +97,7 @@ def test_a_line_that_nobody_asked_for_is_found_at_the_next_request(program):
         program("sys.stdout.write(2 * (json.dumps({'type': 'outcome', 'outcome': {}}) + '\\n')); sys.stdout.flush()")
     )
     client.request(Open("deque", {}))
-    assert client.request(POLL) == OneOutcome(Outcome())
+    assert client.request(POLL) == OneOutcome(StrictOutcome())
     with pytest.raises(PortError, match="wrote a line that nobody had asked for"):
         client.request(POLL)
     client.close()
@@ -106,14 +107,14 @@ def test_a_program_may_log_more_than_a_pipe_holds(program):
     client = Client(program("print('x' * (1 << 20), file=sys.stderr); outcome(value=1)"))
     client.request(Open("deque", {}))
     for _ in range(3):
-        assert client.request(POLL) == OneOutcome(Outcome(1))
+        assert client.request(POLL) == OneOutcome(StrictOutcome(1))
     client.close()
 
 
 def test_a_request_may_be_longer_than_a_pipe_holds(program):
     client = Client(program("print('x' * (1 << 20), file=sys.stderr); outcome(value=len(request['call'][1]))"))
     client.request(Open("deque", {}))
-    assert client.request(Call(("add", "y" * (3 << 20)))) == OneOutcome(Outcome(3 << 20))
+    assert client.request(Call(("add", "y" * (3 << 20)))) == OneOutcome(StrictOutcome(3 << 20))
     client.close()
 
 
@@ -200,6 +201,23 @@ def test_no_process_is_left_behind(program, ending):
     name, pid = done.stdout.split()
     assert name == "bad", done.stderr
     assert not is_running(int(pid))
+
+
+def test_an_interrupted_request_leaves_no_answer_behind(program, monkeypatch):
+    client = Client(program("outcome(value=request['call'][1])"))
+    client.request(Open("deque", {}))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        assert client._child is not None
+        patched.setattr(client._child, "_read_answer", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            client.request(Call(("add", 1)))
+    client.request(Open("deque", {}))
+    assert client.request(Call(("add", 2))) == OneOutcome(StrictOutcome(2))
+    client.close()
 
 
 def test_a_fork_starts_a_program_of_its_own(program):

@@ -213,12 +213,13 @@ def test_the_schema_describes_what_is_sent_and_answered(deque_program):
         {"type": "close"},
     ]
     for request in requests:
+        judge.validate(request)
         assert json.loads(encode(decode_request(json.dumps(request).encode()))) == request
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run(deque_program, input=lines, capture_output=True, text=True, check=True)
     for reply in done.stdout.splitlines():
         decode_reply(reply.encode())
-        judge.validate(json.loads(reply)) if '"hello"' not in reply else None
+        judge.validate(json.loads(reply))
     assert not judge.is_valid({"type": "shrug"})
     with pytest.raises(msgspec.ValidationError):
         decode_request(b'{"type":"shrug"}')

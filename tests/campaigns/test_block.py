@@ -59,7 +59,7 @@ def test_implementations_are_closed_also_after_an_error():
         if name == NAMES[2]:
             raise RuntimeError("not here")
         found = find_implementation(name)
-        found.close = lambda: closed.append(name)
+        found.close = lambda: closed.append(name)  # type: ignore[method-assign]
         return found
 
     result = attempt_block(PLAN, Block("deque", 0, 0, 1), find)

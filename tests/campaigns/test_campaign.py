@@ -7,6 +7,7 @@ import pytest
 
 from conformance.alphabets import vocabulary
 from conformance.campaigns import (
+    Advance,
     CampaignError,
     CampaignInterrupted,
     Inline,
@@ -87,7 +88,7 @@ def test_another_order_comes_to_the_same_bytes(inline, tmp_path):
 
 
 def test_progress_counts_over_all_implementations(tmp_path):
-    seen = []
+    seen: list[Advance] = []
     plan = make_plan("p", NAMES[:2], ["deque"], scenarios=8)
     start(tmp_path / "c", plan, Inline(), seen.append)
     assert [(one.done, one.blocks, one.scenarios) for one in seen] == [(n, 8, 2 * n) for n in range(1, 9)]
@@ -181,7 +182,7 @@ def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):
         def run(self, plan, blocks, commit, progress):
             raise RunnerUnavailable("no")
 
-    with pytest.raises(RunnerUnavailable, match="^no$"):
+    with pytest.raises(RunnerUnavailable, match=r"^no$"):
         start(tmp_path / "c", PLAN, Unavailable())
     assert not (tmp_path / "c").exists()
 
@@ -198,7 +199,7 @@ def test_a_file_of_another_kind_says_which_field(inline, tmp_path):
     raw = json.loads((inline / "result.json").read_bytes())
     raw["implementations"][0]["components"][0]["scenarios"] = "many"
     (tmp_path / "result.json").write_text(json.dumps(raw))
-    with pytest.raises(SchemaError, match=r"implementations\[...\]\.components\[...\]\.scenarios"):
+    with pytest.raises(SchemaError, match=r"`\$\.implementations\[0\]\.components\[0\]\.scenarios`"):
         load(tmp_path)
     assert read(inline / "plan.json", Plan) == PLAN
 
@@ -222,7 +223,7 @@ def test_a_worker_that_dies_is_tried_again(tmp_path, monkeypatch):
     mark.touch()
     plan = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8)
     mark.unlink()
-    seen = []
+    seen: list[Advance] = []
     result = start(tmp_path / "c", plan, Processes(2), seen.append)
     assert mark.exists()
     assert result.lost_blocks == ()
@@ -253,7 +254,7 @@ def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
     (part,) = conclude(plan, total).implementations[0].components
     assert len(part.findings) == len(tally.failures) > 0
     for one in part.findings:
-        assert one.owed.endswith("(not reduced: the process that tried died)")
+        assert one.observed.endswith("(not reduced: the process that tried died)")
         failure = tally.failures[(one.property, one.failure_class, one.operation)]
         assert one.scenario.steps == failure.scenario.steps
         assert one.scenario.finding is not None

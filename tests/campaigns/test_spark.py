@@ -41,7 +41,7 @@ def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
 def test_a_block_that_kills_its_workers_is_lost_as_in_processes(tmp_path):
     names = ["reference", "tests.campaigns.dying:in_deque"]
     plan = make_plan("spark", names, ["deque", "subpartition"], scenarios=10, block=10)
-    start(tmp_path / "spark", plan, Spark(workers=2))
+    start(tmp_path / "spark", plan, Spark(workers=2, attempts=2))
     result = start(tmp_path / "processes", plan, Processes(2))
     assert [(one.component, one.number) for one in result.lost_blocks] == [("deque", 0)]
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "processes" / "result.json").read_bytes()
@@ -147,8 +147,9 @@ def test_where_java_is_looked_for():
 
 
 def test_runners_by_name():
-    assert choose("inline") == (choose("inline")[0], None)
-    assert choose("processes", workers=3)[0].name == "processes"
+    for name in ("inline", "processes"):
+        runner, paragraph = choose(name)
+        assert (runner.name, paragraph) == (name, None)
     with pytest.raises(CampaignError, match="There is no runner 'sparc'; there are auto, inline, processes and spark"):
         choose("sparc")
     with pytest.raises(CampaignError, match="--master names a Spark cluster, which the runner inline does not use"):

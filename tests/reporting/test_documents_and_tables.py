@@ -189,8 +189,8 @@ def test_the_kill_matrix():
 
 def test_the_result_of_a_campaign():
     finding = {
-        "property": "a-poll-takes-the-head", "class": "reordered", "operation": "poll", "count": 3, "owed": "item 1", "observed": "something else",
-        "steps": 4, "scenario": {}, "id": "0",
+        "property": "a-poll-takes-the-head", "class": "reordered", "operation": "poll", "count": 3, "owed": "item 1",
+        "observed": "item 2", "steps": 4, "scenario": {}, "id": "0",
     }  # fmt: skip
     part = {
         "component": "deque", "scenarios": 10, "steps": 99, "closing_steps": 9, "findings": [finding],

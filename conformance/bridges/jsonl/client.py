@@ -89,6 +89,9 @@ class Client:
             self._give_up(child, error)
             kind = ErrorKind.HUNG if isinstance(error, Hung) else ErrorKind.CRASHED
             raise PortError(kind, f"the program {self._lost}") from None
+        except BaseException:  # interrupted: the answer that may still come must not pass for the next one
+            self._give_up(child, Died("was interrupted"))
+            raise
         if isinstance(reply, Refused):
             raise PortError(ErrorKind.CRASHED, f"the program refused {_name(message)}: {reply.reason}")
         return reply
@@ -127,7 +130,7 @@ class Client:
 
     def _start(self) -> None:
         try:
-            self._child = child = ChildProcess(self.command, self._cwd, self._env)
+            child = ChildProcess(self.command, self._cwd, self._env)
         except (OSError, ValueError) as error:
             raise self._unusable(f"cannot be started: {error}", "Check the command.") from None
         try:
@@ -139,9 +142,9 @@ class Client:
                 "Its stdout is for answers alone, one JSON object per line; what it logs belongs on stderr.",
             ) from None
         if isinstance(greeting, Greeting) and greeting.protocol == PROTOCOL:
-            self._greeting = greeting
+            self._child, self._greeting = child, greeting
             return
-        self.close()
+        child.kill()
         if isinstance(greeting, Greeting):
             raise self._unusable(f"speaks protocol {greeting.protocol}", f"This suite speaks protocol {PROTOCOL}.")
         assert isinstance(greeting, Refused)

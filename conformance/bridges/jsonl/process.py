@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 LONGEST_LINE = 16 * 1024 * 1024
 _CHUNK = 1 << 16
 _KEPT_LOG = 8 * 1024
+_KEPT_PIPES = 16  # a pipe holds one chunk where nobody changed that, and one MiB at most
 _LOG_LINES = 8
 _EXIT_SECONDS = 2.0
 
@@ -50,10 +51,10 @@ class ChildProcess:
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in streams if stream is not None)
         self._selector = selectors.DefaultSelector()
-        for stream, event in ((self._stdout, selectors.EVENT_READ), (self._stderr, selectors.EVENT_READ)):
+        for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream, False)
-            self._selector.register(stream, event)
-        os.set_blocking(self._stdin, False)
+        for stream in (self._stdout, self._stderr):
+            self._selector.register(stream, selectors.EVENT_READ)
         self._received = bytearray()
         self._log = bytearray()
         self._owner = os.getpid()
@@ -117,8 +118,11 @@ class ChildProcess:
 
     def kill(self) -> None:
         """End it now. Idempotent. What it logged can still be read."""
-        while self._selects(self._stderr) and self._read_log():
-            pass
+        if self.is_ours:
+            _stop(self._process)  # first: while a process floods its log, there is no end to it
+        for _ in range(_KEPT_PIPES):
+            if not (self._selects(self._stderr) and self._read_log()):
+                break
         self._end()
 
     def _write(self, data: bytes | memoryview) -> int:
@@ -163,15 +167,19 @@ def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, own
     """Runs once: when asked to, when the child object is collected, or when the interpreter exits."""
     if os.getpid() != owner:
         return  # a fork inherited the object; the process is not its to end
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    _stop(process)
+    process.wait()
     selector.close()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _fate(code: int | None) -> str:

@@ -68,16 +68,20 @@ class Opened(Struct, frozen=True, forbid_unknown_fields=True, tag="opened"):
     """The object is there."""
 
 
+class StrictOutcome(Outcome, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An outcome as a program may write it: a misspelt `value` must not pass for no value."""
+
+
 class Outcomes(Struct, frozen=True, forbid_unknown_fields=True, tag="outcomes"):
     """The outcomes of a scenario, one for each call."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StrictOutcome, ...]
 
 
 class OneOutcome(Struct, frozen=True, forbid_unknown_fields=True, tag="outcome"):
     """The outcome of one call."""
 
-    outcome: Outcome
+    outcome: StrictOutcome
 
 
 class Closed(Struct, frozen=True, forbid_unknown_fields=True, tag="closed"):

@@ -58,7 +58,7 @@ def convert_outcomes(component: str, calls: Sequence[Sequence[Any]], outcomes: S
 
 def _convert_outcome(name: str, answer: Any, outcome: Outcome) -> Outcome:
     if outcome.error is not None:
-        return outcome
+        return Outcome(None, outcome.signals, outcome.error)
     try:
         value = _convert(name, answer, outcome.value)
     except PortError as error:
