@@ -20,7 +20,7 @@ from rich.console import Console
 from conformance import __version__, campaigns, reporting
 from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
 from conformance.alphabets.world import Program
-from conformance.engines import Check, check_with_hypothesis, reduce, replay
+from conformance.engines import Check, Standing, check_with_hypothesis, load_known_failures, reduce, replay, standing
 from conformance.engines import check as check_at_random
 from conformance.engines.check import Found
 from conformance.engines.kill import MOST_SCENARIOS, kill
@@ -105,42 +105,53 @@ seed_option = click.option(
 @click.option("--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True)
 @assume_option
 @click.option(
+    "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
+    help="Failures that are known (TOML). A new one counts, and so does one that stopped failing.",
+)  # fmt: skip
+@click.option(
     "--report", "report_folder", type=click.Path(path_type=Path), help="Write a bug report folder per violation here."
 )
 @json_option
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
-    assume: tuple[str, ...], report_folder: Path | None, json_path: Path | None,
+    assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and say of every property what became of it."""
     assumed = _capabilities(assume)
     _known_components(components)
+    entries = load_known_failures(known_path) if known_path is not None else ()
+    chosen = [(name, find_implementation(name)) for name in implementations]
+    offered = [_offered(implementation, components) for _, implementation in chosen]
+    run = check_with_hypothesis if engine == "hypothesis" else check_at_random
     results: list[tuple[Implementation, list[Check]]] = []
-    for name in implementations:
-        implementation = _find(name)
-        chosen = _offered(implementation, components)
+    standings: list[tuple[Implementation, Standing]] = []
+    statuses: list[int] = []
+    for (name, implementation), mine in zip(chosen, offered, strict=True):
         checks = []
-        with (
-            closing(implementation),
-            reporting.progress_bar(notes, f"{implementation.name}", scenarios * len(chosen)) as advance,
-        ):
-            for index, component in enumerate(chosen):
+        bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
+        with closing(implementation), bar as advance:
+            for index, component in enumerate(mine):
                 program = Program(alphabet_of(component), implementation, assumed)
-                run = check_with_hypothesis if engine == "hypothesis" else check_at_random
                 checks.append(run(program, scenarios, seed, partial(advance, index * scenarios)))
-            results.append((implementation, checks))
+            now = standing(entries, name, implementation, mine, assumed)
             if report_folder is not None:
                 for found in (one for checked in checks for one in checked.found):
                     _write_report(report_folder, name, found, implementation, assumed)
+        results.append((implementation, checks))
+        statuses += [_status_of(checked, now) for checked in checks]
+        statuses += [VIOLATION for _ in now.fixed]
+        standings.append((implementation, now))
     for table in reporting.verdict_tables([one for _, checks in results for one in checks]):
         out.print(table)
     for line in reporting.summary_lines([one for _, checks in results for one in checks]):
         out.print(line)
+    for implementation, now in standings:
+        reporting.print_standing(out, f"{implementation.name} {implementation.version}".rstrip(), now)
     if report_folder is not None:
         out.print(f"Reports: {report_folder}", soft_wrap=True)
     if json_path is not None:
         reporting.write_json(json_path, reporting.check_document(seed, scenarios, results))
-    return max((_status_of(one) for _, checks in results for one in checks), key=_RANK.index)
+    return max(statuses, key=_RANK.index)
 
 
 @cli.command(name="replay")
@@ -151,7 +162,7 @@ def check(
 def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_path: Path | None) -> int:
     """Run a scenario again: FAILED (1), FIXED (0) or NOT APPLICABLE (3)."""
     scenario = _read(path)
-    implementation = _find(name or _implementation_of(scenario))
+    implementation = find_implementation(name or _implementation_of(scenario))
     with closing(implementation):
         result = replay(scenario, implementation, _capabilities(assume))
     out.print(reporting.story_table(result))
@@ -170,7 +181,7 @@ def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_p
 def shrink(path: Path, name: str | None, output: Path | None) -> int:
     """Make a failing scenario as short as possible."""
     scenario = _read(path)
-    implementation = _find(name or _implementation_of(scenario))
+    implementation = find_implementation(name or _implementation_of(scenario))
     _offered(implementation, (scenario.component,))
     with closing(implementation):
         program = Program(alphabet_of(scenario.component), implementation)
@@ -337,16 +348,13 @@ _RANK = (CONFORMS, INCONCLUSIVE, VIOLATION, USAGE)
 """Which status beats which; the last one wins."""
 
 
-def _status_of(checked: Check) -> int:
+def _status_of(checked: Check, now: Standing) -> int:
     """A crash or a hang alone is inconclusive, as is a run in which no property was put to the test."""
-    if checked.found:
-        crashed = all(one.failure_class in ("crashed", "hung") for one in checked.found)
+    found = [one for one in checked.found if one.signature not in now.known]
+    if found:
+        crashed = all(one.failure_class in ("crashed", "hung") for one in found)
         return INCONCLUSIVE if crashed else VIOLATION
     return CONFORMS if len(checked.tally.exercised) > 1 else INCONCLUSIVE
-
-
-def _find(name: str) -> Implementation:
-    return find_implementation(name)
 
 
 def _offered(implementation: Implementation, components: tuple[str, ...]) -> list[str]:

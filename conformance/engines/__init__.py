@@ -5,6 +5,7 @@ Engines hold choice and nothing else; what a step means is in `conformance.alpha
 
 from conformance.engines.check import Check, Found, check
 from conformance.engines.hypothesis_check import check_with_hypothesis
+from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
 from conformance.engines.machine import state_machine
 from conformance.engines.reduce import Reduced, reduce
 from conformance.engines.replay import Replay, replay
@@ -13,12 +14,16 @@ from conformance.engines.search import Search
 __all__ = [
     "Check",
     "Found",
+    "KnownFailure",
     "Reduced",
     "Replay",
     "Search",
+    "Standing",
     "check",
     "check_with_hypothesis",
+    "load_known_failures",
     "reduce",
     "replay",
+    "standing",
     "state_machine",
 ]

@@ -38,7 +38,7 @@ class Taken(Struct, frozen=True):
     """Its sequence number: the first is 0, each further one is one more, priority elements included."""
     next: Next
     backlog: int
-    """Data buffers that are still queued and ready, as announced to the consumer; 0 while blocked."""
+    """Data buffers that are queued and ready, as announced to the consumer; 0 if blocked and nothing can leave."""
 
 
 class Availability(Struct, frozen=True):

@@ -24,6 +24,7 @@ from conformance.reporting.documents import (
     unusable_row,
 )
 from conformance.reporting.files import write_json, write_text
+from conformance.reporting.known import print_standing
 from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
@@ -49,6 +50,7 @@ __all__ = [
     "implementation_table",
     "implementations_document",
     "kill_matrix",
+    "print_standing",
     "progress_bar",
     "properties_document",
     "property_tables",

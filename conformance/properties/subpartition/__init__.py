@@ -84,7 +84,8 @@ _ALWAYS = (
     ),
     Property(
         "the-backlog-counts-ready-data",
-        "The backlog is the number of queued data buffers, less one that may be unfinished; 0 while blocked.",
+        "The backlog is the number of queued data buffers, less one that may be unfinished; "
+        "0 while blocked, unless a priority event can leave.",
         _SUBPARTITION, ("poll",), checks.backlog_is_true, level=Level.SHOULD, invariant="I-21", after_learning=True,
     ),
     Property(

@@ -149,6 +149,8 @@ def backlog_is_true(ledger: Ledger, seen: Seen) -> Judgement:
 
 
 def _judge_backlog(ledger: Ledger, told: int) -> Judgement:
+    if ledger.blocked and ledger.urgent:
+        return False  # left open: 2.3.0 answers 0, FLINK-40519 counts what stands behind the priority event
     most = 0 if ledger.blocked else ledger.buffers
     least = most
     if most and not ledger.finished and ledger.ordinary[-1].element is None:

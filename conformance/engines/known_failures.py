@@ -1,0 +1,134 @@
+"""Failures that are known: a strict list, in which an entry that stopped failing is as much news as a new failure.
+
+```toml
+[[failure]]
+property = "priority-events-leave-with-and-without-credit"
+component = "subpartition"
+class = "stuck"
+ticket = "FLINK-40519"
+reason = "only poll and announcement know that priority passes"
+scenario = "flink-40519-availability.json"      # beside this file
+implementation = "flink-component@2.3.0"  # optional: for this one only
+```
+
+The scenario decides: it must still fail with that property and class. A failure found by a search is known if it has the
+signature with which the scenario fails now.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from conformance.alphabets import vocabulary
+from conformance.engines.replay import replay
+from conformance.engines.tally import Signature
+from conformance.ports import Capability, Implementation
+from conformance.properties import CATALOGUE, FailureClass
+from conformance.scenarios import Scenario, SchemaError, decode_scenario
+
+
+class _Entry(Struct, frozen=True, forbid_unknown_fields=True, rename={"failure_class": "class"}):
+    property: str
+    component: str
+    failure_class: FailureClass
+    ticket: str
+    reason: str
+    scenario: str
+    implementation: str | None = None
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    failure: tuple[_Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailure:
+    """One entry of the list, with its scenario read."""
+
+    property: str
+    component: str
+    failure_class: FailureClass
+    ticket: str
+    reason: str
+    scenario: Scenario
+    implementation: str | None
+
+    def concerns(self, name: str, component: str) -> bool:
+        """Whether it is about this component of the implementation that was asked for by this name."""
+        return self.component == component and self.implementation in (None, name)
+
+    def signature(self, implementation: Implementation, assume: Iterable[Capability] = ()) -> Signature | None:
+        """How its scenario fails now; None if it does not fail any more as it is recorded."""
+        violation = replay(self.scenario, implementation, assume).violation
+        if violation is None or violation.signature[:2] != (self.property, self.failure_class.value):
+            return None
+        return violation.signature
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a list means for one implementation now."""
+
+    known: dict[Signature, KnownFailure]
+    """How it may fail without that being news."""
+    fixed: tuple[KnownFailure, ...]
+    """Entries whose scenario does not fail any more as it is recorded."""
+
+
+def standing(
+    entries: Iterable[KnownFailure],
+    name: str,
+    implementation: Implementation,
+    components: Iterable[str],
+    assume: Iterable[Capability] = (),
+) -> Standing:
+    """Replay the entries that concern these components of the implementation that was asked for as `name`."""
+    known: dict[Signature, KnownFailure] = {}
+    fixed = []
+    for component in components:
+        for entry in entries:
+            if entry.concerns(name, component):
+                signature = entry.signature(implementation, assume)
+                if signature is None:
+                    fixed.append(entry)
+                else:
+                    known[signature] = entry
+    return Standing(known, tuple(fixed))
+
+
+def load_known_failures(path: Path) -> tuple[KnownFailure, ...]:
+    """Read a list. Raises: SchemaError for a wrong file, an unknown property, or a scenario that cannot be read."""
+    try:
+        file = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SchemaError(f"{path}: this is not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise SchemaError(
+            f"{path}: {error}; the fields are property, component, class, ticket, reason, scenario"
+        ) from None
+    return tuple(_known(path, number, entry) for number, entry in enumerate(file.failure, start=1))
+
+
+def _known(path: Path, number: int, entry: _Entry) -> KnownFailure:
+    if entry.property not in {one.slug for one in CATALOGUE.get(entry.component, ())}:
+        raise SchemaError(f"{path}, failure {number}: there is no property {entry.property!r} of {entry.component!r}")
+    file = path.parent / entry.scenario
+    try:
+        scenario = decode_scenario(file.read_text(encoding="utf-8"), vocabulary, str(file))
+    except OSError as error:
+        raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: {error.strerror}") from None
+    return KnownFailure(
+        entry.property,
+        entry.component,
+        entry.failure_class,
+        entry.ticket,
+        entry.reason,
+        scenario,
+        entry.implementation,
+    )
