@@ -20,7 +20,16 @@ from rich.console import Console
 from conformance import __version__, campaigns, reporting
 from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
 from conformance.alphabets.world import Program
-from conformance.engines import Check, Standing, check_with_hypothesis, load_known_failures, reduce, replay, standing
+from conformance.engines import (
+    Check,
+    KnownFailure,
+    Standing,
+    check_with_hypothesis,
+    load_known_failures,
+    reduce,
+    replay,
+    standing,
+)
 from conformance.engines import check as check_at_random
 from conformance.engines.check import Found
 from conformance.engines.kill import MOST_SCENARIOS, kill
@@ -35,10 +44,10 @@ from conformance.ports import (
     registered_names,
 )
 from conformance.ports.registry import KNOWN_BUG_SCHEME
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, USAGE, VIOLATION, status_of, worst
 from conformance.scenarios import Scenario, SchemaError, decode_scenario, encode_scenario
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
-CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -90,6 +99,10 @@ assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,
     help="Hold implementations to what needs this capability although they do not claim it.",
 )  # fmt: skip
+known_option = click.option(
+    "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
+    help="Failures that are known (TOML). A new one counts, and so does one that stopped failing.",
+)  # fmt: skip
 seed_option = click.option(
     "--seed", default="0", show_default=True, metavar="TEXT", help="Another text, other scenarios."
 )
@@ -104,10 +117,7 @@ seed_option = click.option(
 @seed_option
 @click.option("--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True)
 @assume_option
-@click.option(
-    "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
-    help="Failures that are known (TOML). A new one counts, and so does one that stopped failing.",
-)  # fmt: skip
+@known_option
 @click.option(
     "--report", "report_folder", type=click.Path(path_type=Path), help="Write a bug report folder per violation here."
 )
@@ -138,7 +148,8 @@ def check(
                 for found in (one for checked in checks for one in checked.found):
                     _write_report(report_folder, name, found, implementation, assumed)
         results.append((implementation, checks))
-        statuses += [_status_of(checked, now) for checked in checks]
+        statuses += [status_of(checked.found, now) for checked in checks]
+        statuses += [INCONCLUSIVE for checked in checks if checked.idle]
         statuses += [VIOLATION for _ in now.fixed]
         standings.append((implementation, now))
     for table in reporting.verdict_tables([one for _, checks in results for one in checks]):
@@ -151,7 +162,7 @@ def check(
         out.print(f"Reports: {report_folder}", soft_wrap=True)
     if json_path is not None:
         reporting.write_json(json_path, reporting.check_document(seed, scenarios, results))
-    return max(statuses, key=_RANK.index)
+    return worst(statuses)
 
 
 @cli.command(name="replay")
@@ -292,6 +303,7 @@ def campaign() -> None:
 @click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
 @seed_option
 @assume_option
+@known_option
 def start(
     folder: Path,
     implementations: tuple[str, ...],
@@ -303,12 +315,14 @@ def start(
     master: str | None,
     seed: str,
     assume: tuple[str, ...],
+    known_path: Path | None,
 ) -> int:
     """Run the same scenarios on all implementations; the first one draws them, the others are compared with it.
 
     A known bug among them is the canary: it has to be found, and does not count as a violation then.
     """
     _known_components(components)
+    entries = load_known_failures(known_path) if known_path is not None else ()
     if sum(goal is not None for goal in (scenarios, steps, minutes)) > 1:
         raise click.UsageError("--scenarios, --steps and --minutes exclude each other")
     if master is not None and runner not in ("auto", "spark"):
@@ -327,36 +341,20 @@ def start(
     )
     with reporting.progress_bar(notes, "blocks", plan.number_of_blocks) as advance:
         result = campaigns.start(folder, plan, chosen, lambda state: advance(state.done, 0))
-    _print_campaign(result)
-    _write_campaign_reports(result, folder / "report")
-    return _campaign_status(result)
+    return _conclude(result, folder / "report", entries)
 
 
 @campaign.command(name="report")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: DIR/report]")
-def campaign_report(folder: Path, output: Path | None) -> int:
+@known_option
+def campaign_report(folder: Path, output: Path | None, known_path: Path | None) -> int:
     """Print the verdicts of a campaign and write a bug report folder per violation."""
     result = campaigns.load(folder)
-    _print_campaign(result)
-    _write_campaign_reports(result, output or folder / "report")
-    return _campaign_status(result)
+    return _conclude(result, output or folder / "report", load_known_failures(known_path) if known_path else ())
 
 
 # ---- shared by the commands ------------------------------------------------------------------------------------------
-_RANK = (CONFORMS, INCONCLUSIVE, VIOLATION, USAGE)
-"""Which status beats which; the last one wins."""
-
-
-def _status_of(checked: Check, now: Standing) -> int:
-    """A crash or a hang alone is inconclusive, as is a run in which no property was put to the test."""
-    found = [one for one in checked.found if one.signature not in now.known]
-    if found:
-        crashed = all(one.failure_class in ("crashed", "hung") for one in found)
-        return INCONCLUSIVE if crashed else VIOLATION
-    return CONFORMS if len(checked.tally.exercised) > 1 else INCONCLUSIVE
-
-
 def _offered(implementation: Implementation, components: tuple[str, ...]) -> list[str]:
     """The components to look at, of those that the implementation offers."""
     offered = [component for component in ALPHABETS if component in implementation.components()]
@@ -410,38 +408,36 @@ def _write_report(
     )
 
 
-def _print_campaign(result: campaigns.CampaignResult) -> None:
+def _conclude(result: campaigns.CampaignResult, folder: Path, entries: Iterable[KnownFailure]) -> int:
+    """Print a campaign, write a bug report folder for each violation of it, and judge it.
+
+    A known bug is a canary: it has to be found. Everything else must not fail, but as is known.
+    """
     for table in reporting.campaign_tables(result):
         out.print(table)
-
-
-def _write_campaign_reports(result: campaigns.CampaignResult, folder: Path) -> None:
-    """A bug report folder for each violation of the campaign."""
+    statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
     written = 0
     for one in result.implementations:
-        findings = [finding for component in one.components for finding in component.findings]
-        if not findings:
+        found = [_found(finding) for component in one.components for finding in component.findings]
+        if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
+            statuses.append(VIOLATION)
+            out.print(f"{one.name} is the canary of this campaign, and was not found.", markup=False)
+        if not found and not entries:
             continue
         with closing(find_implementation(one.name)) as implementation:
-            for finding in findings:
-                file = finding.scenario
-                evidence = decode_scenario(msgspec.json.encode(file).decode(), vocabulary, finding.id)
-                signature = (finding.property, finding.failure_class.value, finding.operation)
-                found = Found(signature, finding.owed, finding.observed, evidence, finding.count)
-                _write_report(folder, one.name, found, implementation, result.plan.assume)
+            now = standing(entries, one.name, implementation, result.plan.components, result.plan.assume)
+            for finding in found:
+                _write_report(folder, one.name, finding, implementation, result.plan.assume)
                 written += 1
+        reporting.print_standing(out, one.name, now)
+        if not one.name.startswith(KNOWN_BUG_SCHEME):
+            statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
     if written:
         out.print(f"{written} bug report folders: {folder}", soft_wrap=True, markup=False)
+    return worst(statuses)
 
 
-def _campaign_status(result: campaigns.CampaignResult) -> int:
-    """A known bug is a canary: it has to be found. Everything else must not fail."""
-    statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
-    for one in result.implementations:
-        findings = [finding for component in one.components for finding in component.findings]
-        if one.name.startswith(KNOWN_BUG_SCHEME):
-            statuses.append(CONFORMS if findings else VIOLATION)
-        elif findings:
-            crashed = all(finding.failure_class in ("crashed", "hung") for finding in findings)
-            statuses.append(INCONCLUSIVE if crashed else VIOLATION)
-    return max(statuses, key=_RANK.index)
+def _found(finding: campaigns.FindingResult) -> Found:
+    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), vocabulary, finding.id)
+    signature = (finding.property, finding.failure_class.value, finding.operation)
+    return Found(signature, finding.owed, finding.observed, scenario, finding.count)

@@ -54,6 +54,11 @@ class Check:
         return verdict(judged, self.program, self.tally)
 
     @property
+    def idle(self) -> bool:
+        """No property was put to the test, apart from the one that every operation is."""
+        return len(self.tally.exercised) < 2
+
+    @property
     def clean(self) -> bool:
         """No property failed."""
         return not self.found

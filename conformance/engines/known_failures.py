@@ -11,8 +11,8 @@ scenario = "flink-40519-availability.json"      # beside this file
 implementation = "flink-component@2.3.0"  # optional: for this one only
 ```
 
-The scenario decides: it must still fail with that property and class. A failure found by a search is known if it has the
-signature with which the scenario fails now.
+The scenario decides: it must still fail with that property and class. A failure that a search found is known if it has
+the signature with which the scenario fails now.
 """
 
 from __future__ import annotations

@@ -1,0 +1,85 @@
+"""The list of known failures is strict: what is on it must fail as recorded, and what fails must be on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance import cli
+from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.engines import load_known_failures, standing
+from conformance.ports import find_implementation
+from conformance.scenarios import Scenario, SchemaError, encode_scenario
+
+REPLACED = Scenario(
+    "subpartition", SubpartitionScenarioConfig(), (("timeoutable_barrier", 1), ("timeoutable_barrier", 2))
+)
+ENTRY = """
+[[failure]]
+property = "a-newer-timeoutable-barrier-fails-the-older-promise"
+component = "subpartition"
+class = "orphaned"
+ticket = "OURS-1"
+reason = "not mended yet"
+scenario = "replaced.json"
+"""
+
+
+def listed(folder: Path, text: str = ENTRY) -> Path:
+    (folder / "replaced.json").write_text(encode_scenario(REPLACED))
+    (folder / "known.toml").write_text(text)
+    return folder / "known.toml"
+
+
+def check(implementation: str, known: Path) -> int:
+    small = ["--component", "subpartition", "--scenarios", "150"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", *small, "--implementation", implementation, "--known-failures", str(known)])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_a_failure_as_recorded_is_no_news(tmp_path, capsys):
+    assert check("known-bug:B-88", listed(tmp_path)) == 0
+    assert "fails as is known: OURS-1, not mended yet" in capsys.readouterr().out
+
+
+def test_an_entry_that_stopped_failing_is_news(tmp_path, capsys):
+    assert check("reference", listed(tmp_path)) == 1
+    assert "does not fail any more as OURS-1 recorded it" in capsys.readouterr().out
+
+
+def test_another_failure_is_news(tmp_path):
+    assert check("known-bug:B-S9", listed(tmp_path)) == 1
+
+
+def test_an_entry_for_another_implementation_or_class_does_not_excuse(tmp_path):
+    known = listed(tmp_path, ENTRY + 'implementation = "another"\n')
+    assert check("known-bug:B-88", known) == 1
+    known = listed(tmp_path, ENTRY.replace('"orphaned"', '"lost"'))
+    assert check("known-bug:B-88", known) == 1
+
+
+def test_only_what_concerns_the_components_at_hand_is_replayed(tmp_path):
+    entries = load_known_failures(listed(tmp_path))
+    now = standing(entries, "reference", find_implementation("reference"), ["deque"])
+    assert (now.known, now.fixed) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("[[failure]]", "[[failure"), "this is not TOML"),
+        (('ticket = "OURS-1"\n', ""), "missing required field `ticket`"),
+        (('"orphaned"', '"unlucky"'), "Invalid enum value 'unlucky'"),
+        (("reason", "because"), "unknown field `because`"),
+        (("a-newer-timeoutable-barrier", "a-newer-barrier"), "failure 1: there is no property"),
+        (("replaced.json", "nowhere.json"), "nowhere.json cannot be read"),
+    ],
+)
+def test_a_wrong_list_is_told_in_words(change, said, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load_known_failures(listed(tmp_path, ENTRY.replace(*change)))
+    assert "known.toml" in str(caught.value)
+    assert said in str(caught.value)
