@@ -47,6 +47,8 @@ from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, USAGE, VIOLATION, status_of, worst
 from conformance.scenarios import Scenario, SchemaError, decode_scenario, encode_scenario
 
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it."""
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
 out = Console(highlight=False)
@@ -58,11 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         status = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
     except click.exceptions.Abort:
-        notes.print("Interrupted.")
-        sys.exit(130)
+        _say("interrupted; nothing half-written was left behind")
+        sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(USAGE)
+    except campaigns.CampaignInterrupted as error:
+        _say(str(error))
+        sys.exit(INTERRUPTED)
     except (UnusableImplementation, SchemaError, campaigns.CampaignError) as error:
         _say(str(error))
         sys.exit(USAGE)
@@ -340,7 +345,13 @@ def start(
         assume=sorted(_capabilities(assume)),
     )
     with reporting.progress_bar(notes, "blocks", plan.number_of_blocks) as advance:
-        result = campaigns.start(folder, plan, chosen, lambda state: advance(state.done, 0))
+
+        def watch(state: campaigns.Advance) -> None:
+            advance(state.done, 0)
+            if state.note:
+                _say(state.note)
+
+        result = campaigns.start(folder, plan, chosen, watch)
     return _conclude(result, folder / "report", entries)
 
 

@@ -16,7 +16,7 @@ from conformance.alphabets.base import Alphabet, Operands
 from conformance.alphabets.world import Program
 from conformance.scenarios import Scenario, Step
 
-LENGTH = 60
+LENGTH = 100
 """Steps of a scenario at most, the drain not counted."""
 _MISSES = 80
 """Draws in a row that found nothing enabled, after which a scenario is over: little can happen any more."""

@@ -1,7 +1,7 @@
 """What it costs in CPU time to have Spark run blocks, against one process that does nothing else.
 
-Summed is the time of the whole tree of processes: driver, JVM, Python workers. Blocks are of the size that large campaigns
-have. Nothing is asserted about a time: machines are shared.
+Summed is the time of the whole tree of processes: driver, JVM, Python workers. Blocks are of the size that large
+campaigns have. Nothing is asserted about a time: machines are shared.
 """
 
 from __future__ import annotations
