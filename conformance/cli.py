@@ -7,14 +7,13 @@ beats 0.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import click
-import msgspec
 from rich.console import Console
 
 from conformance import __version__, campaigns, reporting
@@ -22,7 +21,6 @@ from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
 from conformance.alphabets.world import Program
 from conformance.engines import (
     Check,
-    KnownFailure,
     Standing,
     check_with_hypothesis,
     load_known_failures,
@@ -31,7 +29,6 @@ from conformance.engines import (
     standing,
 )
 from conformance.engines import check as check_at_random
-from conformance.engines.check import Found
 from conformance.engines.kill import MOST_SCENARIOS, kill
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import (
@@ -43,7 +40,6 @@ from conformance.ports import (
     known_bugs,
     registered_names,
 )
-from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, USAGE, VIOLATION, status_of, worst
 from conformance.scenarios import Scenario, SchemaError, decode_scenario, encode_scenario
 
@@ -151,7 +147,7 @@ def check(
             now = standing(entries, name, implementation, mine, assumed)
             if report_folder is not None:
                 for found in (one for checked in checks for one in checked.found):
-                    _write_report(report_folder, name, found, implementation, assumed)
+                    reporting.report_violation(report_folder, name, found, implementation, assumed)
         results.append((implementation, checks))
         statuses += [status_of(checked.found, now) for checked in checks]
         statuses += [INCONCLUSIVE for checked in checks if checked.idle]
@@ -352,7 +348,7 @@ def start(
                 _say(state.note)
 
         result = campaigns.start(folder, plan, chosen, watch)
-    return _conclude(result, folder / "report", entries)
+    return reporting.conclude_campaign(out, result, folder / "report", entries)
 
 
 @campaign.command(name="report")
@@ -362,7 +358,9 @@ def start(
 def campaign_report(folder: Path, output: Path | None, known_path: Path | None) -> int:
     """Print the verdicts of a campaign and write a bug report folder per violation."""
     result = campaigns.load(folder)
-    return _conclude(result, output or folder / "report", load_known_failures(known_path) if known_path else ())
+    return reporting.conclude_campaign(
+        out, result, output or folder / "report", load_known_failures(known_path) if known_path else ()
+    )
 
 
 # ---- shared by the commands ------------------------------------------------------------------------------------------
@@ -405,50 +403,3 @@ def _read(path: Path) -> Scenario:
 def _implementation_of(scenario: Scenario) -> str:
     finding = scenario.finding
     return finding.implementation if finding is not None and finding.implementation else "reference"
-
-
-def _write_report(
-    folder: Path, name: str, found: Found, implementation: Implementation, assumed: Iterable[Capability]
-) -> None:
-    """One folder, with the outcomes of the reference beside those of the implementation."""
-    seen = replay(found.scenario, implementation, assumed)
-    reference = None if name == "reference" else replay(found.scenario, find_implementation("reference"))
-    environment = reporting.this_environment(name, implementation.version)
-    reporting.write_bug_report(
-        folder, found, seen, implementation=name, reference=reference, environment=environment, assume=assumed
-    )
-
-
-def _conclude(result: campaigns.CampaignResult, folder: Path, entries: Iterable[KnownFailure]) -> int:
-    """Print a campaign, write a bug report folder for each violation of it, and judge it.
-
-    A known bug is a canary: it has to be found. Everything else must not fail, but as is known.
-    """
-    for table in reporting.campaign_tables(result):
-        out.print(table)
-    statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
-    written = 0
-    for one in result.implementations:
-        found = [_found(finding) for component in one.components for finding in component.findings]
-        if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
-            statuses.append(VIOLATION)
-            out.print(f"{one.name} is the canary of this campaign, and was not found.", markup=False)
-        if not found and not entries:
-            continue
-        with closing(find_implementation(one.name)) as implementation:
-            now = standing(entries, one.name, implementation, result.plan.components, result.plan.assume)
-            for finding in found:
-                _write_report(folder, one.name, finding, implementation, result.plan.assume)
-                written += 1
-        reporting.print_standing(out, one.name, now)
-        if not one.name.startswith(KNOWN_BUG_SCHEME):
-            statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
-    if written:
-        out.print(f"{written} bug report folders: {folder}", soft_wrap=True, markup=False)
-    return worst(statuses)
-
-
-def _found(finding: campaigns.FindingResult) -> Found:
-    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), vocabulary, finding.id)
-    signature = (finding.property, finding.failure_class.value, finding.operation)
-    return Found(signature, finding.owed, finding.observed, scenario, finding.count)

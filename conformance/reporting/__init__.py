@@ -8,6 +8,7 @@ text on every machine; only the environment section of a report tells where it w
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_tables
+from conformance.reporting.conclusion import conclude_campaign, report_violation
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.documents import (
     BugRow,
@@ -46,6 +47,7 @@ __all__ = [
     "bugs_document",
     "campaign_tables",
     "check_document",
+    "conclude_campaign",
     "implementation_row",
     "implementation_table",
     "implementations_document",
@@ -56,6 +58,7 @@ __all__ = [
     "property_tables",
     "replay_document",
     "report_folder_name",
+    "report_violation",
     "scenario_document",
     "sequence_diagram",
     "story_markdown",

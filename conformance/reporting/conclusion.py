@@ -1,0 +1,68 @@
+"""The end of a check or a campaign: reports written, verdicts printed, a status found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from conformance.alphabets import vocabulary
+from conformance.campaigns import CampaignResult, FindingResult
+from conformance.engines import Found, KnownFailure, replay, standing
+from conformance.ports import Capability, Implementation, find_implementation
+from conformance.ports.registry import KNOWN_BUG_SCHEME
+from conformance.reporting.bug_report import this_environment, write_bug_report
+from conformance.reporting.campaign import campaign_tables
+from conformance.reporting.known import print_standing
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
+from conformance.scenarios import decode_scenario
+
+
+def report_violation(
+    folder: Path, name: str, found: Found, implementation: Implementation, assumed: Iterable[Capability]
+) -> None:
+    """One folder, with the outcomes of the reference beside those of the implementation."""
+    seen = replay(found.scenario, implementation, assumed)
+    reference = None if name == "reference" else replay(found.scenario, find_implementation("reference"))
+    environment = this_environment(name, implementation.version)
+    write_bug_report(
+        folder, found, seen, implementation=name, reference=reference, environment=environment, assume=assumed
+    )
+
+
+def conclude_campaign(console: Console, result: CampaignResult, folder: Path, entries: Iterable[KnownFailure]) -> int:
+    """Print a campaign, write a bug report folder for each violation of it, and judge it.
+
+    A known bug is a canary: it has to be found. Everything else must not fail, but as is known.
+    """
+    for table in campaign_tables(result):
+        console.print(table)
+    statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
+    written = 0
+    for one in result.implementations:
+        found = [_found(finding) for component in one.components for finding in component.findings]
+        if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
+            statuses.append(VIOLATION)
+            console.print(f"{one.name} is the canary of this campaign, and was not found.", markup=False)
+        if not found and not entries:
+            continue
+        with closing(find_implementation(one.name)) as implementation:
+            now = standing(entries, one.name, implementation, result.plan.components, result.plan.assume)
+            for finding in found:
+                report_violation(folder, one.name, finding, implementation, result.plan.assume)
+                written += 1
+        print_standing(console, one.name, now)
+        if not one.name.startswith(KNOWN_BUG_SCHEME):
+            statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
+    if written:
+        console.print(f"{written} bug report folders: {folder}", soft_wrap=True, markup=False)
+    return worst(statuses)
+
+
+def _found(finding: FindingResult) -> Found:
+    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), vocabulary, finding.id)
+    signature = (finding.property, finding.failure_class.value, finding.operation)
+    return Found(signature, finding.owed, finding.observed, scenario, finding.count)
