@@ -348,7 +348,9 @@ def start(
                 _say(state.note)
 
         result = campaigns.start(folder, plan, chosen, watch)
-    return reporting.conclude_campaign(out, result, folder / "report", entries)
+    status = reporting.conclude_campaign(out, result, folder / "report", entries)
+    out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
+    return status
 
 
 @campaign.command(name="report")

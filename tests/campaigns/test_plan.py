@@ -41,7 +41,7 @@ def test_a_campaign_in_minutes_has_no_end_of_its_own():
     assert [block.number for block in islice(plan.blocks(), 6)] == [0, 0, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(("implementations", "expected"), [(1, 24_500), (3, 8_166)])
+@pytest.mark.parametrize(("implementations", "expected"), [(1, 28_000), (3, 9_333)])
 def test_large_campaigns_have_blocks_of_about_seven_seconds(implementations, expected):
     assert block_size(implementations, 2, 10**6, None) == expected
     assert block_size(implementations, 2, None, 10**9) == expected
