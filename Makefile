@@ -53,7 +53,7 @@ test: campaign ## the test command: a campaign, then every test that needs no JD
 test-flink: jdk venv ## the tests and the suite against the released Flink jars; needs a JDK 17 or 21
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
 	$(PYTEST) -m "flink and not benchmark"
-	$(CONFORMANCE) check --scenarios 2000 --report build/flink \
+	$(CONFORMANCE) check --scenarios 2000 --bug-reports build/flink \
 	  --implementation flink-component@2.3.0 --implementation flink-component@2.2.1 \
 	  --known-failures conformance/bridges/flink/known_failures/2.3.0.toml
 	@echo; echo "Where the two releases part ways on the same scenarios:"

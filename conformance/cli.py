@@ -120,7 +120,10 @@ seed_option = click.option(
 @assume_option
 @known_option
 @click.option(
-    "--report", "report_folder", type=click.Path(path_type=Path), help="Write a bug report folder per violation here."
+    "--bug-reports",
+    "report_folder",
+    type=click.Path(path_type=Path),
+    help="Write a bug report folder per violation here.",
 )
 @json_option
 def check(

@@ -34,7 +34,7 @@ def test_check_of_the_reference_conforms(tmp_path, capsys):
 
 def test_check_of_a_known_bug_finds_it_and_its_report_replays(tmp_path, capsys):
     reports, document = tmp_path / "reports", tmp_path / "check.json"
-    arguments = ["--implementation", "known-bug:B-88", "--report", str(reports), "--json", str(document)]
+    arguments = ["--implementation", "known-bug:B-88", "--bug-reports", str(reports), "--json", str(document)]
     assert run("check", *SMALL, *arguments) == 1
     (finding,) = json.loads(document.read_text())["implementations"][0]["findings"]
     assert finding["property"] == "a-newer-timeoutable-barrier-fails-the-older-promise"

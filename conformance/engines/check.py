@@ -13,6 +13,11 @@ from conformance.engines.tally import Counter, Signature, Tally
 from conformance.properties import Kind, Level, Property, Verdict
 from conformance.scenarios import Finding, Scenario
 
+PATIENCE = {"crashed": 50, "hung": 2}
+"""So many scenarios may end in a crash or a hang; then an implementation is not searched any further."""
+REDUCTION = {"crashed": 300, "hung": 0}
+"""Runs that reducing a crash or a hang may take: each may cost a new process, or the time limit."""
+
 Progress = Callable[[int], None]
 """Told how many scenarios are done."""
 
@@ -65,13 +70,17 @@ class Check:
 
 
 def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
-    """What a tally says of a property. One that was not exercised has not passed."""
+    """What a tally says of a property. One that was not exercised has not passed.
+
+    Unknown: it was not exercised, but runs crashed or hung before they could have done so.
+    """
     if judged.slug not in program.places:
         return Verdict.NOT_APPLICABLE
     if any(signature[0] == judged.slug for signature in tally.failures):
         return Verdict.FAILED
     if judged.level is Level.UNTESTABLE or not tally.exercised.get(judged.slug):
-        return Verdict.NOT_EXERCISED
+        cut_short = any(signature[1] in PATIENCE for signature in tally.failures)
+        return Verdict.UNKNOWN if cut_short and judged.level is not Level.UNTESTABLE else Verdict.NOT_EXERCISED
     return Verdict.PASSED
 
 
@@ -81,10 +90,16 @@ def missed_goals(program: Program, tally: Tally) -> list[Property]:
 
 
 def search_range(program: Program, seed: int | str, numbers: Iterable[int], progress: Progress | None = None) -> Tally:
-    """Run the random scenarios with these numbers."""
+    """Run the random scenarios with these numbers, as long as the implementation does not crash or hang too often."""
     search, counter = searching(program), Counter(program)
+    left = dict(PATIENCE)
     for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
-        counter.add(*search.run(text))
+        scenario, run = search.run(text)
+        counter.add(scenario, run)
+        if run.violation is not None and (failure_class := run.violation.signature[1]) in left:
+            left[failure_class] -= 1
+            if not left[failure_class]:
+                break
         if progress is not None and not done % 256:
             progress(done)
     return counter.tally()
@@ -103,7 +118,7 @@ def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tup
     found = []
     for signature, failure in sorted(tally.failures.items()):
         try:
-            reduced = reduce(program, failure.scenario, budget)
+            reduced = reduce(program, failure.scenario, min(budget, REDUCTION.get(signature[1], budget)))
             scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
         except ValueError as error:
             scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed} ({error})"

@@ -68,6 +68,8 @@ def reduce(program: Program, scenario: Scenario, budget: int = BUDGET) -> Reduce
 
     Raises: ValueError if the scenario does not fail.
     """
+    if budget <= 0:
+        raise ValueError("it was not reduced: every run would take too long")
     run = run_scenario(program, scenario.config, scenario.steps)
     if run.violation is None:
         raise ValueError("the scenario does not fail, so there is nothing to reduce")

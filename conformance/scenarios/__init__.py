@@ -1,7 +1,7 @@
 """Scenarios and histories: what was tried and what was seen, as data.
 
 Everything that searches produces scenarios; everything that judges, reduces, compares, draws or reports consumes them.
-Both are JSON, readable in any language, with a published schema (`schema.json` in this folder).
+Both are JSON, readable in any language, with a published schema (`*.schema.json` in this folder).
 """
 
 from conformance.scenarios.codec import (

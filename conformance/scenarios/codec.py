@@ -8,7 +8,9 @@ from json.decoder import WHITESPACE, JSONDecodeError, scanstring  # type: ignore
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+
+from conformance.ports import Outcome
 
 from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Vocabulary
 
@@ -28,6 +30,25 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     config: dict[str, Any]
     steps: tuple[tuple[str | int | bool, ...], ...]
     finding: Finding | None = None
+
+
+class EntryFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The JSON form of one step of a history: with an outcome, or skipped; closing, if the fair drain took it."""
+
+    step: tuple[str | int | bool, ...]
+    outcome: Outcome | UnsetType = UNSET
+    skipped: Literal[True] | UnsetType = UNSET
+    closing: Literal[True] | UnsetType = UNSET
+
+
+class HistoryFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The JSON form of a history."""
+
+    schema: Literal[1]
+    implementation: str
+    component: str
+    config: dict[str, Any]
+    history: tuple[EntryFile, ...]
 
 
 def canonical(value: Any) -> str:
@@ -131,9 +152,12 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
     return Scenario(file.component, config, file.steps, file.finding)
 
 
-def schema() -> dict[str, Any]:
-    """The published JSON Schema of a scenario file."""
-    return msgspec.json.schema(ScenarioFile)
+def schemas() -> dict[str, dict[str, Any]]:
+    """The published JSON Schemas, by the names of their files in this folder."""
+    return {
+        "scenario.schema.json": msgspec.json.schema(ScenarioFile),
+        "history.schema.json": msgspec.json.schema(HistoryFile),
+    }
 
 
 def _split(message: str) -> tuple[str, tuple[str | int, ...]]:

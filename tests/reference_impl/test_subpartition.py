@@ -47,7 +47,7 @@ def unaligned(checkpoint: int) -> Barrier:
 
 
 def signals(one: ReferenceSubpartition) -> list[object]:
-    told = list(one.signals)
+    told: list[object] = list(one.signals)
     one.signals.clear()
     return told
 

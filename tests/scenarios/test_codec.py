@@ -7,11 +7,22 @@ from importlib.resources import files
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from conformance.alphabets import ALPHABETS, vocabulary
 from conformance.alphabets.subpartition import SubpartitionScenarioConfig
-from conformance.scenarios import Finding, Scenario, SchemaError, codec, decode_scenario, encode_scenario, scenario_id
+from conformance.engines import replay
+from conformance.ports import find_implementation
+from conformance.scenarios import (
+    Finding,
+    Scenario,
+    SchemaError,
+    codec,
+    decode_scenario,
+    encode_history,
+    encode_scenario,
+    scenario_id,
+)
 from strategies import scenarios
 
 SMALL = Scenario("subpartition", SubpartitionScenarioConfig(), (("add", 1), ("finish_recovery", True), ("poll",)))
@@ -25,7 +36,7 @@ def test_what_is_written_is_read_again(component):
         again = decode_scenario(text, vocabulary)
         assert again == scenario
         assert encode_scenario(again) == text
-        jsonschema.validate(json.loads(text), codec.schema())
+        jsonschema.validate(json.loads(text), codec.schemas()["scenario.schema.json"])
 
     check()
 
@@ -43,9 +54,23 @@ def test_one_step_stands_on_each_line():
     assert '    ["poll"]' in lines
 
 
-def test_the_published_schema_is_the_one_that_is_read():
-    published = json.loads(files("conformance.scenarios").joinpath("schema.json").read_text())
-    assert published == codec.schema()
+@pytest.mark.parametrize("name", sorted(codec.schemas()))
+def test_the_published_schemas_are_those_that_hold(name):
+    published = json.loads(files("conformance.scenarios").joinpath(name).read_text())
+    assert published == codec.schemas()[name]
+
+
+@pytest.mark.parametrize("component", sorted(ALPHABETS))
+def test_a_history_keeps_to_its_schema(component):
+    implementation = find_implementation("reference")
+
+    @settings(max_examples=50, deadline=None)
+    @given(scenarios(component))
+    def check(scenario):
+        text = encode_history(replay(scenario, implementation).history, "reference")
+        jsonschema.validate(json.loads(text), codec.schemas()["history.schema.json"])
+
+    check()
 
 
 @pytest.mark.parametrize(

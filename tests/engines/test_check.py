@@ -1,0 +1,59 @@
+"""A check ends, also where an implementation crashes or hangs at every turn, and says what it could not find out."""
+
+from __future__ import annotations
+
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.world import Program
+from conformance.engines import check
+from conformance.engines.check import PATIENCE, search_range
+from conformance.ports import ErrorKind, PortError
+from conformance.properties import ANSWERS, Level, Verdict
+from reference_impl.subpartition import ReferenceSubpartition
+from tests.implementations import NothingToMake, With
+
+
+class Hanging(ReferenceSubpartition):
+    """Answers nothing within its time limit, as a bridge would report it."""
+
+    calls = 0
+
+    def attach_view(self) -> None:
+        type(self).calls += 1
+        raise PortError(ErrorKind.HUNG, "no answer within 20 seconds")
+
+
+def ready(implementation) -> Program:
+    return Program(alphabet_of("subpartition"), implementation)
+
+
+def test_a_search_stops_where_everything_crashes():
+    result = check(ready(NothingToMake()), 1000, 0)
+    assert result.tally.scenarios == PATIENCE["crashed"]
+    assert result.found[0].failure_class == "crashed"
+    verdicts = {one.slug: result.verdict(one) for one in result.program.alphabet.properties}
+    assert verdicts[ANSWERS] is Verdict.FAILED
+    assert verdicts["sequence-numbers-have-no-gaps"] is Verdict.UNKNOWN
+    untestable = [one for one in result.program.properties if one.level is Level.UNTESTABLE]
+    assert [verdicts[one.slug] for one in untestable] == [Verdict.NOT_EXERCISED]
+
+
+def test_a_hang_is_waited_for_as_rarely_as_possible():
+    Hanging.calls = 0
+    result = check(ready(With(Hanging)), 1000, 0)
+    assert Hanging.calls == PATIENCE["hung"]
+    assert {one.failure_class for one in result.found} == {"hung"}
+    assert "it was not reduced" in result.found[0].observed
+
+
+def test_a_range_is_the_same_whoever_searches_it():
+    program = ready(With())
+    whole, first, second = (search_range(program, "r", numbers) for numbers in (range(60), range(25), range(25, 60)))
+    second.merge(first)
+    assert second == whole
+
+
+def test_no_scenarios_are_no_evidence():
+    result = check(ready(With()), 0, 0)
+    assert result.idle
+    assert result.clean
+    assert {result.verdict(one) for one in result.program.properties} == {Verdict.NOT_EXERCISED}
