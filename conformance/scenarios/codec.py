@@ -11,7 +11,6 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from conformance.ports import Outcome
-
 from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Vocabulary
 
 
