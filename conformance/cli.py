@@ -38,6 +38,7 @@ from conformance.ports import (
     find_implementation,
     find_known_bug,
     known_bugs,
+    offered_components,
     registered_names,
 )
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, USAGE, VIOLATION, status_of, worst
@@ -371,7 +372,7 @@ def campaign_report(folder: Path, output: Path | None, known_path: Path | None) 
 # ---- shared by the commands ------------------------------------------------------------------------------------------
 def _offered(implementation: Implementation, components: tuple[str, ...]) -> list[str]:
     """The components to look at, of those that the implementation offers."""
-    offered = [component for component in ALPHABETS if component in implementation.components()]
+    offered = [component for component in ALPHABETS if component in offered_components(implementation)]
     missing = [component for component in components if component not in offered]
     if missing or not offered:
         raise click.UsageError(

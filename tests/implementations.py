@@ -100,3 +100,21 @@ def reference() -> Reference:
 
 def records(*ids: int) -> Data:
     return Data(ids)
+
+
+class SaysNonsense(With):
+    def components(self):
+        return ["subpartition"]
+
+
+class ClaimsNonsense(With):
+    capabilities = ("everything",)  # type: ignore[assignment]
+
+
+class CannotSay(With):
+    def components(self):
+        raise RuntimeError("ask me later")
+
+
+class Incomplete(Implementation):
+    """Lacks what is abstract."""

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from conformance.alphabets import ALPHABETS, alphabet_of
 from conformance.campaigns.errors import CampaignError
 from conformance.engines.reduce import BUDGET
-from conformance.ports import Capability, Implementation, find_implementation
+from conformance.ports import Capability, Implementation, find_implementation, offered_components
 from conformance.scenarios import canonical
 
 SCHEMA = 1
@@ -173,6 +173,6 @@ def _offered(name: str) -> frozenset[str]:
     """The components that an implementation offers and the suite knows."""
     implementation: Implementation = find_implementation(name)
     try:
-        return frozenset(implementation.components()) & frozenset(ALPHABETS)
+        return offered_components(implementation) & frozenset(ALPHABETS)
     finally:
         implementation.close()

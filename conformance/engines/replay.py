@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from conformance.alphabets import Violation, alphabet_of
 from conformance.alphabets.world import Program, run_scenario
-from conformance.ports import Capability, Implementation
+from conformance.ports import Capability, Implementation, offered_components
 from conformance.scenarios import History, Scenario
 
 
@@ -37,7 +37,7 @@ def replay(scenario: Scenario, implementation: Implementation, assume: Iterable[
     scenario is evidence of does not apply to it, or nothing of the scenario was enabled. FIXED: everything held.
     """
     alphabet = alphabet_of(scenario.component)
-    if scenario.component not in implementation.components():
+    if scenario.component not in offered_components(implementation):
         reason = f"{implementation.name} does not offer the component {scenario.component}"
         return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()))
     program = Program(alphabet, implementation, assume)

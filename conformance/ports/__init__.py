@@ -33,7 +33,13 @@ from conformance.ports.outcomes import (
     Signal,
 )
 from conformance.ports.port import Answer, Port, Resources
-from conformance.ports.registry import find_implementation, find_known_bug, known_bugs, registered_names
+from conformance.ports.registry import (
+    find_implementation,
+    find_known_bug,
+    known_bugs,
+    offered_components,
+    registered_names,
+)
 from conformance.ports.subpartition import (
     Availability,
     Next,
@@ -86,5 +92,6 @@ __all__ = [
     "find_implementation",
     "find_known_bug",
     "known_bugs",
+    "offered_components",
     "registered_names",
 ]

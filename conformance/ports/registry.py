@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from conformance.ports.capabilities import Capability
 from conformance.ports.implementation import Implementation, KnownBug, UnusableImplementation
 
 IMPLEMENTATIONS = "checkpoint_conformance.implementations"
@@ -69,6 +70,32 @@ def find_implementation(name: str) -> Implementation:
         f"There is no implementation {name!r}. Registered are {', '.join(sorted(points)) or 'none'}; "
         "one of your own is named module:object, a program in any language jsonl:COMMAND, a known bug known-bug:ID."
     )
+
+
+def offered_components(implementation: Implementation) -> frozenset[str]:
+    """The names of the components it offers, after a look at whether what it says of itself makes sense.
+
+    Raises: UnusableImplementation.
+    """
+    try:
+        components, capabilities = implementation.components(), implementation.capabilities
+    except UnusableImplementation:
+        raise
+    except Exception as error:
+        raise UnusableImplementation(
+            f"{implementation.name} cannot say what it offers: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(components, Mapping) or not all(callable(factory) for factory in components.values()):
+        raise UnusableImplementation(
+            f"{implementation.name}: components() must answer a mapping from names to factories, it answered "
+            f"{type(components).__name__}."
+        )
+    if not isinstance(capabilities, frozenset) or not all(isinstance(one, Capability) for one in capabilities):
+        raise UnusableImplementation(
+            f"{implementation.name}: capabilities must be a frozenset of conformance.ports.Capability, it is "
+            f"{capabilities!r}."
+        )
+    return frozenset(components)
 
 
 def _load_point(point: EntryPoint) -> Any:

@@ -13,7 +13,7 @@ import msgspec
 from conformance.alphabets import ALPHABETS, alphabet_of
 from conformance.engines import Check, Found, Replay
 from conformance.engines.kill import Kill
-from conformance.ports import Implementation, KnownBug
+from conformance.ports import Implementation, KnownBug, offered_components
 from conformance.properties import Kind, Level, Property
 from conformance.reporting.words import value_in_words
 from conformance.scenarios import SCHEMA, Entry, History, Scenario, encode_scenario
@@ -89,7 +89,7 @@ class ImplementationRow:
 
 def implementation_row(name: str, implementation: Implementation) -> ImplementationRow:
     """An implementation that can be used, under the name by which it was found."""
-    components = tuple(sorted(implementation.components()))
+    components = tuple(sorted(offered_components(implementation)))
     capabilities = tuple(sorted(one.value for one in implementation.capabilities))
     return ImplementationRow(name, implementation.version, components, capabilities)
 
