@@ -10,15 +10,16 @@ import hashlib
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.alphabets import Run, Violation, World
 from conformance.alphabets.world import Program
-from conformance.engines.check import Check, Found, Progress
+from conformance.engines.check import Check, Progress, reduce_failures
 from conformance.engines.machine import state_machine
-from conformance.engines.reduce import reduce
-from conformance.engines.tally import Counter, Failure
-from conformance.scenarios import Finding, Scenario, Step
+from conformance.engines.tally import Counter, Failure, Signature
+from conformance.properties import ANSWERS, Broken, FailureClass
+from conformance.scenarios import Scenario, Step
 
 STEPS = 50
 """Steps of one example at most."""
@@ -41,7 +42,7 @@ def machine_settings(examples: int) -> settings:
 
 
 def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, progress: Progress | None = None) -> Check:
-    """At most one violation: Hypothesis stops at the first, and shrinks it."""
+    """At most one violation: Hypothesis stops at the first and shrinks it; what it leaves over is reduced as always."""
     counter = Counter(program)
     machine = state_machine(program)
     done = 0
@@ -60,17 +61,17 @@ def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, pro
 
     machine.observer = staticmethod(count)
     number = int.from_bytes(hashlib.sha256(f"{seed}/{program.alphabet.component}".encode()).digest()[:8], "big")
-    found: tuple[Found, ...] = ()
+    failure: tuple[Signature, Broken] | None = None
     try:
         run_state_machine_as_test(hypothesis.seed(number)(machine), settings=machine_settings(scenarios))
     except Violation as violation:
-        assert machine.last is not None
-        reduced = reduce(program, machine.last)  # Hypothesis leaves steps over in a run that fails in its drain
-        scenario, broken = reduced.scenario, reduced.broken
-        finding = Finding(violation.signature[0], violation.signature[1], program.implementation.name)
-        evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found = (Found(reduced.signature, broken.owed, broken.observed, evidence, 1),)
+        failure = violation.signature, violation.broken
+    except Flaky:
+        owed = "the same steps must be answered alike every time"
+        failure = (ANSWERS, FailureClass.PROTOCOL.value, "replay"), Broken(FailureClass.PROTOCOL, owed, "they were not")
     tally = counter.tally()
-    for one in found:
-        tally.fail(one.signature, Failure(one.scenario, one.owed, one.observed))
-    return Check(program, tally, found)
+    if failure is not None:
+        assert machine.last is not None
+        signature, broken = failure
+        tally.fail(signature, Failure(machine.last, broken.owed, broken.observed))
+    return Check(program, tally, reduce_failures(program, tally))

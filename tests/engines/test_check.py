@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.alphabets import alphabet_of
 from conformance.alphabets.world import Program
-from conformance.engines import check
+from conformance.engines import check, check_with_hypothesis
 from conformance.engines.check import PATIENCE, search_range
 from conformance.ports import ErrorKind, PortError
 from conformance.properties import ANSWERS, Level, Verdict
@@ -57,3 +57,22 @@ def test_no_scenarios_are_no_evidence():
     assert result.idle
     assert result.clean
     assert {result.verdict(one) for one in result.program.properties} == {Verdict.NOT_EXERCISED}
+
+
+class Moody(ReferenceSubpartition):
+    """Fails on every third flush of the process: not a function of the scenario."""
+
+    flushes = 0
+
+    def flush(self) -> None:
+        type(self).flushes += 1
+        if type(self).flushes % 3 == 0:
+            raise RuntimeError("not in the mood")
+        super().flush()
+
+
+def test_an_implementation_that_is_not_deterministic_is_a_finding_for_both_engines():
+    for run in (check, check_with_hypothesis):
+        result = run(ready(With(Moody)), 60, 0)
+        assert result.found
+        assert {one.slug for one in result.found} == {ANSWERS}
