@@ -18,7 +18,7 @@ from rich.console import Console
 
 from conformance import __version__, campaigns, reporting
 from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import (
     Check,
     Standing,

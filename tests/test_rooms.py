@@ -31,6 +31,7 @@ CHAIN = (
 """A room may import the rooms to its right. Two rooms in one place may not import each other."""
 
 BESIDES = {
+    "conformance.alphabets": {"conformance.scheduling"},
     "conformance.engines": {"conformance.scheduling"},
     "conformance.scheduling": set(),
     "reference_impl": {"conformance.ports", "conformance.scheduling"},

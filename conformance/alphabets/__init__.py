@@ -5,7 +5,8 @@ Every engine reads these declarations; engines differ in how they choose, never 
 
 from conformance.alphabets.base import Alphabet, StepKind
 from conformance.alphabets.catalogue import ALPHABETS, alphabet_of, vocabulary
-from conformance.alphabets.world import Run, Violation, World, run_scenario
+from conformance.alphabets.violation import Violation
+from conformance.alphabets.world import Run, World, run_scenario
 
 __all__ = [
     "ALPHABETS",

@@ -16,6 +16,12 @@ Operands = tuple[Any, ...]
 NO_OPERANDS: tuple[Operands, ...] = ((),)
 DISABLED: tuple[Operands, ...] = ()
 
+RUN = "run"
+"""A turn: `("run", thread, stop)` lets a paused thread go on until it pauses at `stop`, is over or must wait."""
+FINISH = "finish"
+"""A turn: `("finish", thread)` lets it go on until its operation is over or it really must wait."""
+_TURNS: Mapping[str, tuple[str, ...]] = {RUN: ("thread", "stop"), FINISH: ("thread",)}
+
 
 class Ledger(Protocol):
     """What the driver needs of every ledger; the rest is between an alphabet and its properties."""
@@ -37,13 +43,14 @@ class StepKind:
 
     It is enabled when the ledger is in one of its `phases` and `choices(ledger)` is not empty: the operands that are
     possible now, `((),)` for a step without operands. Both depend on the ledger alone, so they say the same for every
-    implementation. `call` does the operation on the port and answers its value; `learn` tells the ledger what came of
-    it.
+    implementation. `call` does the operation on the port and answers its value, or a coroutine; `learn` tells the
+    ledger what came of it, when the operation is over.
     """
 
     name: str
     actor: str
-    """Who acts: "producer", "consumer", "checkpointing", "recovery" or "observer"."""
+    """Who acts: "producer", "consumer", "checkpointing", "recovery" or "observer". If it is a thread of the alphabet,
+    the operation runs on that thread, may pause there, and cannot begin while the thread is busy."""
     phases: tuple[str, ...]
     operands: Mapping[str, type]
     choices: Callable[[Any], Sequence[Operands]]
@@ -56,6 +63,14 @@ class StepKind:
     """Once the call has answered, a fresh port takes the place of this one."""
     answers: Any = None
     """The type of a proper answer."""
+    begin: Callable[..., None] | None = None
+    """`begin(ledger, *operands)`, before the call: what is known as soon as the operation begins."""
+    crashes: bool = False
+    """Every operation in flight is abandoned first."""
+
+
+def _nothing(config: Any) -> frozenset[Capability]:
+    return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,10 @@ class Alphabet:
     properties: tuple[Property, ...]
     final_phase: str
     """Where little can happen any more, unless a step leads out of it soon: a search does not stay there."""
+    threads: tuple[str, ...] = ()
+    """The logical threads on which operations run. Empty: operations never pause."""
+    needs: Callable[[Any], frozenset[Capability]] = _nothing
+    """The capabilities without which a configuration means nothing to an implementation."""
     biases: tuple[Mapping[str, int], ...] = ()
     """Other weights by step name: a search may prefer some steps for a whole scenario (swarm testing)."""
 
@@ -91,7 +110,9 @@ class Alphabet:
             return 'a step is a list that begins with its name, as ["poll"]'
         kind = self.kind(step[0])
         if kind is None:
-            names = ", ".join(sorted(kind.name for kind in self.steps))
+            if self.threads and step[0] in _TURNS:
+                return self._complaint_of_turn(step)
+            names = ", ".join(sorted([*(kind.name for kind in self.steps), *(_TURNS if self.threads else ())]))
             return f"{self.component} has no step {step[0]!r}; it has {names}"
         if len(step) - 1 != len(kind.operands):
             wanted = ", ".join(kind.operands) or "none"
@@ -99,6 +120,14 @@ class Alphabet:
         for (name, wants), value in zip(kind.operands.items(), step[1:], strict=True):
             if type(value) is not wants:
                 return f"operand {name} of step {step[0]!r} must be of type {wants.__name__}, found {value!r}"
+        return None
+
+    def _complaint_of_turn(self, step: Step) -> str | None:
+        wants = _TURNS[step[0]]
+        if len(step) - 1 != len(wants) or not all(isinstance(operand, str) for operand in step):
+            return f"step {step[0]!r} takes {len(wants)} texts ({', '.join(wants)}), found {list(step[1:])!r}"
+        if step[1] not in self.threads:
+            return f"{self.component} has no thread {step[1]!r}; it has {', '.join(self.threads)}"
         return None
 
 

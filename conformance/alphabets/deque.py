@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Operands, StepKind, ignore
@@ -16,6 +18,8 @@ _LABELS: tuple[Operands, ...] = ((0,), (1,))
 
 class DequeScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Nothing to choose."""
+
+    interleaving: Literal["whole"] = "whole"
 
 
 _LIVE = ("live",)

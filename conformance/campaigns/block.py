@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.world import Program, run_scenario
+from conformance.alphabets import alphabet_of, run_scenario
+from conformance.alphabets.program import Program
 from conformance.campaigns.compare import first_difference
 from conformance.campaigns.plan import SCHEMA, Block, Plan
 from conformance.engines.search import Search, seeds
@@ -104,8 +104,12 @@ def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> Blo
             scenario, run = search.run(text, record=bool(others))
             counter.add(scenario, run)
             for name, program, counts in others:
+                if not program.understands(scenario.config):
+                    continue
                 other = run_scenario(program, scenario.config, scenario.steps, record=True)
                 counts.add(_performed(scenario, other.performed), other)
+                if scenario.config.interleaving != "whole":
+                    continue  # turns depend on the inside of an implementation
                 difference = first_difference(run, other)
                 if difference is not None:
                     index, operation, field = difference

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.campaigns.block import Find, encode, programs
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import RESULT, read

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.alphabets import Run
+from conformance.alphabets import Run, run_scenario
 from conformance.alphabets.base import Alphabet
-from conformance.alphabets.world import Program, run_scenario
+from conformance.alphabets.program import Program
 from conformance.engines.search import LENGTH, Search
 from conformance.ports import Batch, Outcome, PortError, Signal, find_implementation
 from conformance.ports.implementation import NEW, Call

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines.batch import searching
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import seeds

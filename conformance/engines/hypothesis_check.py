@@ -14,7 +14,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.alphabets import Run, Violation, World
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines.check import Check, Progress, reduce_failures
 from conformance.engines.machine import state_machine
 from conformance.engines.tally import Counter, Failure, Signature
@@ -53,7 +53,7 @@ def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, pro
         if failed:
             return  # shrinking
         failed = violation is not None
-        run = Run(world, steps, closing_steps, None)
+        run = Run(world, closing_steps, None)
         counter.add(Scenario(program.alphabet.component, world.config, tuple(steps)), run)
         done += 1
         if progress is not None and not done % 16:

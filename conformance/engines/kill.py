@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import process_time
 
 from conformance.alphabets import alphabet_of
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines.check import Found, reduce_failures
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter

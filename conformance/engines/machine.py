@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from conformance.alphabets import Violation, World
 from conformance.alphabets.base import StepKind
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.scenarios import Scenario, Step
 
 Observer = Callable[[World, list[Step], int, Violation | None], None]
@@ -70,7 +70,7 @@ def state_machine(program: Program) -> type[ConformanceMachine]:
     def start(self: ConformanceMachine, config: Any) -> None:
         self.world = World(program, config)
 
-    configs = list(dict.fromkeys(alphabet.configs))
+    configs = list(dict.fromkeys(program.configs))
     body: dict[str, Any] = {
         "program": program,
         "start": initialize(config=st.sampled_from(configs))(start),

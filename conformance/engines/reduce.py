@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from conformance.alphabets.world import Program, run_scenario
+from conformance.alphabets import run_scenario
+from conformance.alphabets.program import Program
 from conformance.engines.search import Search
 from conformance.properties import Broken
 from conformance.scenarios import Scenario, Step
@@ -133,7 +134,7 @@ def _without_pairs(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
 
 def _lower(runs: _Budget, best: Scenario) -> Scenario:
     """A simpler configuration, and smaller operands, all occurrences of one number at once."""
-    for config in runs.program.alphabet.configs:
+    for config in runs.program.configs:
         if config == best.config:
             break
         found = runs.failing(Scenario(best.component, config, best.steps))

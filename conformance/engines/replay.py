@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conformance.alphabets import Violation, alphabet_of
-from conformance.alphabets.world import Program, run_scenario
+from conformance.alphabets import Violation, alphabet_of, run_scenario
+from conformance.alphabets.program import Program
 from conformance.ports import Capability, Implementation, offered_components
 from conformance.scenarios import History, Scenario
 
@@ -41,6 +41,10 @@ def replay(scenario: Scenario, implementation: Implementation, assume: Iterable[
         reason = f"{implementation.name} does not offer the component {scenario.component}"
         return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()))
     program = Program(alphabet, implementation, assume)
+    if not program.understands(scenario.config):
+        missing = ", ".join(sorted(alphabet.needs(scenario.config) - program.capabilities))
+        reason = f"the configuration needs {missing}, which {implementation.name} does not claim"
+        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()))
     run = run_scenario(program, scenario.config, scenario.steps, record=True)
     history = History(scenario, run.entries)
     if run.violation is not None:

@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 from conformance.alphabets import Run, Violation, World
-from conformance.alphabets.base import Alphabet, Operands
-from conformance.alphabets.world import Program
-from conformance.scenarios import Scenario, Step
+from conformance.alphabets.base import FINISH, RUN, Alphabet, Operands
+from conformance.alphabets.program import Program
+from conformance.scenarios import Scenario
 
 LENGTH = 100
 """Steps of a scenario at most, the drain not counted."""
@@ -23,8 +23,11 @@ _MISSES = 80
 _LAST_STEPS = 3
 """Steps that one scenario spends in the final phase."""
 
-Table = tuple[tuple[str, Callable[[Any], Sequence[Operands]]], ...]
-"""Names of steps with their choices, each as often as its weight."""
+_RUNS = 0.75
+"""How much of the turns of a thread go to the next pause only; the others to the end of the operation."""
+
+Table = tuple[tuple[str, Callable[[Any], Sequence[Operands]], str], ...]
+"""Names of steps with their choices and threads, each as often as its weight."""
 
 
 class Search:
@@ -38,40 +41,50 @@ class Search:
     def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
         """One scenario, drawn and run at once."""
         program = self.program
-        alphabet = program.alphabet
         draw = Random(seed).random
-        configs, all_tables = alphabet.configs, self._tables
+        configs, all_tables = program.configs, self._tables
         config = configs[int(draw() * len(configs))]
         by_phase = all_tables[0 if draw() < 1 / 3 else int(draw() * len(all_tables))]
-        final = alphabet.final_phase
-        performed: list[Step] = []
         world = None
         try:
             world = World(program, config, record)
-            ledger, perform = world.ledger, world.perform
-            patience = _LAST_STEPS
-            for _ in range(self.length):
-                phase = ledger.phase
-                if phase == final:
-                    patience -= 1
-                    if patience < 0:
-                        break
-                table = by_phase[phase]
-                size = len(table)
-                for _ in range(_MISSES):
-                    name, options = table[int(draw() * size)]
-                    choices = options(ledger)
-                    if choices:
-                        break
-                else:
-                    break
-                step = (name, *choices[int(draw() * len(choices))])
-                performed.append(step)
-                perform(step)
-            run = Run(world, performed, world.drain(), None)
+            self._draw(world, by_phase, draw)
+            run = Run(world, world.drain(), None)
         except Violation as violation:
-            run = Run(world, performed, 0, violation)
-        return Scenario(alphabet.component, config, tuple(performed)), run
+            run = Run(world, 0, violation)
+        finally:
+            if world is not None:
+                world.close()
+        return Scenario(program.alphabet.component, config, tuple(run.performed)), run
+
+    def _draw(self, world: World, by_phase: Mapping[str, Table], draw: Callable[[], float]) -> None:
+        """Steps until the length is reached, or little can happen any more. Raises Violation."""
+        ledger, perform, threads = world.ledger, world.perform, world.threads
+        final = self.program.alphabet.final_phase
+        patience = _LAST_STEPS
+        for _ in range(self.length):
+            phase = ledger.phase
+            if phase == final:
+                patience -= 1
+                if patience < 0:
+                    return
+            table = by_phase[phase]
+            size = len(table)
+            for _ in range(_MISSES):
+                name, options, thread_name = table[int(draw() * size)]
+                if thread_name:
+                    thread = threads[thread_name]
+                    if thread.coroutine is not None:
+                        if thread.runnable:  # a busy thread can only go on
+                            perform((RUN, thread_name, "") if draw() < _RUNS else (FINISH, thread_name))
+                            break
+                        continue
+                choices = options(ledger)
+                if choices:
+                    perform((name, *choices[int(draw() * len(choices))]))
+                    break
+            else:
+                return
 
 
 def tables(alphabet: Alphabet) -> list[dict[str, Table]]:
@@ -81,7 +94,7 @@ def tables(alphabet: Alphabet) -> list[dict[str, Table]]:
         phases = dict.fromkeys(phase for kind in alphabet.steps for phase in kind.phases)
         return {
             phase: tuple(
-                (kind.name, kind.choices)
+                (kind.name, kind.choices, kind.actor if kind.actor in alphabet.threads else "")
                 for kind in alphabet.steps
                 if phase in kind.phases
                 for _ in range(bias.get(kind.name, kind.weight))

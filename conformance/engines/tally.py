@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from conformance.alphabets import Run
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.scenarios import Scenario, canonical
 
 Signature = tuple[str, str, str]

@@ -6,9 +6,19 @@ knows no other.
 """
 
 from conformance.ports.capabilities import Capability
+from conformance.ports.channel import (
+    ChannelConfig,
+    InputChannelPort,
+    LocalChannelPort,
+    PhysicalChannelPort,
+    RecoveredChannelPort,
+    Recovery,
+    RemoteChannelPort,
+)
 from conformance.ports.deque import DequeConfig, DequePort, Item
 from conformance.ports.elements import (
     Alignment,
+    Announcement,
     Barrier,
     CancelMarker,
     Data,
@@ -20,10 +30,20 @@ from conformance.ports.elements import (
     RecoveryCompletion,
     RecoveryMetadata,
 )
+from conformance.ports.gate import (
+    ChannelKind,
+    GateConfig,
+    GatePort,
+    GateTaken,
+    UnionGateConfig,
+    UnionGatePort,
+)
 from conformance.ports.implementation import Batch, Implementation, KnownBug, UnusableImplementation
 from conformance.ports.outcomes import (
     Blocked,
     CheckpointReason,
+    ConsumptionResumed,
+    CreditAnnounced,
     DataAvailable,
     Error,
     ErrorKind,
@@ -31,7 +51,9 @@ from conformance.ports.outcomes import (
     PortError,
     PriorityAvailable,
     Signal,
+    StateConsumed,
 )
+from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
     find_implementation,
@@ -52,6 +74,7 @@ from conformance.ports.subpartition import (
 
 __all__ = [
     "Alignment",
+    "Announcement",
     "Answer",
     "Availability",
     "Barrier",
@@ -59,7 +82,11 @@ __all__ = [
     "Blocked",
     "CancelMarker",
     "Capability",
+    "ChannelConfig",
+    "ChannelKind",
     "CheckpointReason",
+    "ConsumptionResumed",
+    "CreditAnnounced",
     "Data",
     "DataAvailable",
     "DataType",
@@ -71,23 +98,37 @@ __all__ = [
     "Error",
     "ErrorKind",
     "Event",
+    "GateConfig",
+    "GatePort",
+    "GateTaken",
     "Implementation",
+    "InputChannelPort",
     "Item",
     "KnownBug",
+    "LocalChannelPort",
     "Next",
     "Outcome",
     "OutputState",
+    "PersisterConfig",
+    "PersisterPort",
+    "PhysicalChannelPort",
     "Port",
     "PortError",
     "PriorityAvailable",
+    "RecoveredChannelPort",
+    "Recovery",
     "RecoveryCompletion",
     "RecoveryMetadata",
+    "RemoteChannelPort",
     "Resources",
     "Signal",
+    "StateConsumed",
     "StateStatus",
     "SubpartitionConfig",
     "SubpartitionPort",
     "Taken",
+    "UnionGateConfig",
+    "UnionGatePort",
     "UnusableImplementation",
     "find_implementation",
     "find_known_bug",

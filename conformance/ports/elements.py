@@ -66,6 +66,17 @@ class Barrier(Struct, frozen=True, tag="barrier"):
         return _BARRIER_TYPES[self.alignment]
 
 
+class Announcement(Struct, frozen=True, tag="announcement"):
+    """Overtakes everything to say that a timeoutable barrier is queued (Flink: `EventAnnouncement`).
+
+    `seq` is the sequence number of that barrier. Made by the consumer's channel, never sent.
+    """
+
+    checkpoint: int
+    seq: int
+    data_type: ClassVar[DataType] = DataType.PRIORITIZED_EVENT
+
+
 class CancelMarker(Struct, frozen=True, tag="cancel-marker"):
     """Says downstream that `checkpoint` was aborted (Flink: `CancelCheckpointMarker`)."""
 
@@ -107,7 +118,15 @@ class EndOfPartition(Struct, frozen=True, tag="end-of-partition"):
 
 
 Element: TypeAlias = (
-    Data | Barrier | CancelMarker | Event | RecoveryMetadata | RecoveryCompletion | EndOfData | EndOfPartition
+    Data
+    | Barrier
+    | Announcement
+    | CancelMarker
+    | Event
+    | RecoveryMetadata
+    | RecoveryCompletion
+    | EndOfData
+    | EndOfPartition
 )
 
 _BARRIER_TYPES = {

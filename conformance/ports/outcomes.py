@@ -75,7 +75,26 @@ class PriorityAvailable(Struct, frozen=True, tag="priority-available"):
     seq: int
 
 
-Signal: TypeAlias = DataAvailable | PriorityAvailable
+class CreditAnnounced(Struct, frozen=True, tag="credit-announced"):
+    """The producer of a remote channel is given `credit` more buffers to send (Flink: `notifyCreditAvailable`)."""
+
+    credit: int
+    channel: int = 0
+
+
+class ConsumptionResumed(Struct, frozen=True, tag="consumption-resumed"):
+    """The producer of a channel is told to go on (Flink: `resumeConsumption`)."""
+
+    channel: int = 0
+
+
+class StateConsumed(Struct, frozen=True, tag="state-consumed"):
+    """The end of the recovered data of a channel was taken (Flink: `getStateConsumedFuture`)."""
+
+    channel: int = 0
+
+
+Signal: TypeAlias = DataAvailable | PriorityAvailable | CreditAnnounced | ConsumptionResumed | StateConsumed
 
 
 class Error(Struct, frozen=True, omit_defaults=True):
@@ -98,3 +117,5 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
     value: Any = None
     signals: tuple[Signal, ...] = ()
     error: Error | None = None
+    paused_at: str | None = None
+    """The operation is not over: its thread paused there."""

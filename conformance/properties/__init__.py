@@ -6,6 +6,9 @@
 from conformance.properties import deque, subpartition
 from conformance.properties.base import (
     ANSWERS,
+    COMES_TO_AN_END,
+    NO_CIRCLE,
+    ONE_ORDER,
     Broken,
     FailureClass,
     Judgement,
@@ -24,6 +27,9 @@ CATALOGUE: dict[str, tuple[Property, ...]] = {
 __all__ = [
     "ANSWERS",
     "CATALOGUE",
+    "COMES_TO_AN_END",
+    "NO_CIRCLE",
+    "ONE_ORDER",
     "Broken",
     "FailureClass",
     "Judgement",

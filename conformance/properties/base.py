@@ -25,6 +25,8 @@ class FailureClass(StrEnum):
     PROTOCOL = "protocol"
     CRASHED = "crashed"
     HUNG = "hung"
+    DEADLOCKED = "deadlocked"
+    """Threads wait for each other in a circle, or would if they met."""
 
 
 class Kind(StrEnum):
@@ -102,6 +104,8 @@ class Property:
     tickets: tuple[str, ...] = ()
     needs: frozenset[Capability] = frozenset()
     after_learning: bool = False
+    quiet: bool = False
+    """It is judged only when no operation is in flight, and then after learning."""
 
     def applies(self, capabilities: Iterable[Capability]) -> bool:
         """Whether an implementation that claims `capabilities` can be held to it."""
@@ -130,4 +134,33 @@ def answers_property(component: str) -> Property:
         ANSWERS,
         "Every operation answers with a value of its type, or with an error where the interface provides for one.",
         component, (), lambda ledger, seen: False, invariant="I-90",
+    )  # fmt: skip
+
+
+NO_CIRCLE = "threads-do-not-wait-in-a-circle"
+ONE_ORDER = "locks-are-taken-in-one-order"
+COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
+
+
+def thread_properties(component: str) -> tuple[Property, ...]:
+    """What must be true of every component whose operations can pause; the driver judges it, not the ledger."""
+    stepping = frozenset({Capability.STEPPING})
+    return (
+        Property(
+            NO_CIRCLE,
+            "No threads wait for each other in a circle.",
+            component, (), lambda ledger, seen: False, invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"),
+            needs=stepping,
+        ),
+        Property(
+            ONE_ORDER,
+            "Threads that can meet take locks in one order.",
+            component, (), lambda ledger, seen: False, invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
+        ),
+        Property(
+            COMES_TO_AN_END,
+            "An operation that has begun comes to an end once all it may wait for has happened.",
+            component, (), lambda ledger, seen: False, kind=Kind.EVENTUALLY, invariant="I-92",
+            tickets=("FLINK-40668", "FLINK-18595"),
+        ),
     )  # fmt: skip

@@ -8,25 +8,17 @@ from reference_impl.deque import ReferenceDeque
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 from reference_impl.prioritized_deque import PrioritizedDeque
-from reference_impl.subpartition import ReferenceSubpartition
 
 
-def with_subpartition(name: str, part: type[ReferenceSubpartition]) -> Reference:
-    """The reference with another subpartition."""
-
-    class Mutant(Reference):
-        subpartition_class = part
-
-    return Mutant(f"known-bug:{name}", PUSHED)
+def with_parts(name: str, **parts: type[Any]) -> Reference:
+    """The reference with other classes for some of its parts: `with_parts("B-01", subpartition_class=Mutant)`."""
+    unknown = [part for part in parts if not hasattr(Reference, part)]
+    if unknown:
+        raise TypeError(f"the reference has no part {', '.join(unknown)}")
+    mutant: type[Reference] = type("Mutant", (Reference,), dict(parts))
+    return mutant(f"known-bug:{name}", PUSHED)
 
 
 def with_deque(name: str, part: type[PrioritizedDeque[Any]]) -> Reference:
     """The reference with another deque."""
-
-    class MutantDeque(ReferenceDeque):
-        deque_class = part
-
-    class Mutant(Reference):
-        deque_class = MutantDeque
-
-    return Mutant(f"known-bug:{name}", PUSHED)
+    return with_parts(name, deque_class=type("MutantDeque", (ReferenceDeque,), {"deque_class": part}))

@@ -14,7 +14,7 @@ from conformance.ports import (
     Resources,
     Taken,
 )
-from reference_impl.known_bugs.building import with_subpartition
+from reference_impl.known_bugs.building import with_parts
 from reference_impl.subpartition import Queued, ReferenceSubpartition, is_barrier
 
 
@@ -289,7 +289,9 @@ class SplitsReversed(ReferenceSubpartition):
 
 
 def _bug(identity: str, ticket: str, slug: str, summary: str, part: type[ReferenceSubpartition]) -> KnownBug:
-    return KnownBug(identity, ticket, "subpartition", slug, summary, lambda: with_subpartition(identity, part))
+    return KnownBug(
+        identity, ticket, "subpartition", slug, summary, lambda: with_parts(identity, subpartition_class=part)
+    )
 
 
 BUGS: tuple[KnownBug, ...] = (

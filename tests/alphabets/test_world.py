@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
+from conformance.alphabets.program import Program
 from conformance.alphabets.subpartition import SubpartitionScenarioConfig
-from conformance.alphabets.world import Program
 from conformance.properties import ANSWERS, FailureClass
 from strategies import scenarios
 from tests import implementations as made

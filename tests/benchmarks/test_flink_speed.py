@@ -7,7 +7,7 @@ from time import perf_counter
 import pytest
 
 from conformance.alphabets import alphabet_of
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import Search
 from conformance.engines.batch import BatchSearch
 from conformance.ports import UnusableImplementation, find_implementation

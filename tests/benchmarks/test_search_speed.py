@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.world import Program, run_scenario
+from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
+from conformance.alphabets.program import Program
 from conformance.engines import Search, check_with_hypothesis
 from conformance.engines.search import seeds
 from conformance.ports import find_implementation

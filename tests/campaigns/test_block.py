@@ -5,8 +5,8 @@ import random
 import msgspec
 import pytest
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.world import Program, Run, run_scenario
+from conformance.alphabets import Run, alphabet_of, run_scenario
+from conformance.alphabets.program import Program
 from conformance.campaigns import Block, make_plan
 from conformance.campaigns.block import BlockResult, attempt_block, decode, decode_tally, encode_tally, run_block
 from conformance.campaigns.compare import first_difference
@@ -93,7 +93,7 @@ def test_a_difference_is_no_violation_and_its_example_shows_it():
 
 
 def run(*outcomes, violation=None, step="poll"):
-    made = Run(None, [], 0, violation)
+    made = Run(None, 0, violation)
     made.entries = tuple(Entry((step,), outcome) for outcome in outcomes)
     return made
 

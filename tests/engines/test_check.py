@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.alphabets import alphabet_of
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import check, check_with_hypothesis
 from conformance.engines.check import PATIENCE, search_range
 from conformance.ports import ErrorKind, PortError

@@ -7,7 +7,7 @@ from hypothesis import Verbosity, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.alphabets import ALPHABETS, Violation, alphabet_of
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import check_with_hypothesis, replay, state_machine
 from conformance.engines.hypothesis_check import machine_settings
 from conformance.engines.replay import ReplayVerdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.alphabets import alphabet_of, run_scenario
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import Search, reduce
 from conformance.ports import find_implementation
 

@@ -7,7 +7,7 @@ import secrets
 import pytest
 
 from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import check_with_hypothesis
 from conformance.engines.check import missed_goals, search_range
 from conformance.ports import find_implementation

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.alphabets import alphabet_of, vocabulary
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import Found, Replay, check, replay
 from conformance.ports import Capability, Implementation, find_implementation
 from conformance.reporting import report_folder_name, write_bug_report

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.world import Program
+from conformance.alphabets.program import Program
 from conformance.engines import Check, check, replay
 from conformance.engines.kill import kill
 from conformance.ports import find_implementation, find_known_bug

@@ -1,0 +1,117 @@
+"""An alphabet made ready for one implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from conformance.alphabets.base import Alphabet, Operands, StepKind
+from conformance.ports import Capability, Implementation
+from conformance.ports.implementation import Factory
+from conformance.properties import ANSWERS, Kind, Property
+from conformance.scheduling import LockOrder
+
+
+class Move:
+    """One kind of step, with the properties that apply to the implementation."""
+
+    __slots__ = (
+        "after",
+        "before",
+        "begin",
+        "call",
+        "choices",
+        "crashes",
+        "fails",
+        "fresh_port",
+        "goals",
+        "kind",
+        "learn",
+        "phases",
+        "quiet",
+        "thread",
+    )
+
+    def __init__(self, kind: StepKind, threads: tuple[str, ...], properties: list[tuple[int, Property]]) -> None:
+        self.kind = kind
+        self.phases = kind.phases
+        self.choices: Callable[[Any], Sequence[Operands]] = kind.choices
+        self.begin = kind.begin
+        self.call = kind.call
+        self.learn = kind.learn
+        self.fails = kind.fails
+        self.fresh_port = kind.fresh_port
+        self.crashes = kind.crashes
+        self.thread = kind.actor if kind.actor in threads else ""
+        """The thread on which it runs; empty if it never pauses."""
+        mine = [(place, one) for place, one in properties if kind.name in one.on]
+        always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES]
+        moving = [(place, one) for place, one in always if not one.quiet]
+        self.before = tuple((place, one.check, one) for place, one in moving if not one.after_learning)
+        self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning)
+        self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet)
+        self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES)
+
+
+class Program:
+    """An alphabet made ready for one implementation. Made once, used for many runs."""
+
+    __slots__ = (
+        "_orders",
+        "alphabet",
+        "answers",
+        "blank_marks",
+        "capabilities",
+        "configs",
+        "factory",
+        "implementation",
+        "moves",
+        "places",
+        "properties",
+        "threads",
+    )
+
+    def __init__(self, alphabet: Alphabet, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
+        self.alphabet = alphabet
+        self.implementation = implementation
+        self.factory = implementation.components()[alphabet.component]
+        self.capabilities = implementation.capabilities | frozenset(assume)
+        self.configs = tuple(config for config in alphabet.configs if self.understands(config))
+        """Those configurations of the alphabet that mean something to the implementation."""
+        self.threads = alphabet.threads
+        self.properties = tuple(one for one in alphabet.properties if one.applies(self.capabilities))
+        self.places = {one.slug: index for index, one in enumerate(self.properties)}
+        self.answers = next(one for one in self.properties if one.slug == ANSWERS)
+        self.blank_marks = bytearray(len(self.properties))
+        self.blank_marks[self.places[ANSWERS]] = 1
+        numbered = list(enumerate(self.properties))
+        self.moves = {kind.name: Move(kind, alphabet.threads, numbered) for kind in alphabet.steps}
+        self._orders = LockOrder()
+
+    def understands(self, config: Any) -> bool:
+        """Whether the implementation has all that this configuration needs."""
+        return self.alphabet.needs(config) <= self.capabilities
+
+    def made_by(self, factory: Factory) -> Program:
+        """The same program on ports made by another factory."""
+        twin = object.__new__(Program)
+        for name in Program.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.factory = factory
+        return twin
+
+    def exercised(self, marks: bytes) -> list[str]:
+        """The slugs of the properties that are marked in a run."""
+        return [slug for slug, place in self.places.items() if marks and marks[place]]
+
+    def has_order(self, order: LockOrder) -> bool:
+        """Whether the locks taken in this run and in all runs before it have one order.
+
+        Where they have, the run alone has one. Where they have not, the run must be looked at by itself: what other
+        runs did saves time here, and decides nothing.
+        """
+        orders = self._orders
+        orders.absorb(order)
+        if orders.changed and orders.cycle():
+            orders.changed = True
+        return not orders.changed

@@ -1,0 +1,29 @@
+"""Logical threads, and what they wait for: locks, conditions, futures, pools, mailboxes, virtual time.
+
+A logical thread is a coroutine. It can be left only where it awaits a `Waitable`, and the driver decides who goes on:
+so a race is a sequence of steps like any other. This room knows no other room; nothing in it is global.
+"""
+
+from conformance.scheduling.kernel import PAUSED, Kernel
+from conformance.scheduling.lock_order import Edge, LockOrder, describe
+from conformance.scheduling.thread import Thread
+from conformance.scheduling.time import Clock, Timer
+from conformance.scheduling.waitables import Condition, Future, Lock, Mailbox, Pause, Pool, Waitable
+
+__all__ = [
+    "PAUSED",
+    "Clock",
+    "Condition",
+    "Edge",
+    "Future",
+    "Kernel",
+    "Lock",
+    "LockOrder",
+    "Mailbox",
+    "Pause",
+    "Pool",
+    "Thread",
+    "Timer",
+    "Waitable",
+    "describe",
+]

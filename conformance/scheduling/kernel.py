@@ -1,0 +1,159 @@
+"""The scheduler: threads, who may go on, and what can never go on.
+
+Interleaving is *fine* or *whole*. Fine: a thread pauses wherever it awaits. Whole: it pauses only where it really must
+wait. In both, who goes on is decided outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from conformance.scheduling.lock_order import LockOrder
+from conformance.scheduling.thread import Thread
+from conformance.scheduling.waitables import Waitable
+
+
+class _Paused:
+    """What an operation answers that is not over yet."""
+
+    def __repr__(self) -> str:
+        return "PAUSED"
+
+
+PAUSED: Any = _Paused()
+
+
+class Kernel:
+    """The threads of one run."""
+
+    __slots__ = ("fine", "in_flight", "order", "threads")
+
+    def __init__(self, names: Sequence[str], fine: bool) -> None:
+        self.fine = fine
+        self.order = LockOrder()
+        self.threads = {name: Thread(name, self.order) for name in names}
+        self.in_flight = 0
+        """How many threads are in the middle of an operation."""
+
+    def start(self, thread: Thread, operation: tuple[Any, ...], coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Begin an operation on an idle thread. Answers its value, or PAUSED. Raises what it raises."""
+        thread.operation = operation
+        thread.coroutine = coroutine
+        self.in_flight += 1
+        return self._advance(thread)
+
+    def run(self, thread: Thread, stop: str = "") -> Any:
+        """Let a runnable thread go on until it pauses at `stop`, is over, or really must wait.
+
+        Without `stop`, until it pauses anywhere.
+        """
+        while True:
+            value = self._resume(thread)
+            if value is not PAUSED:
+                return value
+            at = thread.waits_for
+            assert at is not None
+            if not stop or at.name == stop or not at.ready():
+                return PAUSED
+
+    def finish(self, thread: Thread) -> Any:
+        """Let a runnable thread go on until its operation is over or it really must wait."""
+        while True:
+            value = self._resume(thread)
+            if value is not PAUSED or not thread.runnable:
+                return value
+
+    def runnable(self) -> Thread | None:
+        """The first thread that is paused and may go on."""
+        for thread in self.threads.values():
+            at = thread.waits_for
+            if at is not None and at.ready():
+                return thread
+        return None
+
+    def waiting(self) -> str:
+        """Who is in the middle of what, and where, in words."""
+        return ", ".join(
+            f"{thread.name} in {thread.operation[0]} waits for {_name(thread)}"
+            for thread in self.threads.values()
+            if thread.coroutine is not None
+        )
+
+    def deadlock(self) -> str | None:
+        """The threads that wait for each other in a circle, in words.
+
+        A thread is lost if all who could make its wait end are lost too. One that waits for input is not: whether
+        input will come is no business of the kernel.
+        """
+        lost = {
+            thread: holders
+            for thread in self.threads.values()
+            if thread.waits_for is not None and not thread.waits_for.ready() and (holders := thread.waits_for.holders())
+        }
+        while True:
+            saved = [thread for thread, holders in lost.items() if any(one not in lost for one in holders)]
+            if not saved:
+                break
+            for thread in saved:
+                del lost[thread]
+        if not lost:
+            return None
+        chain: list[Thread] = []
+        thread = next(iter(lost))
+        while thread not in chain:
+            chain.append(thread)
+            thread = lost[thread][0]
+        circle = chain[chain.index(thread) :]
+        return ", ".join(f"{one.name} waits for {_name(one)} held by {lost[one][0].name}" for one in circle)
+
+    def close(self) -> list[str]:
+        """Abandon every operation in flight; locks go back to nobody, nothing is judged.
+
+        Returns: what went wrong in doing so, in words.
+        """
+        complaints = []
+        for thread in self.threads.values():
+            if thread.coroutine is not None:
+                try:
+                    thread.coroutine.close()
+                except Exception as error:
+                    complaints.append(f"{thread.name}, abandoned in {thread.operation[0]}: {error}")
+                self._over(thread)
+                for lock in list(thread.held):
+                    lock.release()
+        return complaints
+
+    def _resume(self, thread: Thread) -> Any:
+        assert thread.waits_for is not None
+        thread.waits_for.grant(thread)
+        return self._advance(thread)
+
+    def _advance(self, thread: Thread) -> Any:
+        coroutine = thread.coroutine
+        assert coroutine is not None
+        send, fine = coroutine.send, self.fine
+        try:
+            while True:
+                at = send(None)
+                if not isinstance(at, Waitable):
+                    raise TypeError(f"an operation awaited {at!r}, which the scheduler does not know")
+                if fine or not at.ready():
+                    thread.waits_for = at
+                    return PAUSED
+                at.grant(thread)
+        except StopIteration as end:
+            self._over(thread)
+            return end.value
+        except BaseException:
+            self._over(thread)
+            coroutine.close()
+            raise
+
+    def _over(self, thread: Thread) -> None:
+        thread.coroutine = thread.waits_for = None
+        self.in_flight -= 1
+
+
+def _name(thread: Thread) -> str:
+    return "nothing" if thread.waits_for is None else thread.waits_for.name

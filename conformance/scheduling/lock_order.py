@@ -1,0 +1,94 @@
+"""In which orders locks are taken. A cycle is a deadlock that has not happened yet.
+
+Noted is who took which lock while holding which. Two orders that contradict each other are a finding only if two
+different threads can meet in them: a lock that both hold throughout (a guard) keeps them apart. Orders are compared by
+lock, and by kind of lock: whoever takes channel 0 then the gate, and the gate then channel 1, has no order either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from conformance.scheduling.thread import Thread
+    from conformance.scheduling.waitables import Lock
+
+
+class Edge(NamedTuple):
+    """A thread took `inner` while it held `outer`, and the `guards` besides."""
+
+    thread: str
+    outer: str
+    inner: str
+    outer_kind: str
+    inner_kind: str
+    guards: tuple[str, ...]
+    disorder: bool
+    """Both are of one kind, and their ranks do not allow it."""
+
+
+class LockOrder:
+    """The edges of one run, or of many."""
+
+    __slots__ = ("changed", "edges", "met")
+
+    def __init__(self) -> None:
+        self.edges: dict[Edge, None] = {}
+        self.met: set[tuple[object, ...]] = set()
+        """Acquisitions seen before, so that noting one again is quick."""
+        self.changed = False
+        """There are edges that nobody has looked at."""
+
+    def taken(self, thread: Thread, lock: Lock) -> None:
+        """A thread that holds locks takes another."""
+        held = thread.held
+        acquisition = (thread, lock, *held)
+        if acquisition in self.met:
+            return
+        self.met.add(acquisition)
+        for outer in held:
+            guards = tuple(sorted(one.name for one in held if one is not outer))
+            disorder = outer.kind == lock.kind and not (
+                outer.rank is not None and lock.rank is not None and outer.rank < lock.rank
+            )
+            edge = Edge(thread.name, outer.name, lock.name, outer.kind, lock.kind, guards, disorder)
+            if edge not in self.edges:
+                self.edges[edge] = None
+                self.changed = True
+
+    def absorb(self, other: LockOrder) -> None:
+        """Add the edges of another run."""
+        for edge in other.edges:
+            if edge not in self.edges:
+                self.edges[edge] = None
+                self.changed = True
+
+    def cycle(self) -> tuple[Edge, ...]:
+        """The first contradiction; empty if the locks are taken in one order."""
+        self.changed = False
+        edges = list(self.edges)
+        for by_kind in (False, True):
+            for first in edges:
+                for path in _paths(edges, (first,), by_kind):
+                    return path
+        return next(((edge,) for edge in edges if edge.disorder), ())
+
+
+def describe(cycle: tuple[Edge, ...]) -> str:
+    """A contradiction in words."""
+    return "; ".join(f"{edge.thread} takes {edge.outer} then {edge.inner}" for edge in cycle)
+
+
+def _paths(edges: list[Edge], path: tuple[Edge, ...], by_kind: bool) -> Iterator[tuple[Edge, ...]]:
+    """Cycles that begin with `path`, by different threads that no common guard keeps apart."""
+    first, last = path[0], path[-1]
+    at = last.inner_kind if by_kind else last.inner
+    if len(path) > 1 and at == (first.outer_kind if by_kind else first.outer):
+        yield path
+        return
+    for edge in edges:
+        if (edge.outer_kind if by_kind else edge.outer) != at or (by_kind and edge.outer_kind == edge.inner_kind):
+            continue
+        if all(edge.thread != one.thread and not set(edge.guards) & set(one.guards) for one in path):
+            yield from _paths(edges, (*path, edge), by_kind)
