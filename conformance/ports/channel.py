@@ -79,14 +79,14 @@ class RecoveredChannelPort(InputChannelPort):
     """The placeholder of a channel while its state is read. recovery.md, section 2.8."""
 
     @abstractmethod
-    def push(self, data: Data) -> Answer[None]:
+    def push_recovered(self, data: Data) -> Answer[None]:
         """A recovered buffer. After release it is recycled silently.
 
-        Raises: PortError STATE after `finish_recovery`.
+        Raises: PortError STATE after `finish_recovered`.
         """
 
     @abstractmethod
-    def finish_recovery(self) -> Answer[None]:
+    def finish_recovered(self) -> Answer[None]:
         """All state is read: the end of recovered data is queued behind it."""
 
     @abstractmethod

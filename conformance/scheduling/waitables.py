@@ -7,7 +7,7 @@ driver.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import Any, Generic, TypeVar
 
 from conformance.scheduling.thread import Thread
@@ -20,7 +20,7 @@ class _Done:
 
     __slots__ = ()
 
-    def __await__(self) -> Iterator[Any]:
+    def __await__(self) -> Any:
         return iter(())
 
 

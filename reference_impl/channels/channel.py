@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from conformance.ports import Barrier, Data, DataType, InputChannelPort, PhysicalChannelPort, Taken
+from conformance.ports import Barrier, Data, DataType, Element, InputChannelPort, PhysicalChannelPort, Resources, Taken
 from conformance.scheduling import Lock
 from reference_impl.channels.listener import Listener, Signals
 
@@ -36,10 +36,22 @@ class Channel(InputChannelPort):
     async def checkpoint_stopped(self, checkpoint: int) -> None:
         raise NotImplementedError
 
+    async def push_recovered(self, data: Data) -> None:
+        raise NotImplementedError
+
+    async def finish_recovered(self) -> None:
+        raise NotImplementedError
+
     async def release(self) -> None:
         raise NotImplementedError
 
     def in_use(self) -> int:
+        raise NotImplementedError
+
+    def persisted(self, checkpoint: int) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def resources(self) -> Resources:
         raise NotImplementedError
 
 
@@ -68,14 +80,8 @@ class PhysicalChannel(Channel, PhysicalChannelPort):
         """Ask the producer for data. Idempotent."""
         raise NotImplementedError
 
-    async def arrive(self, element: object) -> None:
+    async def arrive(self, element: Element) -> None:
         """A live element, with whatever number comes next."""
-        raise NotImplementedError
-
-    async def push_recovered(self, data: Data) -> None:
-        raise NotImplementedError
-
-    async def finish_recovered(self) -> None:
         raise NotImplementedError
 
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
