@@ -28,6 +28,7 @@ from conformance.ports import (
     PriorityAvailable,
     Recovery,
     Resources,
+    Signal,
     StateConsumed,
     Taken,
 )
@@ -49,6 +50,9 @@ class GateListener(Protocol):
 
     async def gate_available(self, gate: ReferenceGate, data: bool, priority: bool) -> None:
         """Data, or a priority event, can be polled, and could not before."""
+
+    def gate_tells(self, gate: ReferenceGate, signal: Signal) -> None:
+        """Anything else that the gate says."""
 
 
 class ReferenceGate(GatePort):
@@ -113,9 +117,11 @@ class ReferenceGate(GatePort):
     # ---- conversion ------------------------------------------------------------------------------------------------
     async def convert(self) -> None:
         async with self.request_lock:
-            for number, old in enumerate(self.channels):
-                if isinstance(old, ReferenceRecoveredChannel):
-                    await self.replace(number, old)
+            recovered = [one for one in self.channels if isinstance(one, ReferenceRecoveredChannel)]
+            if not all(old.can_convert() for old in recovered):  # all or none
+                raise PortError(ErrorKind.STATE, "a channel has state that conversion would lose")
+            for old in recovered:
+                await self.replace(old.index, old)
             self.converted = True
 
     async def replace(self, number: int, old: ReferenceRecoveredChannel) -> None:
@@ -208,6 +214,12 @@ class ReferenceGate(GatePort):
         if data:
             self.emit(DataAvailable())
 
+    def emit(self, signal: Signal) -> None:
+        if self.listener is None:
+            super().emit(signal)
+        else:
+            self.listener.gate_tells(self, signal)
+
     def state_consumed(self, channel: Channel) -> None:
         self.emit(StateConsumed(channel.index))
 
@@ -236,8 +248,6 @@ class ReferenceGate(GatePort):
                 assert isinstance(channel, PhysicalChannel)
                 await channel.on_state_consumed()
                 continue
-            if type(taken.element) is Data and isinstance(channel, ReferenceRemoteChannel):
-                await channel.recycle(1)  # the consumer reads a buffer at once
             if type(taken.element) is EndOfPartition:
                 more = await self.end(channel) and more
             return GateTaken(channel.index, taken.element, taken.seq, more, more_priority)
@@ -259,7 +269,10 @@ class ReferenceGate(GatePort):
 
     async def ask(self, channel: Channel) -> Taken | None:
         if isinstance(channel, PhysicalChannel):
-            return await channel.take_element()
+            taken = await channel.take_element()
+            if taken is not None and type(taken.element) is Data:
+                channel.read_at_once()
+            return taken
         return await channel.take()
 
     async def end(self, channel: Channel) -> bool:
@@ -309,6 +322,10 @@ class ReferenceGate(GatePort):
     def available(self) -> bool:
         return self.is_available
 
+    def has_priority(self) -> bool:
+        """Whether a channel with a priority event stands in front."""
+        return self.with_data.priority > 0
+
     def finished(self) -> bool:
         return all(self.ended)
 
@@ -320,8 +337,6 @@ class ReferenceGate(GatePort):
 
     async def release(self) -> None:
         async with self.request_lock:
-            if self.released:
-                return
             self.released = True
             for channel in list(self.channels):
                 await channel.release()

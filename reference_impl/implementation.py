@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from conformance.ports import (
     Capability,
+    ChainConfig,
+    ChainPort,
     ChannelConfig,
     DequePort,
     GateConfig,
@@ -23,6 +25,7 @@ from conformance.ports import (
     UnionGatePort,
 )
 from conformance.ports.implementation import Factory
+from reference_impl.chain.chain import ReferenceChain
 from reference_impl.channels.local import ReferenceLocalChannel
 from reference_impl.channels.persister import Persister
 from reference_impl.channels.recovered import ReferenceRecoveredChannel
@@ -51,6 +54,7 @@ class Reference(Implementation):
     remote_channel_class: ClassVar[type[ReferenceRemoteChannel]] = ReferenceRemoteChannel
     gate_class: ClassVar[type[ReferenceGate]] = ReferenceGate
     union_gate_class: ClassVar[type[ReferenceUnionGate]] = ReferenceUnionGate
+    chain_class: ClassVar[type[ReferenceChain]] = ReferenceChain
 
     def __init__(self, name: str, design: Design) -> None:
         self.name = name
@@ -73,6 +77,7 @@ class Reference(Implementation):
             "remote-channel": self._remote_channel,
             "gate": self._gate,
             "union-gate": self._union_gate,
+            "chain": self._chain,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -98,3 +103,6 @@ class Reference(Implementation):
 
     def _union_gate(self, config: UnionGateConfig) -> UnionGatePort:
         return self.union_gate_class(config, self.design)
+
+    def _chain(self, config: ChainConfig) -> ChainPort:
+        return self.chain_class(config, self.design)

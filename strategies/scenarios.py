@@ -10,7 +10,12 @@ from hypothesis.strategies import SearchStrategy
 from conformance.alphabets import StepKind, alphabet_of
 from conformance.scenarios import Scenario, Step
 
-_OPERANDS: dict[type, SearchStrategy[Any]] = {int: st.integers(0, 5), bool: st.booleans()}
+_WORDS = ("aligned", "unaligned", "recover-first", "in-memory", "pushed")
+_OPERANDS: dict[type, SearchStrategy[Any]] = {
+    int: st.integers(0, 5),
+    bool: st.booleans(),
+    str: st.sampled_from(_WORDS),
+}
 
 
 def configs(component: str) -> SearchStrategy[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -60,13 +60,28 @@ class StepKind:
     fails: bool = False
     """An error is a possible answer, and some property judges it."""
     fresh_port: bool = False
-    """Once the call has answered, a fresh port takes the place of this one."""
+    """Once the call has answered, a fresh port takes the place of this one, made of the `restored_config`."""
     answers: Any = None
     """The type of a proper answer."""
     begin: Callable[..., None] | None = None
     """`begin(ledger, *operands)`, before the call: what is known as soon as the operation begins."""
     crashes: bool = False
     """Every operation in flight is abandoned first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How often steps of these kinds may occur in one run of an exploration, all together.
+
+    With `each`, as often for every value of their first operand: elements per channel, say.
+    """
+
+    steps: tuple[str, ...]
+    most: int
+    """Unless the scope says otherwise."""
+    each: bool = False
+    variants: bool = False
+    """It bounds instead how many of the operands that are possible at a time are tried, first ones first."""
 
 
 def _nothing(config: Any) -> frozenset[Capability]:
@@ -97,8 +112,18 @@ class Alphabet:
     """The logical threads on which operations run. Empty: operations never pause."""
     needs: Callable[[Any], frozenset[Capability]] = _nothing
     """The capabilities without which a configuration means nothing to an implementation."""
+    restored_config: Callable[[Any, Any], Struct] | None = None
+    """`restored_config(config, ledger)`: what a fresh port is given in the middle of a run, when the ledger knows what
+    it takes over. Without it, the same as in the beginning."""
+    explored: Struct | None = None
+    """The configuration of an exploration, unless its scope says otherwise; None: the first of `configs`."""
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    """The keys of an exploration's scope, besides the fields of the configuration. A kind of step that is in no bound
+    may occur as often as the ledger enables it."""
     biases: tuple[Mapping[str, int], ...] = ()
     """Other weights by step name: a search may prefer some steps for a whole scenario (swarm testing)."""
+    prefixes: tuple[tuple[Step, ...], ...] = ()
+    """Short ways to states that are rare: a search begins some scenarios with one. What is not enabled is skipped."""
 
     def kind(self, name: str) -> StepKind | None:
         """The kind of step of this name."""

@@ -5,11 +5,19 @@ from __future__ import annotations
 from msgspec import Struct
 
 from conformance.alphabets.base import Alphabet
+from conformance.alphabets.chain import CHAIN
 from conformance.alphabets.deque import DEQUE
+from conformance.alphabets.gate import GATE
+from conformance.alphabets.local_channel import LOCAL_CHANNEL
+from conformance.alphabets.recovered_channel import RECOVERED_CHANNEL
 from conformance.alphabets.subpartition import SUBPARTITION
+from conformance.alphabets.union_gate import UNION_GATE
 from conformance.scenarios import Step
 
-ALPHABETS: dict[str, Alphabet] = {alphabet.component: alphabet for alphabet in (DEQUE, SUBPARTITION)}
+ALPHABETS: dict[str, Alphabet] = {
+    alphabet.component: alphabet
+    for alphabet in (DEQUE, SUBPARTITION, GATE, UNION_GATE, RECOVERED_CHANNEL, CHAIN, LOCAL_CHANNEL)
+}
 
 
 def alphabet_of(component: str) -> Alphabet:

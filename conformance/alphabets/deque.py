@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Operands, StepKind, ignore
+from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, ignore
 from conformance.ports import DequeConfig, DequePort, Item
 from conformance.properties import deque as properties
 from conformance.properties.deque import DequeLedger
@@ -97,4 +97,5 @@ DEQUE = Alphabet(
     closing=_closing,
     properties=properties.PROPERTIES,
     final_phase="failed",
+    bounds={"elements": Bound(("add", "add_priority"), 4), "failures": Bound(("fail",), 1)},
 )  # fmt: skip

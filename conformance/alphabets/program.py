@@ -76,8 +76,8 @@ class Program:
         self.implementation = implementation
         self.factory = implementation.components()[alphabet.component]
         self.capabilities = implementation.capabilities | frozenset(assume)
-        self.configs = tuple(config for config in alphabet.configs if self.understands(config))
-        """Those configurations of the alphabet that mean something to the implementation."""
+        self.configs = tuple(config for config in alphabet.configs if self.understands(config) and self._shows(config))
+        """Those configurations of the alphabet that mean something to the implementation, and show what it can do."""
         self.threads = alphabet.threads
         self.properties = tuple(one for one in alphabet.properties if one.applies(self.capabilities))
         self.places = {one.slug: index for index, one in enumerate(self.properties)}
@@ -92,12 +92,23 @@ class Program:
         """Whether the implementation has all that this configuration needs."""
         return self.alphabet.needs(config) <= self.capabilities
 
+    def _shows(self, config: Any) -> bool:
+        """Whether it is worth a search. An operation that cannot be stepped inside runs whole in any interleaving: a
+        fine scenario can be replayed on it, and is no more than a whole one."""
+        return config.interleaving == "whole" or Capability.STEPPING in self.capabilities
+
     def made_by(self, factory: Factory) -> Program:
         """The same program on ports made by another factory."""
         twin = object.__new__(Program)
         for name in Program.__slots__:
             setattr(twin, name, getattr(self, name))
         twin.factory = factory
+        return twin
+
+    def without_judges(self) -> Program:
+        """The same program, with nothing judged: to get again to where every step was judged before."""
+        twin = self.made_by(self.factory)
+        twin.moves = {kind.name: Move(kind, self.threads, []) for kind in self.alphabet.steps}
         return twin
 
     def exercised(self, marks: bytes) -> list[str]:

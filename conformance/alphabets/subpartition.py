@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Operands, StepKind, ignore
+from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, ignore
 from conformance.ports import (
     Alignment,
     Availability,
@@ -288,6 +288,17 @@ SUBPARTITION = Alphabet(
     closing=_closing,
     properties=properties.PROPERTIES,
     final_phase="failed",
+    explored=SubpartitionScenarioConfig(),
+    bounds={
+        "views": Bound(("attach",), 1),
+        "elements": Bound(("add", "open", "append", "add_event", "finish", "recover"), 4),
+        "checkpoints": Bound(("aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 2),
+        "failures": Bound(("fail",), 1),
+        "restores": Bound(("restore",), 0),
+        "variants": Bound(
+            ("add", "open", "aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 1, variants=True
+        ),
+    },
     biases=(
         {"aligned_barrier": 16, "timeoutable_barrier": 16, "unaligned_barrier": 20, "aligned_timeout": 16},
         {"open": 20, "append": 20, "flush": 16, "finish_buffer": 6},

@@ -8,7 +8,7 @@ Every run ends in a fair drain: nothing new is fed, everything that can happen d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from types import CoroutineType
 from typing import Any
 
@@ -64,7 +64,7 @@ class World:
         self.kernel = Kernel(program.threads, config.interleaving == "fine") if program.threads else None
         self.threads: dict[str, Thread] = {} if self.kernel is None else self.kernel.threads
         self.ledger = program.alphabet.make_ledger(config, program.capabilities)
-        self.port = self.fresh_port(("new",))
+        self.port = self.fresh_port(("new",), program.alphabet.port_config(config))
 
     def choices(self, name: str) -> Sequence[Operands]:
         """The operands with which this kind of step is enabled now."""
@@ -165,7 +165,7 @@ class World:
         if signals:
             signals.clear()
         if move.fresh_port:
-            self.port = self.fresh_port(step)
+            self.port = self.fresh_port(step, self._restored_config())
 
     # ---- threads ---------------------------------------------------------------------------------------------------
     def _turn(self, step: Step) -> None:
@@ -302,10 +302,16 @@ class World:
         owed = "an operation must come to an end once all it may wait for has happened"
         raise Violation(judged, Broken(FailureClass.STUCK, owed, self.kernel.waiting()), stuck.operation)
 
-    def fresh_port(self, step: Step) -> Port:
+    def _restored_config(self) -> Any:
+        alphabet = self.program.alphabet
+        if alphabet.restored_config is None:
+            return alphabet.port_config(self.config)
+        return alphabet.restored_config(self.config, self.ledger)
+
+    def fresh_port(self, step: Step, config: Any) -> Port:
         """A new port of the implementation under test. Raises Violation if it cannot be made."""
         try:
-            return self.program.factory(self.program.alphabet.port_config(self.config))
+            return self.program.factory(config)
         except Exception as error:
             raise unexpected(self.program.answers, as_error(error), step) from error
 
@@ -320,6 +326,8 @@ class World:
 
     def _nonsense(self, step: Step) -> Violation | None:
         """Whether the last answer is of another type than the interface says, nested values included."""
+        if self.seen.error is not None:
+            return None
         try:
             msgspec.convert(msgspec.to_builtins(self.seen.value), self.moves[step[0]].kind.answers)
         except (TypeError, ValueError, msgspec.ValidationError):
@@ -363,7 +371,7 @@ class Run:
         self.violation = violation
 
 
-def whole(coroutine: CoroutineType[Any, Any, Any]) -> Any:
+def whole(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run an asynchronous operation that never has to wait."""
     try:
         while (at := coroutine.send(None)) is not None and at.ready():

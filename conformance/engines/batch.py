@@ -2,7 +2,7 @@
 
 The reference draws and runs the scenario, and its calls are written down. They are sent at once; one outcome per call
 comes back. Then the scenario is judged as always, by the same ledger and the same properties, against a port that
-answers from that list. If the ledger, having learned from those outcomes, would call something else than what was
+answers from that list. Operations of threads are sent whole, one after the other. If the ledger, having learned from those outcomes, would call something else than what was
 sent, judging stops there and the scenario is run again step by step; so is every scenario in which a violation was
 found, before it is believed.
 """
@@ -90,6 +90,7 @@ class BatchSearch:
         self._calls: list[Call] = []
         generator = find_implementation(GENERATOR)
         self._drawing = Program(program.alphabet, generator).made_by(self._recorder(generator, program.alphabet))
+        self._drawing.configs = tuple(config for config in program.configs if config.interleaving == "whole")
         self._search = Search(self._drawing, length)
 
     def run(self, seed: str) -> tuple[Scenario, Run]:

@@ -1,19 +1,20 @@
 """The Hypothesis state machine of an alphabet.
 
 One rule per kind of step; a rule draws only operands for which the step is enabled now, so a failing example reads
-like a program: `state.unaligned_barrier(checkpoint=1)`, `state.poll()`. The fair drain is the teardown.
+like a program: `state.unaligned_barrier(checkpoint=1)`, `state.poll()`, `state.finish(thread='recovery')`. The fair
+drain is the teardown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from conformance.alphabets import Violation, World
-from conformance.alphabets.base import StepKind
+from conformance.alphabets.base import FINISH, RUN, Operands, StepKind
 from conformance.alphabets.program import Program
 from conformance.scenarios import Scenario, Step
 
@@ -32,13 +33,18 @@ class ConformanceMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world: World | None = None
-        self.steps: list[Step] = []
         self.violation: Violation | None = None
+        self.drawn: tuple[str, dict[int, Any]] = "", {}
+        """The step whose operands are being drawn, and what was drawn so far, by place."""
+
+    def choices(self, name: str) -> Sequence[Operands]:
+        """The operands with which a step is enabled now; none before the run has begun."""
+        return () if self.world is None else self.world.choices(name)
 
     def do(self, step: Step) -> None:
         """Perform an enabled step."""
         assert self.world is not None
-        self.steps.append(step)
+        self.drawn = "", {}
         try:
             self.world.perform(step)
         except Violation as violation:
@@ -58,9 +64,10 @@ class ConformanceMachine(RuleBasedStateMachine):
             self.violation = violation
             raise
         finally:
-            type(self).last = Scenario(self.program.alphabet.component, world.config, tuple(self.steps))
+            world.close()
+            type(self).last = Scenario(self.program.alphabet.component, world.config, tuple(world.performed))
             if self.observer is not None:
-                self.observer(world, self.steps, closing_steps, self.violation)
+                self.observer(world, world.performed, closing_steps, self.violation)
 
 
 def state_machine(program: Program) -> type[ConformanceMachine]:
@@ -71,40 +78,76 @@ def state_machine(program: Program) -> type[ConformanceMachine]:
         self.world = World(program, config)
 
     configs = list(dict.fromkeys(program.configs))
+    names = [kind.name for kind in alphabet.steps]
     body: dict[str, Any] = {
         "program": program,
         "start": initialize(config=st.sampled_from(configs))(start),
-        "nothing_left": _nothing_left(program),
         **{kind.name: _rule(kind) for kind in alphabet.steps},
     }
+    if alphabet.threads:
+        body |= {RUN: _turn(RUN, ""), FINISH: _turn(FINISH)}
+        names.append(FINISH)
+    body["nothing_left"] = _nothing_left(names)
     name = "".join(part.capitalize() for part in alphabet.component.split("-")) + "Machine"
     return type(name, (ConformanceMachine,), body)
 
 
 def _rule(kind: StepKind) -> Any:
     def enabled(self: ConformanceMachine) -> bool:
-        return self.world is not None and bool(self.world.choices(kind.name))
-
-    def drawn(at: int) -> Any:
-        def choose(self: ConformanceMachine) -> Any:
-            assert self.world is not None
-            return st.sampled_from(sorted({operands[at] for operands in self.world.choices(kind.name)}))
-
-        return st.runner().flatmap(choose)
+        return bool(self.choices(kind.name))
 
     def body(self: ConformanceMachine, **operands: Any) -> None:
-        self.do((kind.name, *operands.values()))
+        self.do((kind.name, *(operands[name] for name in kind.operands)))
 
     body.__name__ = body.__qualname__ = kind.name
-    draws = {name: drawn(at) for at, name in enumerate(kind.operands)}
+    draws = {name: _operand(kind.name, place) for place, name in enumerate(kind.operands)}
     return precondition(enabled)(rule(**draws)(body))  # type: ignore[no-untyped-call]
 
 
-def _nothing_left(program: Program) -> Any:
+def _operand(name: str, place: int) -> Any:
+    """One operand of a step, among those that are possible together with what was drawn for the others."""
+
+    def choose(self: ConformanceMachine) -> Any:
+        of, drawn = self.drawn
+        if of != name or place in drawn:
+            drawn = {}
+            self.drawn = name, drawn
+
+        def note(value: Any) -> Any:
+            drawn[place] = value
+            return value
+
+        fitting = {
+            operands[place]
+            for operands in self.choices(name)
+            if all(operands[other] == value for other, value in drawn.items())
+        }
+        return st.sampled_from(sorted(fitting)).map(note)
+
+    return st.runner().flatmap(choose)
+
+
+def _turn(name: str, *stop: str) -> Any:
+    """A thread that can go on does, to its next pause or to the end of its operation."""
+
+    def enabled(self: ConformanceMachine) -> bool:
+        return bool(self.choices(FINISH))
+
+    def choose(self: ConformanceMachine) -> Any:
+        return st.sampled_from([thread for (thread,) in self.choices(FINISH)])
+
+    def body(self: ConformanceMachine, thread: str) -> None:
+        self.do((name, thread, *stop))
+
+    body.__name__ = body.__qualname__ = name
+    return precondition(enabled)(rule(thread=st.runner().flatmap(choose))(body))  # type: ignore[no-untyped-call]
+
+
+def _nothing_left(names: Sequence[str]) -> Any:
     """Hypothesis calls a state without an enabled rule an error; for a bounded alphabet it is the end."""
 
     def over(self: ConformanceMachine) -> bool:
-        return self.world is not None and not any(self.world.choices(kind.name) for kind in program.alphabet.steps)
+        return self.world is not None and not any(self.choices(name) for name in names)
 
     def nothing_left(self: ConformanceMachine) -> None: ...
 

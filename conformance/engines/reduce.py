@@ -169,10 +169,13 @@ def _simpler_kinds(runs: _Budget, steps: tuple[Step, ...]) -> Iterator[Callable[
     """The same operands on a kind of step that the alphabet declares earlier."""
     kinds = runs.program.alphabet.steps
     for index, step in enumerate(steps):
+        mine = runs.program.alphabet.kind(step[0])
+        if mine is None:  # a turn
+            continue
         for kind in kinds:
-            if kind.name == step[0]:
+            if kind is mine:
                 break
-            if list(kind.operands) == list(runs.program.moves[step[0]].kind.operands) and kind.operands:
+            if list(kind.operands) == list(mine.operands) and kind.operands:
                 yield _replacing(index, 0, kind.name)
 
 

@@ -6,6 +6,7 @@ knows no other.
 """
 
 from conformance.ports.capabilities import Capability
+from conformance.ports.chain import ChainCheckpoint, ChainConfig, ChainPort, CheckpointStatus, Consumed
 from conformance.ports.channel import (
     ChannelConfig,
     InputChannelPort,
@@ -41,6 +42,8 @@ from conformance.ports.gate import (
 from conformance.ports.implementation import Batch, Implementation, KnownBug, UnusableImplementation
 from conformance.ports.outcomes import (
     Blocked,
+    CheckpointAcknowledged,
+    CheckpointDeclined,
     CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
@@ -82,9 +85,16 @@ __all__ = [
     "Blocked",
     "CancelMarker",
     "Capability",
+    "ChainCheckpoint",
+    "ChainConfig",
+    "ChainPort",
     "ChannelConfig",
     "ChannelKind",
+    "CheckpointAcknowledged",
+    "CheckpointDeclined",
     "CheckpointReason",
+    "CheckpointStatus",
+    "Consumed",
     "ConsumptionResumed",
     "CreditAnnounced",
     "Data",

@@ -94,7 +94,28 @@ class StateConsumed(Struct, frozen=True, tag="state-consumed"):
     channel: int = 0
 
 
-Signal: TypeAlias = DataAvailable | PriorityAvailable | CreditAnnounced | ConsumptionResumed | StateConsumed
+class CheckpointAcknowledged(Struct, frozen=True, tag="checkpoint-acknowledged"):
+    """The task has completed its part of a checkpoint (Flink: `acknowledgeCheckpoint`)."""
+
+    checkpoint: int
+
+
+class CheckpointDeclined(Struct, frozen=True, tag="checkpoint-declined"):
+    """The task will not complete its part of a checkpoint, and says why (Flink: `declineCheckpoint`)."""
+
+    checkpoint: int
+    reason: CheckpointReason
+
+
+Signal: TypeAlias = (
+    DataAvailable
+    | PriorityAvailable
+    | CreditAnnounced
+    | ConsumptionResumed
+    | StateConsumed
+    | CheckpointAcknowledged
+    | CheckpointDeclined
+)
 
 
 class Error(Struct, frozen=True, omit_defaults=True):

@@ -3,7 +3,7 @@
 `CATALOGUE` lists every property of every component.
 """
 
-from conformance.properties import deque, subpartition
+from conformance.properties import chain, deque, gate, local_channel, recovered_channel, subpartition, union_gate
 from conformance.properties.base import (
     ANSWERS,
     COMES_TO_AN_END,
@@ -20,8 +20,13 @@ from conformance.properties.base import (
 )
 
 CATALOGUE: dict[str, tuple[Property, ...]] = {
+    "chain": chain.PROPERTIES,
     "deque": deque.PROPERTIES,
+    "gate": gate.PROPERTIES,
     "subpartition": subpartition.PROPERTIES,
+    "local-channel": local_channel.PROPERTIES,
+    "recovered-channel": recovered_channel.PROPERTIES,
+    "union-gate": union_gate.PROPERTIES,
 }
 
 __all__ = [

@@ -18,6 +18,8 @@ from conformance.ports import (
     Barrier,
     Blocked,
     CancelMarker,
+    CheckpointAcknowledged,
+    CheckpointDeclined,
     Data,
     DataAvailable,
     EndOfData,
@@ -106,6 +108,10 @@ def signal_in_words(signal: Any) -> str:
             return "data available"
         case PriorityAvailable(seq=seq):
             return f"priority available, seq {seq}"
+        case CheckpointAcknowledged(checkpoint=checkpoint):
+            return f"checkpoint {checkpoint} acknowledged"
+        case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
+            return f"checkpoint {checkpoint} declined ({_scalar(reason)})"
     return value_in_words(signal)
 
 

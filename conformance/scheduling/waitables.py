@@ -75,7 +75,9 @@ class Lock(Waitable):
         return self
 
     def __aexit__(self, *exc: object) -> _Done:
-        self.release()
+        owner, self.owner = self.owner, None
+        if owner is not None:
+            owner.held.remove(self)
         return _DONE
 
     def ready(self) -> bool:

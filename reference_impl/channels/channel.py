@@ -76,6 +76,9 @@ class PhysicalChannel(Channel, PhysicalChannelPort):
             return None
         return taken
 
+    def read_at_once(self) -> None:
+        """The consumer is done with the buffer that it has just taken, before anybody else does anything."""
+
     async def request(self) -> None:
         """Ask the producer for data. Idempotent."""
         raise NotImplementedError

@@ -25,7 +25,7 @@ from conformance.ports import (
     SubpartitionConfig,
     Taken,
 )
-from conformance.scheduling import Future, Lock
+from conformance.scheduling import Future, Lock, Pause
 from reference_impl.channels.channel import PhysicalChannel
 from reference_impl.channels.listener import Listener
 from reference_impl.channels.persister import Persister
@@ -61,6 +61,7 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
         self.persister = self.persister_class(last_stopped)
         self.store = self.make_store(config)
         self.order = self.reading_order[config.recovery](self.store, self)
+        self.outside = Pause(f"outside the locks of local channel {index}")
         self.upstream_ready = Future(f"upstream of local channel {index}")
 
     def make_store(self, config: ChannelConfig) -> RecoveredStore:
@@ -94,6 +95,7 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
     async def tell(self, told: list[Signal]) -> None:
         for signal in told:
             if type(signal) is PriorityAvailable:
+                await self.outside
                 self.order.priority_announced()
                 await self.listener.priority_available(self, signal.seq)
             else:

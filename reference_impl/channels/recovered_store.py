@@ -83,19 +83,25 @@ class PushedStore(RecoveredStore):
         self.finished = False
 
     def __bool__(self) -> bool:
-        self.drop_barriers_in_front()
-        return bool(self.queued)
+        return self.head() is not None
+
+    def head(self) -> Any:
+        """What the consumer would get, past all barriers; None if that is nothing. Anybody may look, at any moment: a
+        barrier in front may belong to a checkpoint that is just starting."""
+        return next((element for element in self.queued if type(element) is not RecoveryBarrier), None)
 
     def next_type(self) -> Next:
-        self.drop_barriers_in_front()
-        return super().next_type()
+        head = self.head()
+        if head is None:
+            return Next.NONE
+        return Next.EVENT if head is END_OF_RECOVERED_STATE else Next.DATA
 
     def take(self) -> tuple[Any, int]:
         self.drop_barriers_in_front()
         return super().take()
 
     def drop_barriers_in_front(self) -> None:
-        """Nobody gets to see one: its checkpoint was declined or is over."""
+        """Nobody gets to see one. Whoever takes elements starts checkpoints too: this one was declined or is over."""
         while self.queued and type(self.queued[0]) is RecoveryBarrier:
             del self.queued[0]
 
@@ -149,6 +155,7 @@ class PushedStore(RecoveredStore):
 
     def consumed(self) -> None:
         self.in_recovery = False
+        self.queued = []  # recovery barriers that were inserted behind the end
 
 
 def records(elements: list[Any]) -> tuple[int, ...]:

@@ -240,6 +240,9 @@ class ReferenceRemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.give_back(freed)
         self.buffers.announce(credit)
 
+    def read_at_once(self) -> None:
+        self.buffers.announce(self.buffers.recycle(self.released)[1])
+
     async def resume(self) -> None:
         async with self.lock:
             if self.released:

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import Verbosity, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from conformance.alphabets import ALPHABETS, Violation, alphabet_of
+from conformance.alphabets import ALPHABETS, Violation, alphabet_of, run_scenario
 from conformance.alphabets.program import Program
 from conformance.engines import check_with_hypothesis, replay, state_machine
 from conformance.engines.hypothesis_check import machine_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
+from tests.engines.toy import BUGS, broken, program
 
 
 @pytest.mark.parametrize("component", sorted(ALPHABETS))
@@ -21,15 +22,45 @@ def test_the_machine_holds_on_the_reference(component):
     assert result.tally.steps > 1000
 
 
-def test_a_failing_example_reads_like_a_program():
-    machine = state_machine(Program(alphabet_of("subpartition"), find_implementation("known-bug:B-88")))
-    loud = settings(machine_settings(300), verbosity=Verbosity.normal)
+@pytest.mark.parametrize("component", sorted(ALPHABETS))
+def test_every_step_that_is_done_was_enabled(component, monkeypatch):
+    ready = Program(alphabet_of(component), find_implementation("reference"))
+    machine = state_machine(ready)
+    done = machine.do
+    names = set()
+
+    def do(self, step):
+        assert self.world.enabled(step), step
+        names.add(step[0])
+        done(self, step)
+
+    monkeypatch.setattr(machine, "do", do)
+    run_state_machine_as_test(seed(1)(machine), settings=machine_settings(40))
+    assert len(names) > 4
+    if ready.threads:
+        assert {"run", "finish"} <= names
+
+
+def told(machine, number: int) -> str:
+    """What Hypothesis prints of a failure."""
+    loud = settings(machine_settings(600), verbosity=Verbosity.normal)
     with pytest.raises(Violation) as caught:
-        run_state_machine_as_test(seed(1)(machine), settings=loud)
-    told = "\n".join(caught.value.__notes__)
-    assert "state = SubpartitionMachine()" in told
-    assert "state.timeoutable_barrier(checkpoint=1)" in told
-    assert "state.teardown()" in told
+        run_state_machine_as_test(seed(number)(machine), settings=loud)
+    return "\n".join(caught.value.__notes__)
+
+
+def test_a_failing_example_reads_like_a_program():
+    text = told(state_machine(Program(alphabet_of("subpartition"), find_implementation("known-bug:B-88"))), 1)
+    assert "state = SubpartitionMachine()" in text
+    assert "state.timeoutable_barrier(checkpoint=1)" in text
+    assert "state.teardown()" in text
+
+
+def test_a_failing_race_reads_like_a_program():
+    text = told(state_machine(broken("deadlock")), 1)
+    assert "state = ToyGateMachine()" in text
+    assert "state.push(channel=" in text
+    assert "state.run(thread='" in text or "state.finish(thread='" in text
 
 
 def test_what_hypothesis_finds_is_a_scenario_like_any_other():
@@ -39,3 +70,13 @@ def test_what_hypothesis_finds_is_a_scenario_like_any_other():
     assert len(found.scenario.steps) == 2
     assert replay(found.scenario, broken).verdict is ReplayVerdict.FAILED
     assert replay(found.scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+def test_hypothesis_finds_a_race_that_replays():
+    ready = broken("lock-order")
+    (found,) = check_with_hypothesis(ready, 300, "tests").found
+    assert found.slug == BUGS["lock-order"].property
+    again = run_scenario(ready, found.scenario.config, found.scenario.steps)
+    assert again.violation is not None
+    assert again.violation.signature == found.signature
+    assert run_scenario(program(), found.scenario.config, found.scenario.steps).violation is None

@@ -20,7 +20,11 @@ from conformance.scenarios import encode_history
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the alphabets and the reference, and with nothing else.
 HISTORIES = {
+    "chain": "215af34c773f33433044b3f6bedc3d3dd69ca6543b83f90fa38de26658d24c6f",
     "deque": "1010229dd54644b75293aebcdbaab72c3fa92a246223eef2b98c8ad2df426b3e",
+    "local-channel": "48d4e6525441daba39aab867944ee8f19f3decdef16a338fcd19471d776ccdfa",
+    "recovered-channel": "2628ce444ea994648ad00240d9b783057d06ebe7cd6f8c44b07d6913ffa9cb50",
+    "union-gate": "15c1af6fa6245bf5286a9d66ab48426bda550f3299bb81d7e9e16a6d71391209",
     "subpartition": "6b30e298114976dc83210fda4308a23555accf1f58bba087f46c0871e48fdd6c",
 }
 

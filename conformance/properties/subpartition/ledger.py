@@ -251,7 +251,7 @@ class SubpartitionLedger:
 
     def break_promise(self, checkpoint: int) -> None:
         """The checkpoint was aborted."""
-        if checkpoint in self.barriers:
+        if checkpoint in self.barriers and checkpoint not in self.aborted:
             self.aborted.append(checkpoint)
         if self.promise == checkpoint:
             self.states[checkpoint] = _FAILED

@@ -1,0 +1,337 @@
+"""Recognising a state: two runs that are in the same state have the same future.
+
+A coroutine cannot be copied, but it can be looked into. Everything reachable from the port, the ledger and every paused
+thread is walked: of a thread its locals *and* its evaluation stack, since the position of a loop or the left half of an
+expression stand nowhere else. Objects are numbered in the order met, so that sharing counts: two equal lists are not
+one list. The result is the whole canonical form, not a hash of it, so that two states are never taken for one. What is
+not known is refused: to guess would be to merge states in silence.
+
+The stack is read through the garbage collector's view of a suspended coroutine. That is a detail of CPython;
+`check_recognition` tries it on operations made to fool it, and the explorer refuses to run where that fails.
+"""
+
+from __future__ import annotations
+
+import enum
+import gc
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from functools import cache
+from operator import attrgetter
+from types import BuiltinFunctionType, CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
+from typing import Any
+
+import msgspec
+
+from conformance.alphabets import World
+from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread
+
+State = tuple[Any, ...]
+
+_ATOMS = (int, float, str, bytes, type(None), range, type, CodeType, BuiltinFunctionType, frozenset)
+_ITERATORS: tuple[type, ...] = (
+    *(type(one) for one in (iter([]), iter(()), iter(range(0)), reversed([]))),
+    enumerate,
+    zip,
+)
+_LIST, _DICT, _TUPLE, _SAME, _UNSET, _TRUE, _FALSE = "[]", "{}", "()", "=", "unset", "true", "false"
+
+
+class CannotRecognise(TypeError):
+    """A state holds something that cannot be told from something else."""
+
+
+class Recogniser:
+    """Digests worlds; it remembers what the classes met so far look like inside."""
+
+    def __init__(self) -> None:
+        self._atoms: set[type] = set(_ATOMS)
+        self._walks: dict[type, Callable[[Any, list[Any], dict[int, int]], None]] = {
+            bool: lambda value, out, met: out.append(_TRUE if value else _FALSE),
+            list: self._list,
+            dict: self._dict,
+            tuple: self._tuple,
+            MethodType: self._method,
+            CellType: self._cell,
+            FunctionType: self._function,
+            Thread: self._thread,
+            Kernel: _skip,
+            LockOrder: _skip,
+            **dict.fromkeys(_ITERATORS, self._iterator),
+        }
+
+    def digest(self, world: World) -> State:
+        """The state of a run. Raises: CannotRecognise."""
+        return self.walk(world.port, world.ledger, *world.threads.values())
+
+    def walk(self, *roots: Any) -> State:
+        """Everything reachable from these objects, in one canonical form."""
+        out: list[Any] = []
+        met: dict[int, int] = {}
+        for root in roots:
+            self._value(root, out, met)
+        return tuple(out)
+
+    def _value(self, value: Any, out: list[Any], met: dict[int, int]) -> None:
+        kind = type(value)
+        if kind in self._atoms:
+            out.append(value)
+        else:
+            walk = self._walks.get(kind)
+            if walk is not None:
+                walk(value, out, met)
+            else:
+                self._learn(value, kind)
+                self._value(value, out, met)
+
+    def _learn(self, value: Any, kind: type) -> None:
+        """How to walk a class that was not met before."""
+        if isinstance(value, (enum.Enum, type)) or _is_frozen(value):
+            self._atoms.add(kind)
+            return
+        if isinstance(value, (set, bytearray, memoryview, GeneratorType, CoroutineType)) or kind.__module__ in (
+            "builtins",
+            "itertools",
+            "collections",
+        ):
+            raise CannotRecognise(f"a state holds a {kind.__name__}, which cannot be told from another")
+        slots = [
+            name
+            for base in reversed(kind.__mro__)
+            for name in (base.__dict__.get("__slots__") or ())
+            if name not in ("__dict__", "__weakref__")
+        ]
+        if not slots and not kind.__dictoffset__ and kind.__basicsize__ > object.__basicsize__:
+            raise CannotRecognise(f"a state holds a {kind.__name__}, whose inside is out of sight")
+        self._walks[kind] = self._object(kind, tuple(slots))
+
+    def _object(self, kind: type, slots: tuple[str, ...]) -> Callable[[Any, list[Any], dict[int, int]], None]:
+        atoms, walk_value = self._atoms, self._value
+        readers: dict[tuple[str, ...], tuple[int, tuple[str, ...], Callable[[Any], Any]]] = {}
+        with_dict = kind.__dictoffset__ != 0
+        fixed = (0, slots, _reader(slots))
+
+        def walk(value: Any, out: list[Any], met: dict[int, int]) -> None:
+            if id(value) in met:
+                out.append(_SAME)
+                out.append(met[id(value)])
+                return
+            met[id(value)] = len(met)
+            out.append(kind)
+            number, names, read = fixed
+            if with_dict:  # objects of one class may have different attributes
+                order = tuple(vars(value))
+                if order not in readers:
+                    names = (*slots, *sorted(order))
+                    same = next((one for one in readers.values() if one[1] == names), None)
+                    readers[order] = same or (len(readers) + 1, names, _reader(names))
+                number, names, read = readers[order]
+                out.append(number)
+            try:
+                values = read(value)
+            except AttributeError:
+                values = [getattr(value, name, _UNSET) for name in names]
+            for one in values:
+                if type(one) in atoms:
+                    out.append(one)
+                else:
+                    walk_value(one, out, met)
+
+        return walk
+
+    def _list(self, value: list[Any], out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        out += (_LIST, len(value))
+        for one in value:
+            self._value(one, out, met)
+
+    def _dict(self, value: dict[Any, Any], out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        out += (_DICT, len(value))  # the order of insertion can be observed, so it counts
+        for key, one in value.items():
+            self._value(key, out, met)
+            self._value(one, out, met)
+
+    def _tuple(self, value: tuple[Any, ...], out: list[Any], met: dict[int, int]) -> None:
+        out += (_TUPLE, len(value))
+        for one in value:
+            self._value(one, out, met)
+
+    def _method(self, value: MethodType, out: list[Any], met: dict[int, int]) -> None:
+        out.append(value.__func__)
+        self._value(value.__self__, out, met)
+
+    def _cell(self, value: CellType, out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        out.append(CellType)
+        try:
+            contents = value.cell_contents
+        except ValueError:
+            out.append(_UNSET)
+        else:
+            self._value(contents, out, met)
+
+    def _function(self, value: FunctionType, out: list[Any], met: dict[int, int]) -> None:
+        out.append(value.__code__)
+        for cell in value.__closure__ or ():
+            self._cell(cell, out, met)
+
+    def _iterator(self, value: Any, out: list[Any], met: dict[int, int]) -> None:
+        out.append(type(value))
+        inside = value.__reduce__()[1:]
+        out.append(len(inside))
+        for one in inside:
+            if type(one) is tuple:  # made by __reduce__, so its identity means nothing; what it holds is real
+                out.append(len(one))
+                for part in one:
+                    self._value(part, out, met)
+            else:
+                self._value(one, out, met)
+
+    def _thread(self, value: Thread, out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        out.append(value.name)
+        self._list(value.held, out, met)
+        if value.coroutine is None:
+            out.append(None)
+            return
+        out.append(value.operation)
+        self._list(value.emitted, out, met)
+        self._value(value.waits_for, out, met)
+        self._frames(value.coroutine, out, met)
+
+    def _frames(self, coroutine: Any, out: list[Any], met: dict[int, int]) -> None:
+        """A suspended coroutine, then what it awaits, down to where it pauses."""
+        awaiting = coroutine
+        while awaiting is not None:
+            if type(awaiting) is CoroutineType:
+                code, frame, inner = awaiting.cr_code, awaiting.cr_frame, awaiting.cr_await
+            elif type(awaiting) is GeneratorType:
+                code, frame, inner = awaiting.gi_code, awaiting.gi_frame, awaiting.gi_yieldfrom
+            else:
+                raise CannotRecognise(f"a thread awaits a {type(awaiting).__name__}, whose inside is out of sight")
+            referents = gc.get_referents(awaiting)
+            last = len(referents) - 1 - referents[::-1].index(code)
+            values = [value for value in referents[last + 1 :] if value is not inner]
+            assert frame is not None  # it is suspended
+            out += (code, frame.f_lasti, tuple(frame.f_locals), len(values))
+            for value in values:
+                self._value(value, out, met)
+            awaiting = inner
+
+
+def _again(value: Any, out: list[Any], met: dict[int, int]) -> bool:
+    """Whether an object was met before; if not, it has a number now."""
+    number = met.get(id(value))
+    if number is None:
+        met[id(value)] = len(met)
+        return False
+    out += (_SAME, number)
+    return True
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """All attributes at once."""
+    if not names:
+        return lambda value: ()
+    if len(names) == 1:
+        one = attrgetter(names[0])
+        return lambda value: (one(value),)
+    return attrgetter(*names)
+
+
+def _skip(value: Any, out: list[Any], met: dict[int, int]) -> None:
+    """The scheduler itself: its threads are walked as roots, and which locks were ever taken decides nothing."""
+
+
+def _is_frozen(value: Any) -> bool:
+    """Whether it is a value: what is equal to it is as good."""
+    if isinstance(value, msgspec.Struct):
+        frozen = type(value).__struct_config__.frozen
+    elif is_dataclass(value):
+        frozen = getattr(type(value), "__dataclass_params__").frozen  # noqa: B009  # not known to type checkers
+    else:
+        return False
+    if frozen:
+        hash(value)  # refuses, in words of its own, what holds something mutable
+    return bool(frozen)
+
+
+# ---- whether it works on this Python ---------------------------------------------------------------------------------
+class _Cell:
+    """Operations whose future depends on what stands in no local variable."""
+
+    def __init__(self) -> None:
+        self.lock = Lock("lock")
+        self.x = 0
+        self.results: list[tuple[int, int] | None] = []
+
+    async def read(self) -> int:
+        async with self.lock:
+            return self.x
+
+    async def read_twice(self) -> tuple[int, int]:
+        return self.x, await self.read()  # the first value lives on the stack only
+
+    async def count(self) -> None:
+        for _ in (0, 0, 0):  # how far the loop is stands in an iterator on the stack only
+            await self.read()
+
+    async def flip(self) -> None:
+        async with self.lock:
+            self.x = 1 - self.x
+
+
+_STEPS = (("a", "read_twice"), ("a", "count"), ("b", "flip"), ("a", ""), ("b", ""))
+
+
+def outcomes(depth: int, recogniser: Recogniser | None) -> dict[tuple[int, int] | None, None]:
+    """What the operations can answer, found with or without recognising states."""
+    found: dict[tuple[int, int] | None, None] = {}
+    seen: set[State] = set()
+    frontier: list[tuple[tuple[str, str], ...]] = [()]
+    for _ in range(depth):
+        following = []
+        for prefix in frontier:
+            for step in _STEPS:
+                kernel, cell = Kernel(("a", "b"), fine=True), _Cell()
+                if all(_step(kernel, cell, *one) for one in (*prefix, step)):
+                    found.update(dict.fromkeys(cell.results))
+                    state = (*prefix, step) if recogniser is None else recogniser.walk(cell, *kernel.threads.values())
+                    if state not in seen:
+                        seen.add(state)
+                        following.append((*prefix, step))
+                kernel.close()
+        frontier = following
+    return found
+
+
+def _step(kernel: Kernel, cell: _Cell, name: str, operation: str) -> bool:
+    thread = kernel.threads[name]
+    if operation:
+        if thread.coroutine is not None or (name == "a" and cell.results):
+            return False
+        answer = kernel.start(thread, (operation,), getattr(cell, operation)())
+    elif thread.runnable:
+        answer = kernel.run(thread)
+    else:
+        return False
+    if name == "a" and answer is not PAUSED:
+        cell.results.append(answer)
+    return True
+
+
+@cache
+def check_recognition() -> None:
+    """Raises: CannotRecognise where suspended coroutines do not show their evaluation stack as this file needs it."""
+    expected = dict.fromkeys([(0, 0), (0, 1), (1, 0), (1, 1), None])
+    try:
+        found = outcomes(9, Recogniser())
+    except Exception as error:
+        raise CannotRecognise(f"states cannot be recognised on this Python: {error}") from error
+    if found.keys() != expected.keys():
+        raise CannotRecognise("states cannot be recognised on this Python: different futures look alike")

@@ -1,0 +1,304 @@
+"""Exhaustive exploration: every run of a small scope, breadth first.
+
+The first violation of each signature is a shortest one. A coroutine cannot be copied, so a state is reached again by
+performing its steps; a digest recognises states that were seen before, and the fair drain is judged once from each
+state. `complete` means that nothing is left to explore: within the scope, there is no other run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conformance.alphabets import Violation, World
+from conformance.alphabets.base import FINISH, RUN, Alphabet, Bound
+from conformance.alphabets.program import Move, Program
+from conformance.engines.check import Found
+from conformance.engines.digest import Recogniser, check_recognition
+from conformance.engines.tally import Signature
+from conformance.properties import ONE_ORDER, Broken, FailureClass
+from conformance.scenarios import Finding, Scenario, Step
+from conformance.scheduling import LockOrder, describe
+
+MOST_STATES = 1_000_000
+_ROOT = -1
+
+Counts = tuple[int, ...]
+Progress = Callable[[int, int, int], None]
+"""Told the depth, the states and the transitions so far."""
+
+
+class ScopeError(ValueError):
+    """A scope that the component does not have; the text says what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is explored: one configuration, and how often bounded steps may occur."""
+
+    config: Any
+    most: Mapping[str, int]
+    """By key of the alphabet's bounds."""
+
+    def as_text(self) -> dict[str, Any]:
+        """The scope as it was, or could have been, given: by key."""
+        config: dict[str, Any] = msgspec.to_builtins(self.config)
+        return {**config, **self.most}
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What came of exploring one scope."""
+
+    program: Program
+    scope: Scope
+    states: int
+    transitions: int
+    depth: int
+    """Steps on the longest shortest way to a state."""
+    complete: bool
+    found: tuple[Found, ...]
+
+
+def scope_of(alphabet: Alphabet, given: Mapping[str, str]) -> Scope:
+    """The scope given as texts by key; defaults for the rest.
+
+    Raises: ScopeError.
+    """
+    fields = {field.name: field for field in msgspec.structs.fields(alphabet.config_type)}
+    unknown = sorted(given.keys() - fields.keys() - alphabet.bounds.keys())
+    if unknown:
+        raise ScopeError(
+            f"{alphabet.component} has no scope key {', '.join(unknown)}; "
+            f"it has {', '.join(sorted([*alphabet.bounds, *fields]))}"
+        )
+    config: dict[str, Any] = {}
+    most = {key: bound.most for key, bound in alphabet.bounds.items()}
+    for key, text in given.items():
+        if key in most:
+            if not text.isdecimal():
+                raise ScopeError(f"{key} bounds how often something happens: {text!r} is no such number")
+            most[key] = int(text)
+        else:
+            config[key] = _value(text)
+    base: dict[str, Any] = msgspec.to_builtins(alphabet.explored or alphabet.configs[0])
+    try:
+        return Scope(msgspec.convert({**base, **config}, alphabet.config_type, strict=False), most)
+    except msgspec.ValidationError as error:
+        raise ScopeError(f"{alphabet.component} has no such configuration: {error}") from error
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, else a text; commas make a list."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text.split(",") if "," in text else text
+
+
+class Explorer:
+    """Explores one scope of one implementation."""
+
+    def __init__(self, program: Program, scope: Scope, turns: tuple[str, ...] = (RUN,), drain: bool = True) -> None:
+        """With turns `(RUN,)` every state is reached; with FINISH too, the lengths are those of written scenarios.
+
+        Raises: CannotRecognise, where states cannot be told apart on this Python.
+        """
+        check_recognition()
+        self.program = program
+        self.scope = scope
+        self.turns = turns if getattr(scope.config, "interleaving", "whole") == "fine" else (FINISH,)
+        self.drain = drain
+        self._silent = program.without_judges()
+        self._recogniser = Recogniser()
+        self._bounds = tuple(program.alphabet.bounds.items())
+        self._bounding = {
+            kind.name: tuple(
+                (place, scope.most[key], bound)
+                for place, (key, bound) in enumerate(self._bounds)
+                if kind.name in bound.steps and not bound.variants
+            )
+            for kind in program.alphabet.steps
+        }
+        self._variants = {
+            name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
+        }
+        self._judging: dict[str, Move] = program.moves
+        self._orders = LockOrder()
+        self._parents: list[int] = []
+        self._steps: list[Step] = []
+        self._counts: list[tuple[Any, ...]] = []
+        self._states: dict[Any, int] = {}
+        self._found: dict[Signature, tuple[tuple[Step, ...], Broken]] = {}
+        self._stop: str | None = None
+        self.transitions = 0
+
+    def explore(
+        self,
+        depth: int | None = None,
+        most_states: int = MOST_STATES,
+        progress: Progress | None = None,
+        until: str | None = None,
+    ) -> Exploration:
+        """Go on until nothing is left, or a limit is reached, or the property `until` is violated."""
+        self._stop = until
+        frontier = self._begin()
+        level, complete = 0, False
+        while frontier and (depth is None or level < depth) and len(self._parents) < most_states and not self._done():
+            following: list[int] = []
+            for at in frontier:
+                self._expand(at, following)
+                if len(self._parents) >= most_states or self._done():
+                    break
+                if progress is not None and not at % 256:
+                    progress(level, len(self._parents), self.transitions)
+            else:
+                complete = not following
+            frontier = following
+            level += 1
+        return Exploration(
+            self.program, self.scope, len(self._parents), self.transitions, level, complete and not frontier,
+            tuple(self._findings()),
+        )  # fmt: skip
+
+    def shortest(self, slug: str) -> int | None:
+        """How many steps the shortest run took in which the property failed."""
+        return min((len(steps) for signature, (steps, _) in self._found.items() if signature[0] == slug), default=None)
+
+    def _done(self) -> bool:
+        return self._stop is not None and any(signature[0] == self._stop for signature in self._found)
+
+    # ---- states ------------------------------------------------------------------------------------------------------
+    def _begin(self) -> list[int]:
+        try:
+            world = World(self._silent, self.scope.config)
+        except Violation as violation:
+            self._fail((), violation)
+            return []
+        following: list[int] = []
+        self._arrive(world, _ROOT, (), (0,) * len(self._bounds), following)
+        return following
+
+    def _path(self, at: int) -> list[Step]:
+        path = []
+        while at > 0:
+            path.append(self._steps[at])
+            at = self._parents[at]
+        path.reverse()
+        return path
+
+    def _reach(self, at: int) -> World:
+        """A world in this state; nothing is judged on the way, which was judged before."""
+        world = World(self._silent, self.scope.config)
+        perform = world.perform
+        for step in self._path(at):
+            perform(step)
+        world.moves = self._judging
+        return world
+
+    def _expand(self, at: int, following: list[int]) -> None:
+        """Do every step that is possible in a state."""
+        world: World | None = self._reach(at)
+        assert world is not None
+        counts = self._counts[at]
+        for step, counted in list(self._possible(world, counts)):
+            if world is None:
+                world = self._reach(at)
+            self.transitions += 1
+            try:
+                world.perform(step)
+            except Violation as violation:
+                self._fail((*self._path(at), world.performed[-1]), violation)
+                world.close()
+                world = None
+                if self._done():
+                    return
+                continue
+            if world.kernel is not None and len(world.kernel.order.edges):
+                self._orders.absorb(world.kernel.order)
+            if not self._arrive(world, at, world.performed[-1], counted, following):
+                world = None
+        if world is not None:
+            world.close()
+
+    def _arrive(self, world: World, parent: int, step: Step, counts: tuple[Any, ...], following: list[int]) -> bool:
+        """A step led here. Whether the world is still in the state from which it came, and can be used again."""
+        key = (counts, self._recogniser.digest(world))
+        known = self._states.get(key)
+        if known is not None:
+            if known == parent:
+                world.performed.pop()
+                return True
+            world.close()
+            return False
+        number = len(self._parents)
+        self._states[key] = number
+        self._parents.append(parent)
+        self._steps.append(step)
+        self._counts.append(counts)
+        following.append(number)
+        if self.drain:
+            world.moves = self._judging
+            try:
+                world.drain()
+            except Violation as violation:
+                self._fail(tuple(self._path(number)), violation)
+        world.close()
+        return False
+
+    def _possible(self, world: World, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
+        """The steps enabled in this state and allowed by the scope, with what is counted after them."""
+        for kind in self.program.alphabet.steps:
+            for operands in world.choices(kind.name)[: self._variants.get(kind.name)]:
+                counted = self._count(kind.name, operands, counts)
+                if counted is not None:
+                    yield (kind.name, *operands), counted
+        for thread in world.threads.values():
+            if thread.runnable:
+                for turn in self.turns:
+                    yield ((RUN, thread.name, "") if turn == RUN else (FINISH, thread.name)), counts
+
+    def _count(self, name: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What is counted after a step; None if that is more than the scope allows."""
+        for place, most, bound in self._bounding[name]:
+            counted = _one_more(counts[place], operands, bound)
+            if (max(counted.values()) if isinstance(counted, _Each) else counted) > most:
+                return None
+            counts = (*counts[:place], counted, *counts[place + 1 :])
+        return counts
+
+    # ---- findings ----------------------------------------------------------------------------------------------------
+    def _fail(self, steps: tuple[Step, ...], violation: Violation) -> None:
+        known = self._found.get(violation.signature)
+        if known is None or len(steps) < len(known[0]):
+            self._found[violation.signature] = steps, violation.broken
+
+    def _findings(self) -> Iterator[Found]:
+        name = self.program.implementation.name
+        for signature, (steps, broken) in sorted(self._found.items()):
+            evidence = Finding(signature[0], signature[1], name)
+            scenario = Scenario(self.program.alphabet.component, self.scope.config, steps, evidence)
+            yield Found(signature, broken.owed, broken.observed, scenario, 1)
+        cycle = self._orders.cycle() if ONE_ORDER in self.program.places else ()
+        if cycle and not any(signature[0] == ONE_ORDER for signature in self._found):
+            # No single run has the contradiction, but two have: each order is possible.
+            owed = "locks must be taken in one order by all threads that can meet"
+            signature = ONE_ORDER, FailureClass.DEADLOCKED.value, "across-runs"
+            scenario = Scenario(self.program.alphabet.component, self.scope.config, ())
+            yield Found(signature, owed, f"in different runs: {describe(cycle)}", scenario, 1)
+
+
+class _Each(dict[Any, int]):
+    """Counts by first operand. Hashable, since a new one is made for every count."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(sorted(self.items())))
+
+
+def _one_more(count: Any, operands: tuple[Any, ...], bound: Bound) -> Any:
+    if not bound.each:
+        return count + 1
+    return _Each({**(count or {}), operands[0]: (count or {}).get(operands[0], 0) + 1})

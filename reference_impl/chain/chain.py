@@ -1,0 +1,230 @@
+"""A chain made of the reference's parts."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from conformance.ports import (
+    Alignment,
+    Barrier,
+    ChainCheckpoint,
+    ChainConfig,
+    ChainPort,
+    ChannelKind,
+    CheckpointStatus,
+    Consumed,
+    Data,
+    Element,
+    EndOfPartition,
+    GateConfig,
+    GateTaken,
+    Recovery,
+    RecoveryCompletion,
+    RecoveryMetadata,
+    Resources,
+    Signal,
+    SubpartitionConfig,
+)
+from reference_impl.chain.drainer import Drainer, Slices
+from reference_impl.chain.handler import Handler
+from reference_impl.chain.reader import Reader
+from reference_impl.channels.channel import PhysicalChannel
+from reference_impl.channels.local import ReferenceLocalChannel
+from reference_impl.channels.remote import ReferenceRemoteChannel
+from reference_impl.design import Design
+from reference_impl.gate import ReferenceGate
+from reference_impl.subpartition import ReferenceSubpartition
+
+
+class ChainGate(ReferenceGate):
+    """A gate whose producers are there."""
+
+    def __init__(self, config: GateConfig, design: Design, chain: ReferenceChain) -> None:
+        self.chain = chain
+        super().__init__(config, design)
+
+    def physical_channel(
+        self, number: int, kind: ChannelKind, handed_over: tuple[int, ...], last_stopped: int
+    ) -> PhysicalChannel:
+        channel = super().physical_channel(number, kind, handed_over, last_stopped)
+        if isinstance(channel, ReferenceLocalChannel):
+            channel.subpartition = self.chain.subpartitions[number]
+            self.chain.local[number] = channel
+        elif isinstance(channel, ReferenceRemoteChannel):
+            self.chain.remote[number] = channel
+        return channel
+
+    def emit(self, signal: Signal) -> None:
+        self.chain.emit(signal)
+
+    def consumption_resumed(self, channel: Any) -> None:
+        self.chain.reader(channel.index).resume()
+
+    def credit_announced(self, channel: Any, credit: int) -> None:
+        self.chain.reader(channel.index).add_credit(credit)
+
+
+class ReferenceChain(ChainPort):
+    """Producers and the network are what is between the parts of other components; the consumer counts."""
+
+    subpartition_class: ClassVar[type[ReferenceSubpartition]] = ReferenceSubpartition
+    gate_class: ClassVar[type[ChainGate]] = ChainGate
+    reader_class: ClassVar[type[Reader]] = Reader
+    drainer_class: ClassVar[type[Drainer]] = Drainer
+    handler_class: ClassVar[type[Handler]] = Handler
+
+    def __init__(self, config: ChainConfig, design: Design) -> None:
+        self.config = config
+        nothing = tuple(() for _ in config.channels)
+        restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
+        self.subpartitions = [
+            self.subpartition_class(SubpartitionConfig(config.exclusive_buffers), design) for _ in config.channels
+        ]
+        self.readers: list[Reader | None] = [None] * len(config.channels)
+        self.local: list[ReferenceLocalChannel | None] = [None] * len(config.channels)
+        self.remote: list[ReferenceRemoteChannel | None] = [None] * len(config.channels)
+        """The physical channels, as soon as there are any."""
+        gate_config = GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)
+        self.gate = self.gate_class(gate_config, design, self)
+        input_state, output_state = self.shares(restored)
+        self.drainer = self.drainer_class(self.gate, config.recovery, input_state)
+        self.output_left = [list(ids) for ids in output_state]
+        self.records = [list(ids) for ids in restored.counted]
+        self.handler = self.handler_class(self, self.gate, self.drainer, self.records)
+
+    def shares(self, restored: ChainCheckpoint) -> tuple[Slices, Slices]:
+        """What the consumer, and what the producers are to recover."""
+        if not self.config.output_on_downstream:
+            return restored.input_state, restored.output_state
+        both = zip(restored.input_state, restored.output_state, strict=True)
+        return tuple(before + behind for before, behind in both), tuple(() for _ in restored.output_state)
+
+    # ---- producer thread -------------------------------------------------------------------------------------------
+    async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
+        await self.send(channel, Data(ids))
+
+    async def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> None:
+        await self.send(channel, Barrier(checkpoint, alignment))
+
+    async def finish(self, channel: int) -> None:
+        await self.send(channel, EndOfPartition())
+
+    async def recover_output(self, channel: int) -> None:
+        record = self.output_left[channel].pop(0)
+        await self.send(channel, RecoveryMetadata(0, channel))
+        await self.send(channel, Data((record,)))
+
+    async def finish_output_recovery(self, channel: int) -> None:
+        await self.send(channel, RecoveryCompletion())
+
+    async def send(self, channel: int, element: Element) -> None:
+        """Into the subpartition; whoever reads it is told."""
+        consumer = self.local[channel]
+        if consumer is not None:
+            await consumer.add(element)
+            return
+        subpartition = self.subpartitions[channel]
+        if type(element) is EndOfPartition:
+            subpartition.finish()
+        else:
+            subpartition.add(element)
+        reader = self.readers[channel]
+        if reader is not None:
+            reader.hear()
+
+    # ---- network thread --------------------------------------------------------------------------------------------
+    async def transfer(self, channel: int) -> Element | None:
+        taken = self.reader(channel).next()
+        if taken is None:
+            return None
+        consumer = self.remote[channel]
+        assert consumer is not None
+        await consumer.receive(taken.element, taken.seq, taken.backlog)
+        return taken.element
+
+    def reader(self, channel: int) -> Reader:
+        """Of a remote channel, once it was requested."""
+        reader = self.readers[channel]
+        assert reader is not None
+        return reader
+
+    # ---- recovery thread -------------------------------------------------------------------------------------------
+    async def recover(self, channel: int) -> None:
+        await self.drainer.recover(channel)
+
+    async def finish_recovery(self, channel: int) -> None:
+        await self.drainer.finish(channel)
+
+    # ---- task thread -----------------------------------------------------------------------------------------------
+    async def convert(self) -> None:
+        await self.gate.convert()
+
+    async def request_partitions(self) -> None:
+        await self.gate.request_partitions()
+        credit = 0 if self.config.recovery is Recovery.PUSHED else self.config.exclusive_buffers
+        for channel, kind in enumerate(self.config.channels):
+            if kind is ChannelKind.REMOTE and self.readers[channel] is None:
+                self.readers[channel] = self.reader_class(self.subpartitions[channel], credit)
+
+    async def consume(self) -> Consumed | None:
+        taken = await self.gate.poll()
+        if taken is None:
+            return None
+        await self.deal_with(taken)
+        return Consumed(taken.channel, taken.element)
+
+    async def deal_with(self, taken: GateTaken) -> None:
+        element = taken.element
+        if type(element) is Data:
+            self.count(taken.channel, element)
+        elif type(element) is Barrier:
+            await self.handler.barrier(taken.channel, element)
+        elif type(element) is EndOfPartition:
+            await self.handler.end_of_partition(taken.channel)
+        elif type(element) is RecoveryCompletion:
+            await self.gate.end_of_output_state(taken.channel)
+
+    def count(self, channel: int, data: Data) -> None:
+        self.records[channel].extend(data.ids)
+
+    async def trigger(self, checkpoint: int) -> None:
+        await self.handler.trigger(checkpoint)
+
+    # ---- observers and release -------------------------------------------------------------------------------------
+    def counted(self) -> Slices:
+        return self.handler.take_counted()
+
+    def snapshot(self, checkpoint: int) -> ChainCheckpoint:
+        written = self.handler.written.get(checkpoint)
+        if written is None:
+            return ChainCheckpoint(CheckpointStatus.ABSENT)
+        if written.status is not CheckpointStatus.COMPLETED:
+            return ChainCheckpoint(written.status)
+        return ChainCheckpoint(
+            written.status,
+            written.counted,
+            written.complete_input(self.gate.persisted(checkpoint)),
+            tuple(one.persisted(checkpoint).ids for one in self.subpartitions),
+        )
+
+    async def release(self) -> None:
+        await self.gate.release()
+        for consumer in self.remote:
+            if consumer is not None:  # whoever died with a buffer in hand
+                await consumer.recycle(len(consumer.buffers.taken))
+        for subpartition in self.subpartitions:
+            subpartition.release()
+        self.drainer.release()
+
+    def resources(self) -> Resources:
+        held = [self.gate.resources()]
+        for subpartition, consumer in zip(self.subpartitions, self.local, strict=True):
+            if consumer is None:  # it is not counted with its channel
+                held.append(subpartition.resources())
+        return Resources(
+            segments=sum(one.segments or 0 for one in held),
+            heap=0,
+            files=0,
+            listeners=sum(one.listeners or 0 for one in held),
+            futures=sum(one.futures or 0 for one in held),
+        )

@@ -1,0 +1,318 @@
+"""The chain of the reference, by hand: recovery in each design, what a checkpoint holds, races step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from conformance.alphabets import World, alphabet_of
+from conformance.alphabets.chain import ChainScenarioConfig
+from conformance.alphabets.program import Program
+from conformance.alphabets.world import whole
+from conformance.ports import (
+    Alignment,
+    Barrier,
+    ChainCheckpoint,
+    ChainConfig,
+    ChannelKind,
+    CheckpointAcknowledged,
+    CheckpointDeclined,
+    CheckpointReason,
+    CheckpointStatus,
+    Data,
+    EndOfPartition,
+    Recovery,
+    RecoveryCompletion,
+    RecoveryMetadata,
+    find_implementation,
+)
+from reference_impl import PUSHED
+from reference_impl.chain.chain import ReferenceChain
+
+LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
+FIRST, MEMORY, PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
+UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
+
+
+class Chain:
+    """A chain whose operations run whole, and whose remote channels are served before anybody consumes."""
+
+    def __init__(self, *kinds, recovery=Recovery.NONE, restored=None, downstream=False) -> None:
+        self.port = ReferenceChain(ChainConfig(kinds, recovery, restored, downstream), PUSHED)
+        self.kinds = kinds
+        self.recovery = recovery
+
+    def __getattr__(self, name: str) -> Any:
+        operation = getattr(self.port, name)
+
+        def call(*operands: Any) -> Any:
+            value = operation(*operands)
+            return whole(value) if isinstance(value, Coroutine) else value
+
+        return call
+
+    def start(self) -> Chain:
+        """Convert and request; recover the output, but not the input."""
+        if self.recovery is not Recovery.NONE:
+            self.convert()
+        self.request_partitions()
+        if self.recovery is not Recovery.NONE:
+            for channel in range(len(self.kinds)):
+                self.recover_upstream(channel)
+        return self
+
+    def recover_upstream(self, channel: int) -> None:
+        while self.port.output_left[channel]:
+            self.recover_output(channel)
+        self.finish_output_recovery(channel)
+
+    def recover_all(self) -> None:
+        for channel in range(len(self.kinds)):
+            while self.port.drainer.left[channel]:
+                self.recover(channel)
+            self.finish_recovery(channel)
+
+    def take(self) -> Any:
+        for channel, kind in enumerate(self.kinds):
+            while kind is REMOTE and self.port.readers[channel] and self.transfer(channel) is not None:
+                pass
+        return self.consume()
+
+    def take_all(self) -> list[Any]:
+        taken = []
+        while (one := self.take()) is not None:
+            taken.append(one.element)
+        return taken
+
+    def told(self) -> list[Any]:
+        """What became of checkpoints since it was asked last."""
+        told = [one for one in self.port.signals if type(one) in (CheckpointAcknowledged, CheckpointDeclined)]
+        self.port.signals.clear()
+        return told
+
+
+def checkpoint(counted, input_state, output_state) -> ChainCheckpoint:
+    return ChainCheckpoint(CheckpointStatus.COMPLETED, counted, input_state, output_state)
+
+
+STATE = checkpoint(((0,),), ((1, 2),), ((3,),))
+
+
+@pytest.mark.parametrize("kind", [LOCAL, REMOTE])
+@pytest.mark.parametrize("downstream", [False, True])
+@pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHING])
+def test_input_state_comes_before_output_state_and_both_before_live_data(kind, downstream, recovery):
+    chain = Chain(kind, recovery=recovery, restored=STATE, downstream=downstream)
+    chain.recover_upstream(0)
+    chain.produce(0, (4,))
+    if recovery is not PUSHING:
+        chain.recover_all()
+    if recovery is FIRST:
+        assert chain.take_all() == [Data((record,)) for record in ((1, 2, 3) if downstream else (1, 2))]
+    chain.convert()
+    chain.request_partitions()
+    if recovery is PUSHING:
+        chain.transfer(0) if kind is REMOTE else None
+        chain.recover_all()
+    elements = chain.take_all()
+    assert [one.ids for one in elements if type(one) is Data][-1] == (4,)
+    assert [type(one) for one in elements if type(one) is not Data][-1] is RecoveryCompletion
+    assert (RecoveryMetadata(0, 0) in elements) is not downstream
+    assert chain.counted() == ((0, 1, 2, 3, 4),)
+
+
+@pytest.mark.parametrize("kind", [LOCAL, REMOTE])
+def test_an_unaligned_checkpoint_is_counted_then_input_then_output_state(kind):
+    chain = Chain(kind, LOCAL).start()
+    chain.produce(0, (0,))
+    chain.produce(0, (1,))
+    chain.produce(0, (2,))
+    if kind is REMOTE:
+        chain.transfer(0)
+        chain.transfer(0)
+    chain.consume()
+    chain.barrier(1, 1, UNALIGNED)
+    chain.take() if kind is LOCAL else chain.consume()
+    chain.produce(0, (3,))
+    chain.barrier(0, 1, UNALIGNED)
+    chain.produce(0, (4,))
+    chain.take_all()
+    assert chain.told() == [CheckpointAcknowledged(1)]
+    taken = chain.snapshot(1)
+    assert taken.counted == ((0,), ())
+    assert taken.input_state[0] + taken.output_state[0] == (1, 2, 3)
+    assert taken.input_state[0] == ((1,) if kind is REMOTE else ())
+    assert chain.counted() == ((0, 1, 2, 3, 4), ())
+
+
+def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_state():
+    chain = Chain(LOCAL, LOCAL).start()
+    chain.barrier(0, 1, ALIGNED)
+    chain.produce(0, (0,))
+    chain.produce(1, (0,))
+    chain.barrier(1, 1, ALIGNED)
+    assert chain.take_all() == [Barrier(1, ALIGNED), Data((0,)), Barrier(1, ALIGNED), Data((0,))]
+    assert chain.snapshot(1) == checkpoint(((), (0,)), ((), ()), ((), ()))
+
+
+def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
+    chain = Chain(LOCAL, LOCAL).start()
+    chain.barrier(0, 1, ALIGNED)
+    chain.produce(0, (0,))
+    chain.take_all()
+    chain.barrier(1, 2, UNALIGNED)
+    chain.take_all()
+    assert chain.told() == [CheckpointDeclined(1, CheckpointReason.DECLINED_SUBSUMED)]
+    assert chain.counted() == ((0,), ())
+    chain.barrier(1, 1, ALIGNED)  # obsolete, and its channel goes on all the same
+    chain.produce(1, (0,))
+    chain.take_all()
+    assert chain.counted() == ((0,), (0,))
+    assert chain.snapshot(1) == ChainCheckpoint(CheckpointStatus.DECLINED)
+    assert chain.snapshot(2) == ChainCheckpoint(CheckpointStatus.PENDING)
+    assert chain.snapshot(3) == ChainCheckpoint(CheckpointStatus.ABSENT)
+
+
+def test_a_channel_that_ends_counts_as_received():
+    chain = Chain(LOCAL, REMOTE).start()
+    chain.produce(1, (0,))
+    chain.barrier(0, 1, UNALIGNED)
+    chain.consume()
+    chain.finish(1)
+    assert chain.take_all() == [Data((0,)), EndOfPartition()]
+    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.snapshot(1) == checkpoint(((), ()), ((), (0,)), ((), ()))
+
+
+@pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHING])
+def test_a_checkpoint_before_the_conversion_is_declined_and_the_next_completes(recovery):
+    chain = Chain(LOCAL, recovery=recovery, restored=STATE)
+    chain.trigger(1)
+    assert chain.told() == [CheckpointDeclined(1, CheckpointReason.DECLINED_TASK_NOT_READY)]
+    if recovery is not PUSHING:
+        chain.recover_all()
+    if recovery is FIRST:
+        chain.take_all()
+    chain.start()
+    chain.barrier(0, 1, UNALIGNED)
+    chain.barrier(0, 2, UNALIGNED)
+    chain.take_all()
+    assert chain.told() == [CheckpointAcknowledged(2)]
+
+
+@pytest.mark.parametrize("kind", [LOCAL, REMOTE])
+def test_what_was_not_pushed_is_in_the_checkpoint_between_what_was_queued_and_what_is_upstream(kind):
+    chain = Chain(kind, recovery=PUSHING, restored=STATE).start()
+    if kind is REMOTE:
+        chain.transfer(0)
+        chain.transfer(0)
+    chain.recover(0)
+    chain.produce(0, (4,))
+    chain.barrier(0, 1, UNALIGNED)
+    chain.produce(0, (5,))
+    assert type(chain.take().element) is Barrier
+    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.snapshot(1) == checkpoint(((0,),), ((1, 2),), ((3, 4),))
+
+
+@pytest.mark.parametrize("recovery", [MEMORY, PUSHING])
+def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
+    chain = Chain(LOCAL, recovery=recovery, restored=STATE, downstream=True)
+    if recovery is MEMORY:
+        chain.recover_all()
+    chain.start()
+    if recovery is PUSHING:
+        chain.recover(0)
+    assert chain.take().element == Data((1,))
+    chain.barrier(0, 1, UNALIGNED)
+    chain.take()
+    taken = chain.snapshot(1)
+    assert taken == checkpoint(((0, 1),), ((2, 3),), ((),))
+    again = Chain(REMOTE, recovery=FIRST, restored=taken)
+    again.recover_all()
+    again.take_all()
+    again.start()
+    assert again.counted() == ((0, 1, 2, 3),)
+
+
+@pytest.mark.parametrize("recovery", [Recovery.NONE, FIRST, MEMORY, PUSHING])
+@pytest.mark.parametrize("kind", [LOCAL, REMOTE])
+def test_a_released_chain_holds_nothing_and_still_shows_its_checkpoints(kind, recovery):
+    chain = Chain(kind, recovery=recovery)
+    if recovery in (FIRST, MEMORY):
+        chain.recover_all()
+        chain.take_all()
+    chain.start()
+    chain.produce(0, (0,))
+    chain.barrier(0, 1, UNALIGNED)
+    chain.take()
+    chain.take_all()
+    for _ in range(2):
+        chain.release()
+        held = chain.resources()
+        assert not any(getattr(held, name) for name in held.__struct_fields__)
+    assert chain.snapshot(1).status is CheckpointStatus.COMPLETED
+
+
+# ---- races, stepped by hand ------------------------------------------------------------------------------------------
+def step(config: ChainScenarioConfig, *steps: tuple[Any, ...]) -> World:
+    world = World(Program(alphabet_of("chain"), find_implementation("reference")), config, record=True)
+    for one in steps:
+        assert world.enabled(one), one
+        world.perform(one)
+    return world
+
+
+STARTED = (
+    ("convert",), ("finish", "task"), ("request_partitions",), ("finish", "task"),
+    ("finish_output_recovery", 0), ("finish", "producer"), ("finish_output_recovery", 1), ("finish", "producer"),
+)  # fmt: skip
+
+
+def test_a_record_pushed_while_a_checkpoint_starts_is_in_it_once():
+    """The checkpoint of channel 0 starts while the recovery thread is about to push into channel 1."""
+    config = ChainScenarioConfig((LOCAL, LOCAL), PUSHING, (PUSHING,), input_state=1, interleaving="fine")
+    for stops in range(1, 12):
+        world = step(config, *STARTED, ("barrier", 0, 1, "unaligned"), ("finish", "producer"), ("consume",))
+        for _ in range(stops):
+            if world.enabled(("run", "task", "")):
+                world.perform(("run", "task", ""))
+        world.perform(("recover", 1))
+        for thread in ("recovery", "task", "recovery"):
+            if world.enabled(("finish", thread)):
+                world.perform(("finish", thread))
+        world.perform(("barrier", 1, 1, "unaligned"))
+        world.drain()  # the judges look at the checkpoint
+        ledger: Any = world.ledger
+        assert 1 in ledger.acknowledged
+
+
+def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
+    """Found by this suite: whoever queued the end of recovered data dropped a recovery barrier in front of it."""
+    config = ChainScenarioConfig((LOCAL, LOCAL), PUSHING, (PUSHING,), interleaving="fine")
+    for stops in range(1, 12):
+        world = step(config, *STARTED, ("barrier", 0, 1, "unaligned"), ("finish", "producer"), ("consume",))
+        for _ in range(stops):
+            if world.enabled(("run", "task", "")):
+                world.perform(("run", "task", ""))
+        world.perform(("finish_recovery", 0))
+        for thread in ("recovery", "task", "recovery"):
+            if world.enabled(("finish", thread)):
+                world.perform(("finish", thread))
+        ledger: Any = world.ledger
+        assert ledger.declined == []
+        world.drain()
+
+
+def test_whoever_dies_with_a_buffer_in_hand_leaks_nothing():
+    config = ChainScenarioConfig((REMOTE,), interleaving="fine")
+    steps = (("request_partitions",), ("finish", "task"), ("produce", 0, 1), ("transfer", 0), ("finish", "network"))
+    for stops in range(6):
+        world = step(config, *steps, ("consume",))
+        for _ in range(stops):
+            if world.enabled(("run", "task", "")):
+                world.perform(("run", "task", ""))
+        world.perform(("fail",))
+        world.perform(("resources",))

@@ -1,0 +1,142 @@
+"""The recovered channel, row by row of recovery.md, section 2.8, and its races, stepped by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.alphabets.world import whole
+from conformance.ports import (
+    Alignment,
+    Barrier,
+    ChannelConfig,
+    CheckpointReason,
+    Data,
+    DataAvailable,
+    ErrorKind,
+    Next,
+    PortError,
+    Recovery,
+    Resources,
+    StateConsumed,
+    Taken,
+)
+from conformance.scheduling import Kernel
+from reference_impl.channels.recovered import ReferenceRecoveredChannel
+
+FIRST = -(2**31)
+
+
+def fresh(recovery=Recovery.IN_MEMORY, *ids: int, finished: bool = False) -> ReferenceRecoveredChannel:
+    made = ReferenceRecoveredChannel(ChannelConfig(recovery))
+    for one in ids:
+        whole(made.push_recovered(Data((one,))))
+    if finished:
+        whole(made.finish_recovered())
+    return made
+
+
+def told(one: ReferenceRecoveredChannel) -> list[object]:
+    signals: list[object] = list(one.signals)
+    one.signals.clear()
+    return signals
+
+
+def test_only_the_first_buffer_is_announced():
+    one = fresh(Recovery.RECOVER_FIRST, 0, 1)
+    assert told(one) == [DataAvailable()]
+    assert whole(one.take()) == Taken(Data((0,)), FIRST, Next.DATA, 0)
+    assert whole(one.take()) == Taken(Data((1,)), FIRST + 1, Next.NONE, 0)
+    assert whole(one.take()) is None
+    whole(one.finish_recovered())
+    assert told(one) == [DataAvailable()]
+
+
+def test_the_end_answers_nothing_and_is_told():
+    one = fresh(Recovery.RECOVER_FIRST, 0, finished=True)
+    assert whole(one.take()).next is Next.EVENT
+    told(one)
+    assert whole(one.take()) is None
+    assert told(one) == [StateConsumed(0)]
+    assert whole(one.take()) is None
+    assert told(one) == []
+
+
+def test_a_push_after_the_end_is_an_error():
+    one = fresh(Recovery.IN_MEMORY, finished=True)
+    with pytest.raises(PortError) as caught:
+        whole(one.push_recovered(Data((0,))))
+    assert caught.value.kind is ErrorKind.STATE
+
+
+def test_a_push_after_release_is_recycled_silently():
+    one = fresh(Recovery.IN_MEMORY, 0, finished=True)
+    whole(one.release())
+    told(one)
+    whole(one.push_recovered(Data((1,))))
+    whole(one.finish_recovered())
+    assert told(one) == []
+    assert one.resources() == Resources(0, 0, 0, 0, 0)
+    with pytest.raises(PortError) as caught:
+        whole(one.take())
+    assert caught.value.kind is ErrorKind.STATE
+
+
+def test_checkpoints_are_declined_and_the_newest_stop_is_remembered():
+    one = fresh(Recovery.IN_MEMORY, 0)
+    with pytest.raises(PortError) as caught:
+        whole(one.checkpoint_started(Barrier(1, Alignment.UNALIGNED)))
+    assert caught.value.checkpoint_reason is CheckpointReason.DECLINED_TASK_NOT_READY
+    assert one.persisted(1) == ()
+    assert one.last_stopped() == 0
+    for checkpoint in (2, 4, 3):
+        whole(one.checkpoint_stopped(checkpoint))
+    assert one.last_stopped() == 4
+
+
+@pytest.mark.parametrize(
+    ("recovery", "pushed", "finished", "takes", "handed_over"),
+    [
+        (Recovery.RECOVER_FIRST, (0,), False, 1, None),
+        (Recovery.RECOVER_FIRST, (0,), True, 1, None),
+        (Recovery.RECOVER_FIRST, (0,), True, 2, ()),
+        (Recovery.IN_MEMORY, (0, 1), False, 2, None),
+        (Recovery.IN_MEMORY, (0, 1, 2), True, 1, (1, 2)),
+        (Recovery.IN_MEMORY, (0,), True, 2, ()),
+        (Recovery.PUSHED, (0,), False, 0, None),
+        (Recovery.PUSHED, (), False, 0, ()),
+    ],
+)
+def test_conversion_is_refused_while_state_would_be_lost(recovery, pushed, finished, takes, handed_over):
+    one = fresh(recovery, *pushed, finished=finished)
+    for _ in range(takes):
+        whole(one.take())
+    left = one.in_use()
+    if handed_over is not None:
+        assert whole(one.convert()) == handed_over
+        assert one.released
+        return
+    with pytest.raises(PortError) as caught:
+        whole(one.convert())
+    assert caught.value.kind is ErrorKind.STATE
+    assert not one.released
+    assert one.in_use() == left
+
+
+def test_a_push_that_waits_for_the_lock_while_the_channel_is_converted_is_recycled():
+    kernel = Kernel(("recovery", "task"), fine=True)
+    recovery, task = kernel.threads.values()
+    one = fresh(Recovery.PUSHED)
+    kernel.start(recovery, ("push_recovered",), one.push_recovered(Data((0,))))
+    kernel.start(task, ("convert",), one.convert())
+    assert kernel.finish(task) == ()
+    kernel.finish(recovery)
+    assert one.resources().segments == 0
+    assert told(one) == []
+
+
+def test_nothing_is_accepted_between_handing_over_and_release():
+    one = fresh(Recovery.PUSHED)
+    assert whole(one.hand_over()) == ()
+    whole(one.push_recovered(Data((0,))))
+    assert one.in_use() == 0
+    assert told(one) == []

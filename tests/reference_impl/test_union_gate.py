@@ -1,0 +1,317 @@
+"""The union of gates, row by row of recovery.md, section 2.9, and its races, stepped by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.alphabets import alphabet_of, run_scenario
+from conformance.alphabets.program import Program
+from conformance.alphabets.union_gate import UnionGateScenarioConfig
+from conformance.alphabets.world import whole
+from conformance.ports import (
+    Alignment,
+    Barrier,
+    ChannelKind,
+    ConsumptionResumed,
+    Data,
+    DataAvailable,
+    EndOfData,
+    EndOfPartition,
+    ErrorKind,
+    GateConfig,
+    PortError,
+    PriorityAvailable,
+    Recovery,
+    StateConsumed,
+    UnionGateConfig,
+)
+from reference_impl import PUSHED
+from reference_impl.known_bugs.building import with_parts
+from reference_impl.union_gate import ReferenceUnionGate
+
+LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
+TWO = ((LOCAL,), (REMOTE,))
+
+
+def fresh(gates=TWO, recovery=Recovery.NONE) -> ReferenceUnionGate:
+    made = ReferenceUnionGate(UnionGateConfig(tuple(GateConfig(kinds, recovery) for kinds in gates)), PUSHED)
+    if recovery is Recovery.NONE:
+        for gate in range(len(gates)):
+            whole(made.request_partitions(gate))
+    return made
+
+
+def send(one: ReferenceUnionGate, channel: int, *elements) -> None:
+    for element in elements:
+        whole(one.arrive(channel, Data((element,)) if isinstance(element, int) else element))
+
+
+def barrier(alignment=Alignment.UNALIGNED) -> Barrier:
+    return Barrier(1, alignment)
+
+
+def poll(one: ReferenceUnionGate):
+    return whole(one.poll())
+
+
+def polled(one: ReferenceUnionGate, count: int) -> list[object]:
+    """Channel and record, or element, of so many polls; None for an empty one."""
+    found: list[object] = []
+    for _ in range(count):
+        taken = poll(one)
+        if taken is not None:
+            element = taken.element
+            found.append((taken.channel, element.ids[0] if isinstance(element, Data) else element))
+        else:
+            found.append(None)
+    return found
+
+
+def signals(one: ReferenceUnionGate) -> list[object]:
+    told: list[object] = list(one.signals)
+    one.signals.clear()
+    return told
+
+
+def test_channels_are_numbered_through_all_gates():
+    one = fresh(((LOCAL, REMOTE), (REMOTE,), (LOCAL,)))
+    for channel in (3, 2, 1, 0):
+        send(one, channel, channel)
+    assert polled(one, 5) == [(3, 3), (2, 2), (1, 1), (0, 0), None]
+
+
+def test_only_the_first_gate_with_data_is_announced():
+    one = fresh()
+    send(one, 0, 0)
+    assert signals(one) == [DataAvailable()]
+    send(one, 1, 1)
+    send(one, 0, 2)
+    assert signals(one) == []
+    assert one.available()
+
+
+def test_gates_are_polled_in_turn_and_say_whether_more_is_there():
+    one = fresh()
+    send(one, 0, 0, 1, 2)
+    send(one, 1, 3, 4)
+    taken = [poll(one) for _ in range(5)]
+    assert [each.element.ids[0] for each in taken] == [0, 3, 1, 4, 2]
+    assert [each.more for each in taken] == [True, True, True, True, False]
+    assert not one.available()
+    assert poll(one) is None
+
+
+def test_a_priority_event_moves_its_queued_gate_up():
+    one = fresh()
+    send(one, 0, 0)
+    send(one, 1, 1)
+    signals(one)
+    send(one, 1, barrier())
+    assert signals(one) == [PriorityAvailable(-1)]
+    assert polled(one, 3) == [(1, barrier()), (0, 0), (1, 1)]
+
+
+def test_a_second_gate_with_a_priority_event_is_told_of_by_the_first():
+    one = fresh()
+    send(one, 1, 1, barrier())
+    send(one, 0, 0, barrier())
+    assert signals(one).count(PriorityAvailable(-1)) == 1
+    first, second = poll(one), poll(one)
+    assert (first.channel, first.more_priority) == (1, True)
+    assert (second.channel, second.more_priority) == (0, False)
+    assert polled(one, 2) == [(1, 1), (0, 0)]
+
+
+def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
+    one = fresh(recovery=Recovery.RECOVER_FIRST)
+    whole(one.recover(1, Data((7,))))
+    whole(one.finish_recovery(1))
+    assert polled(one, 1) == [(1, 7)]
+    assert one.available()
+    assert polled(one, 1) == [None]
+    assert StateConsumed(1) in signals(one)
+    assert not one.available()
+
+
+def test_a_gate_converts_although_another_was_never_read():
+    one = fresh(recovery=Recovery.RECOVER_FIRST)
+    whole(one.recover(0, Data((7,))))
+    whole(one.finish_recovery(1))
+    polled(one, 2)
+    whole(one.convert(1))
+    whole(one.request_partitions(1))
+    send(one, 1, 8)
+    assert (1, 8) in polled(one, 2)
+
+
+@pytest.mark.parametrize("recovery", [Recovery.RECOVER_FIRST, Recovery.IN_MEMORY])
+def test_unread_state_is_not_converted_away(recovery):
+    one = fresh(recovery=recovery)
+    whole(one.recover(0, Data((7,))))
+    with pytest.raises(PortError) as raised:
+        whole(one.convert(0))
+    assert raised.value.kind is ErrorKind.STATE
+    assert polled(one, 1) == [(0, 7)]
+
+
+def test_what_is_left_in_memory_is_read_after_the_conversion():
+    one = fresh(recovery=Recovery.IN_MEMORY)
+    for record in (7, 8):
+        whole(one.recover(0, Data((record,))))
+    whole(one.finish_recovery(0))
+    assert polled(one, 1) == [(0, 7)]
+    whole(one.convert(0))
+    whole(one.request_partitions(0))
+    send(one, 0, 9)
+    assert polled(one, 2) == [(0, 8), (0, 9)]
+
+
+def test_the_union_ends_with_its_last_gate():
+    one = fresh()
+    for channel in (0, 1):
+        send(one, channel, EndOfData(), EndOfPartition())
+    signals(one)
+    ends = [poll(one) for _ in range(4)]
+    assert [each.more for each in ends] == [True, True, True, False]
+    assert signals(one) == [DataAvailable()]
+    assert one.finished()
+    assert one.available()
+    assert poll(one) is None
+    assert one.available()
+
+
+def test_the_producer_behind_the_channel_is_resumed():
+    one = fresh(((LOCAL, REMOTE), (REMOTE,)))
+    send(one, 2, barrier(Alignment.ALIGNED))
+    poll(one)
+    signals(one)
+    whole(one.resume(2))
+    assert signals(one) == [ConsumptionResumed(2)]
+
+
+def test_a_blocked_local_channel_gives_more_once_it_is_resumed():
+    one = fresh()
+    send(one, 0, barrier(Alignment.ALIGNED), 0)
+    assert polled(one, 2) == [(0, barrier(Alignment.ALIGNED)), None]
+    signals(one)
+    whole(one.resume(0))
+    assert signals(one) == [DataAvailable()]
+    assert polled(one, 1) == [(0, 0)]
+
+
+def test_release_is_idempotent_and_gives_everything_back():
+    one = fresh(recovery=Recovery.IN_MEMORY)
+    whole(one.recover(0, Data((7,))))
+    for _ in range(2):
+        whole(one.release())
+        held = one.resources()
+        assert (held.segments, held.heap, held.files, held.listeners, held.futures) == (0, 0, 0, 0, 0)
+    whole(one.recover(0, Data((8,))))
+    assert poll(one) is None
+
+
+# ---- races -----------------------------------------------------------------------------------------------------------
+LIVE = [("request", 0), ("finish", "task"), ("request", 1), ("finish", "task")]
+
+
+def run_fine(steps, recovery=Recovery.NONE, part=ReferenceUnionGate):
+    """The run of a fine scenario of two gates with a local channel each; every step must be enabled."""
+    program = Program(alphabet_of("union-gate"), with_parts("hand-made", union_gate_class=part))
+    config = UnionGateScenarioConfig(((LOCAL,), (LOCAL,)), recovery, "fine")
+    run = run_scenario(program, config, steps, record=True)
+    assert all(one.outcome is not None for one in run.entries)
+    return run
+
+
+def race(steps, part=ReferenceUnionGate):
+    """The same without recovery, once both gates are live."""
+    return run_fine([*LIVE, *steps], part=part)
+
+
+def answers(run) -> list[object]:
+    """What the polls before the drain answered: the channel, or None."""
+    entries = [one for one in run.entries if not one.closing and one.outcome is not None]
+    found: list[object] = []
+    polling = False
+    for one in entries:
+        if one.step[0] == "poll":
+            polling = True
+        if polling and one.outcome.paused_at is None and (one.step[0] == "poll" or one.step[1:] == ("task",)):
+            found.append(None if one.outcome.value is None else one.outcome.value.channel)
+            polling = False
+    return found
+
+
+def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
+    steps = [
+        ("data", 0), ("finish", "network"),
+        ("poll",), ("run", "task", "gate lock"), ("run", "task", "local channel 0 lock"),
+        ("run", "task", "subpartition 0 lock"), ("run", "task", "union lock"),
+        ("data", 0), ("finish", "network"),
+        ("finish", "task"), ("poll",), ("finish", "task"),
+    ]  # fmt: skip
+    run = race(steps)
+    assert run.violation is None
+    assert answers(run) == [0, 0]
+
+
+def test_a_gate_told_of_while_it_is_polled_stands_in_the_queue_once():
+    steps = [
+        ("data", 0), ("finish", "network"), ("data", 1), ("finish", "network"),
+        ("poll",), ("run", "task", "gate lock"),
+        ("data", 0), ("finish", "network"), ("unaligned_barrier", 0), ("finish", "network"),
+        ("finish", "task"),
+        ("poll",), ("finish", "task"), ("poll",), ("finish", "task"),
+    ]  # fmt: skip
+    run = race(steps)
+    assert run.violation is None
+    assert answers(run) == [0, 1, 0]
+
+
+class BelievesLateNotifications(ReferenceUnionGate):
+    def still_has_priority(self, gate, priority):
+        return priority
+
+
+def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
+    steps = [
+        ("data", 0), ("finish", "network"), ("data", 0), ("finish", "network"),
+        ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
+        ("poll",), ("finish", "task"),  # takes the barrier before the union is told of it
+        ("finish", "network"),
+        ("unaligned_barrier", 1), ("finish", "network"),
+        ("poll",), ("finish", "task"),
+    ]  # fmt: skip
+    run = race(steps)
+    assert run.violation is None
+    assert answers(run) == [0, 1]
+    broken = race(steps, BelievesLateNotifications).violation
+    assert broken is not None
+    assert broken.property.slug == "a-priority-event-of-any-gate-comes-first"
+
+
+class TakesPriorityAsTold(ReferenceUnionGate):
+    def queue_again(self, gate, taken):
+        super().queue_again(gate, taken)
+        if gate.available():
+            self.enqueue(gate, gate.has_priority())
+
+
+@pytest.mark.parametrize("part", [ReferenceUnionGate, TakesPriorityAsTold])
+def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
+    """The conversion left a queued gate empty. It gets a priority event between its poll and its being queued again."""
+    steps = [
+        ("finish_recovery", 0), ("finish", "recovery"), ("convert", 0), ("finish", "task"),
+        ("request", 0), ("finish", "task"), ("poll",), ("run", "task", "gate lock"), ("run", "task", "union lock"),
+        ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
+        ("finish", "task"), ("finish", "network"),
+    ]  # fmt: skip
+    violation = run_fine(steps, Recovery.IN_MEMORY, part).violation
+    assert (violation is None) is (part is ReferenceUnionGate)
+
+
+def test_a_gate_that_is_polled_may_tell_the_union_something():
+    """The end of the last channel of a gate is told by the poll that takes it."""
+    steps = [("end_of_data", 0), ("finish", "network"), ("end_of_partition", 0), ("finish", "network")]
+    run = race([*steps, ("poll",), ("finish", "task"), ("poll",), ("finish", "task"), ("finished",)])
+    assert run.violation is None
