@@ -29,7 +29,10 @@ from conformance.engines import (
     standing,
 )
 from conformance.engines import check as check_at_random
+from conformance.engines.digest import CannotRecognise
+from conformance.engines.explore import MOST_STATES, Explorer, ScopeError, scope_of
 from conformance.engines.kill import MOST_SCENARIOS, kill
+from conformance.engines.optimum import optimal_steps
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import (
     Capability,
@@ -170,6 +173,39 @@ def check(
     return worst(statuses)
 
 
+@cli.command()
+@click.option("--component", required=True, metavar="COMPONENT")
+@click.option(
+    "--scope", metavar="KEY=VALUE", multiple=True, help="How much there is to explore. Repeat for other keys."
+)
+@click.option("--depth", type=click.IntRange(1), help="So many steps at most.")
+@click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
+@click.option("--implementation", "name", default="reference", show_default=True)
+@json_option
+def explore(
+    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, json_path: Path | None
+) -> int:
+    """Judge every run within a small scope, breadth first; the first violation of a kind is a shortest one."""
+    _known_components((component,))
+    if bad := [one for one in scope if "=" not in one]:
+        raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")
+    implementation = find_implementation(name)
+    _offered(implementation, (component,))
+    with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
+        program = Program(alphabet_of(component), implementation)
+        try:
+            explorer = Explorer(program, scope_of(program.alphabet, dict(one.split("=", 1) for one in scope)))
+        except (ScopeError, CannotRecognise) as error:
+            raise click.UsageError(str(error)) from None
+        result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))
+    out.print(reporting.exploration_table(result))
+    for line in reporting.exploration_lines(result):
+        out.print(line, markup=False, soft_wrap=True)
+    if json_path is not None:
+        reporting.write_json(json_path, reporting.exploration_document(result))
+    return VIOLATION if result.found else CONFORMS if result.complete else INCONCLUSIVE
+
+
 @cli.command(name="replay")
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option("--implementation", "name", metavar="NAME", help="On whom.  [default: the one in the file, or reference]")
@@ -234,10 +270,12 @@ def shrink(path: Path, name: str | None, output: Path | None) -> int:
     show_default=True,
     help="After so many a bug has survived.",
 )
+@click.option("--optimal", is_flag=True, help="Explore too: how short can a scenario be that shows the bug?")
 @json_option
 def bugs(
-    names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, json_path: Path | None
-) -> int:
+    names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, optimal: bool,
+    json_path: Path | None,
+) -> int:  # fmt: skip
     """The kill matrix: every known bug, found or survived, by the property that must notice it."""
     _known_components(components)
     chosen = [find_known_bug(name) for name in names] or known_bugs()
@@ -251,7 +289,7 @@ def bugs(
             for number in range(seeds):
                 kills.append(kill(bug, seed if seeds == 1 else f"{seed}.{number}", scenarios))
                 advance(index * seeds, number + 1)
-            rows.append(reporting.bug_row(kills))
+            rows.append(reporting.bug_row(kills, optimal_steps(bug) if optimal else None))
     out.print(reporting.kill_matrix(rows))
     unguarded = reporting.unguarded_properties(chosen) if not names and not components else []
     for slug in unguarded:

@@ -2,9 +2,9 @@
 
 The reference draws and runs the scenario, and its calls are written down. They are sent at once; one outcome per call
 comes back. Then the scenario is judged as always, by the same ledger and the same properties, against a port that
-answers from that list. Operations of threads are sent whole, one after the other. If the ledger, having learned from those outcomes, would call something else than what was
-sent, judging stops there and the scenario is run again step by step; so is every scenario in which a violation was
-found, before it is believed.
+answers from that list. Operations of threads are sent whole, one after the other. If the ledger, having learned from
+those outcomes, would call something else than what was sent, judging stops there and the scenario is run again step by
+step; so is every scenario in which a violation was found, before it is believed.
 """
 
 from __future__ import annotations

@@ -28,13 +28,13 @@ from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread
 
 State = tuple[Any, ...]
 
-_ATOMS = (int, float, str, bytes, type(None), range, type, CodeType, BuiltinFunctionType, frozenset)
+_ATOMS = (int, bool, float, str, bytes, type(None), range, type, CodeType, BuiltinFunctionType, frozenset)
 _ITERATORS: tuple[type, ...] = (
     *(type(one) for one in (iter([]), iter(()), iter(range(0)), reversed([]))),
     enumerate,
     zip,
 )
-_LIST, _DICT, _TUPLE, _SAME, _UNSET, _TRUE, _FALSE = "[]", "{}", "()", "=", "unset", "true", "false"
+_LIST, _DICT, _TUPLE, _SAME, _UNSET = "[]", "{}", "()", "=", "unset"
 
 
 class CannotRecognise(TypeError):
@@ -47,7 +47,6 @@ class Recogniser:
     def __init__(self) -> None:
         self._atoms: set[type] = set(_ATOMS)
         self._walks: dict[type, Callable[[Any, list[Any], dict[int, int]], None]] = {
-            bool: lambda value, out, met: out.append(_TRUE if value else _FALSE),
             list: self._list,
             dict: self._dict,
             tuple: self._tuple,

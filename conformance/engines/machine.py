@@ -74,14 +74,14 @@ def state_machine(program: Program) -> type[ConformanceMachine]:
     """The machine for one component of one implementation."""
     alphabet = program.alphabet
 
-    def start(self: ConformanceMachine, config: Any) -> None:
+    def configure(self: ConformanceMachine, config: Any) -> None:
         self.world = World(program, config)
 
     configs = list(dict.fromkeys(program.configs))
     names = [kind.name for kind in alphabet.steps]
     body: dict[str, Any] = {
         "program": program,
-        "start": initialize(config=st.sampled_from(configs))(start),
+        "configure": initialize(config=st.sampled_from(configs))(configure),
         **{kind.name: _rule(kind) for kind in alphabet.steps},
     }
     if alphabet.threads:
@@ -140,7 +140,7 @@ def _turn(name: str, *stop: str) -> Any:
         self.do((name, thread, *stop))
 
     body.__name__ = body.__qualname__ = name
-    return precondition(enabled)(rule(thread=st.runner().flatmap(choose))(body))  # type: ignore[no-untyped-call]
+    return precondition(enabled)(rule(thread=st.runner().flatmap(choose))(body))
 
 
 def _nothing_left(names: Sequence[str]) -> Any:

@@ -24,6 +24,7 @@ from conformance.reporting.documents import (
     unguarded_properties,
     unusable_row,
 )
+from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
 from conformance.reporting.files import write_json, write_text
 from conformance.reporting.known import print_standing
 from conformance.reporting.markdown import story_markdown
@@ -48,6 +49,9 @@ __all__ = [
     "campaign_tables",
     "check_document",
     "conclude_campaign",
+    "exploration_document",
+    "exploration_lines",
+    "exploration_table",
     "implementation_row",
     "implementation_table",
     "implementations_document",

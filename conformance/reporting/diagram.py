@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from conformance.alphabets import alphabet_of
 from conformance.engines import Replay
+from conformance.ports import CheckpointAcknowledged, CheckpointDeclined, ConsumptionResumed, CreditAnnounced
 from conformance.reporting.story import Mark, Story, StoryStep, tell
 from conformance.reporting.words import shortened, signal_in_words
 from conformance.scenarios import Entry
@@ -14,7 +16,15 @@ from conformance.scenarios import Entry
 ACTORS = ("producer", "recovery", "checkpointing")
 """Who stands left of the component; the consumer and the observer stand right of it."""
 LISTENER = "consumer"
-"""Who hears the signals."""
+"""Who hears the signals..."""
+UPSTREAM, COORDINATOR = "upstream", "coordinator"
+LISTENERS: dict[type[Any], str] = {
+    CreditAnnounced: UPSTREAM,
+    ConsumptionResumed: UPSTREAM,
+    CheckpointAcknowledged: COORDINATOR,
+    CheckpointDeclined: COORDINATOR,
+}
+"""... but these are for others."""
 LONGEST_LABEL = 70
 LONGEST_NOTE = 160
 
@@ -57,23 +67,31 @@ def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
 def _participants(replay: Replay, story: Story) -> Iterator[str]:
     """Those that occur, from the producer's side to the consumer's."""
     kinds = alphabet_of(story.component).steps
-    known = dict.fromkeys((*ACTORS, *(kind.actor for kind in kinds if kind.actor not in (LISTENER, "observer"))))
+    right = (LISTENER, COORDINATOR, "observer", "driver")
+    known = dict.fromkeys((UPSTREAM, *ACTORS, *(kind.actor for kind in kinds if kind.actor not in right)))
     occurring = {step.actor for step in story.steps if step.mark is not Mark.SKIPPED}
-    if any(entry.outcome is not None and entry.outcome.signals for entry in replay.history.entries):
-        occurring.add(LISTENER)
+    for entry in replay.history.entries:
+        if entry.outcome is not None:
+            occurring |= {_listener(signal) for signal in entry.outcome.signals}
     yield from (_declared(actor) for actor in known if actor in occurring)
     yield _declared(story.component)
-    yield from (_declared(actor) for actor in (LISTENER, "observer") if actor in occurring)
+    yield from (_declared(actor) for actor in right if actor in occurring)
 
 
 def _messages(component: str, entry: Entry, step: StoryStep) -> Iterator[str]:
+    """The call or the turn, the signals, and the answer: dashed if the operation is not over."""
     assert entry.outcome is not None
-    actor, port = _name(step.actor or "driver"), _name(component)
+    actor, port = _name(step.actor), _name(component)
     yield f"    {actor}->>{port}: {escaped(f'{step.number}. {shortened(step.step, LONGEST_LABEL)}')}"
     for signal in entry.outcome.signals:
-        yield f"    {port}--){_name(LISTENER)}: {escaped(shortened(signal_in_words(signal), LONGEST_LABEL))}"
-    if step.answer != "done":
-        yield f"    {port}->>{actor}: {escaped(shortened(step.answer, LONGEST_LABEL))}"
+        yield f"    {port}--){_name(_listener(signal))}: {escaped(shortened(signal_in_words(signal), LONGEST_LABEL))}"
+    if step.paused or step.turn or step.answer != "done":
+        arrow = "-->>" if step.paused else "->>"
+        yield f"    {port}{arrow}{actor}: {escaped(shortened(step.answer, LONGEST_LABEL))}"
+
+
+def _listener(signal: Any) -> str:
+    return LISTENERS.get(type(signal), LISTENER)
 
 
 def _note(story: Story) -> str:

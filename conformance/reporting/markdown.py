@@ -15,7 +15,7 @@ from conformance.engines import Found, Replay
 from conformance.ports import registered_names
 from conformance.properties import Property
 from conformance.reporting.diagram import sequence_diagram
-from conformance.reporting.story import Mark, Story, StoryStep, tell
+from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
 from conformance.reporting.words import failure_class_in_words, plain
 
 TICKETS = "https://issues.apache.org/jira/browse/"
@@ -64,9 +64,15 @@ def story_markdown(story: Story) -> str:
     rows = []
     for one in story.steps:
         bold = "**" if one.mark is Mark.DIVERGENT else ""
-        cells = [str(one.number), one.actor, f"`{one.step}`", cell(one.answer), cell(one.signals)]
+        cells = [str(one.number), one.actor, _code(one), cell(one.answer), cell(one.signals)]
         rows.append([f"{bold}{text}{bold}" if text else "" for text in (*cells, *([one.remark] if marked else []))])
     return _table(head, rows)
+
+
+def _code(step: StoryStep) -> str:
+    """A step as code, and what is not code of it behind that."""
+    name, comma, remark = step.step.partition(f", {CONTINUED}")
+    return f"`{name}`{comma}{remark}"
 
 
 def _title(report: Report) -> str:
@@ -93,8 +99,8 @@ def _what_failed(report: Report, story: Story) -> str:
 
 def _place(step: StoryStep, story: Story) -> str:
     if step.in_drain:
-        return f"at step {step.number} (`{step.step}`), in the fair drain that ends every run"
-    return f"at step {step.number} of {sum(not one.in_drain for one in story.steps)} (`{step.step}`)"
+        return f"at step {step.number} ({_code(step)}), in the fair drain that ends every run"
+    return f"at step {step.number} of {sum(not one.in_drain for one in story.steps)} ({_code(step)})"
 
 
 def _expected_and_observed(report: Report, story: Story) -> str:
@@ -102,7 +108,7 @@ def _expected_and_observed(report: Report, story: Story) -> str:
         return "## Expected and observed\n\nNothing to compare: see above."
     rows = [("expected", story.expected), ("observed", story.observed)]
     if story.divergent is not None:
-        rows.append((f"answer to `{story.divergent.step}`", story.divergent.outcome))
+        rows.append((f"answer to {_code(story.divergent)}", story.divergent.outcome))
     if story.reference is not None:
         rows.append(("the reference's answer", story.reference))
     table = _table(("", ""), [(f"**{name}**", cell(text)) for name, text in rows])
@@ -122,6 +128,8 @@ def _scenario(report: Report, story: Story) -> str:
         story_markdown(story) if story.steps else "It failed before its first step.",
     ]
     marks = {one.mark for one in story.steps} | {Mark.DRAIN for one in story.steps if one.in_drain}
+    if story.has_turns:
+        parts.append(f"*{CONTINUED}*: {WHAT_CONTINUED_MEANS}")
     if Mark.SKIPPED in marks:
         parts.append("*skipped*: not enabled when its turn came, and left out.")
     if Mark.DRAIN in marks:

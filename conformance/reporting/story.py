@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,7 +14,13 @@ from conformance.alphabets import Alphabet, alphabet_of
 from conformance.engines import Replay
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
 from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
-from conformance.scenarios import Entry, canonical
+from conformance.scenarios import Entry, History, Step, canonical
+
+CONTINUED = "continued"
+WHAT_CONTINUED_MEANS = (
+    "“who” is a thread. Its operation pauses before it takes a lock, or where it waits, and others act; "
+    "then it takes the lock and goes on."
+)
 
 
 class Mark(StrEnum):
@@ -41,6 +47,10 @@ class StoryStep:
     signals: str
     mark: Mark
     in_drain: bool = False
+    turn: bool = False
+    """A thread that had paused goes on."""
+    paused: bool = False
+    """The operation is not over."""
 
     @property
     def remark(self) -> str:
@@ -83,7 +93,14 @@ class Story:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.table()
+        if self.has_turns:
+            yield Text(f"{CONTINUED}: {WHAT_CONTINUED_MEANS}", style=FAINT)
         yield from self._conclusion()
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether threads paused, and took turns."""
+        return any(one.turn or one.paused for one in self.steps)
 
     def table(self) -> Table:
         """The steps, one row each. The column that tells what is special is left out if nothing is."""
@@ -123,11 +140,13 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
     scenario = replay.history.scenario
     alphabet = alphabet_of(scenario.component)
     entries = replay.history.entries
+    operations = operations_of(replay.history)
     violation = replay.violation
-    # A run stops where a property breaks, so the last entry is the divergent one; without a port there is none.
-    last = len(entries) - 1
-    at = last if violation is not None and entries and entries[last].step == violation.step else None
-    steps = tuple(_step(alphabet, index, entry, index == at) for index, entry in enumerate(entries))
+    at = None if violation is None else _divergent(entries, operations, violation.step)
+    steps = tuple(
+        _step(alphabet, index, entry, operation, index == at)
+        for index, (entry, operation) in enumerate(zip(entries, operations, strict=True))
+    )
     divergent = None if at is None else steps[at]
     expected = plain(replay.reason if violation is None else violation.broken.owed)
     return Story(
@@ -144,6 +163,42 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
     )
 
 
+def operations_of(history: History) -> tuple[Step | None, ...]:
+    """For each entry the operation that it is part of: of a turn, the one that went on; None if it was skipped."""
+    alphabet = alphabet_of(history.scenario.component)
+    in_flight: dict[str, Step] = {}
+    found: list[Step | None] = []
+    for entry in history.entries:
+        if entry.outcome is None:
+            found.append(None)
+            continue
+        kind = alphabet.kind(entry.step[0])
+        if kind is None:
+            thread = entry.step[1]
+        else:
+            thread = kind.actor
+            if kind.crashes:
+                in_flight.clear()
+            in_flight[thread] = entry.step
+        found.append(in_flight.get(thread, entry.step))
+    return tuple(found)
+
+
+def _divergent(entries: Sequence[Entry], operations: Sequence[Step | None], broken: Step) -> int | None:
+    """Where the property broke. A run stops there, so it is the last entry, if any: without a port there is none.
+
+    An operation that never came to an end broke it where it paused for good.
+    """
+    last = len(entries) - 1
+    if entries and operations[last] == broken:
+        return last
+    for index in range(last, -1, -1):
+        outcome = entries[index].outcome
+        if operations[index] == broken and outcome is not None:
+            return index if outcome.paused_at is not None else None
+    return None
+
+
 def story_table(replay: Replay, reference: Replay | None = None) -> Table:
     """The steps of a replay as a table, without the conclusion."""
     return tell(replay, reference).table()
@@ -153,32 +208,78 @@ def _outcome(answer: str, signals: str) -> str:
     return f"{answer}; {f'signals: {signals}' if signals else 'no signal'}"
 
 
-def _step(alphabet: Alphabet, index: int, entry: Entry, divergent: bool) -> StoryStep:
+def _step(alphabet: Alphabet, index: int, entry: Entry, operation: Step | None, divergent: bool) -> StoryStep:
     kind = alphabet.kind(entry.step[0])
-    actor = "" if kind is None else kind.actor
-    step = step_in_words(entry.step)
-    if entry.outcome is None:
-        return StoryStep(index + 1, actor, step, "", "", Mark.SKIPPED)
+    actor = entry.step[1] if kind is None else kind.actor
+    if entry.outcome is None or operation is None:
+        step = "goes on" if kind is None else step_in_words(entry.step)
+        return StoryStep(index + 1, actor, step, "", "", Mark.SKIPPED, turn=kind is None)
     mark = Mark.DIVERGENT if divergent else Mark.DRAIN if entry.closing else Mark.NONE
-    answer = outcome_in_words(entry.outcome, kind)
-    return StoryStep(index + 1, actor, step, answer, signals_in_words(entry.outcome.signals), mark, entry.closing)
+    return StoryStep(
+        number=index + 1,
+        actor=actor,
+        step=step_in_words(operation) + (f", {CONTINUED}" if kind is None else ""),
+        answer=outcome_in_words(entry.outcome, alphabet.kind(operation[0])),
+        signals=signals_in_words(entry.outcome.signals),
+        mark=mark,
+        in_drain=entry.closing,
+        turn=kind is None,
+        paused=entry.outcome.paused_at is not None,
+    )
 
 
 def _counterpart(alphabet: Alphabet, replay: Replay, reference: Replay | None, at: int | None) -> str | None:
-    """What the reference did at the same place, if it came there by the same steps."""
-    if reference is None or at is None or len(reference.history.entries) <= at:
+    """What the reference did at the same place, if it came there by the same steps.
+
+    Where threads pause depends on what is inside, so then it is the end of the same operation, counted from the
+    beginning, wherever that is.
+    """
+    if reference is None or at is None:
         return None
-    entry, mine = reference.history.entries[at], replay.history.entries[at]
-    if entry.step != mine.step or entry.outcome is None:
+    mine = replay.history.entries[at]
+    if not _has_turns(replay.history):
+        there = at if len(reference.history.entries) > at else None
+    else:
+        there = _same_end(replay.history, reference.history, at)
+    if there is None:
         return None
-    words = outcome_in_words(entry.outcome, alphabet.kind(entry.step[0]))
+    entry = reference.history.entries[there]
+    if entry.outcome is None or (entry.step != mine.step and not _has_turns(replay.history)):
+        return None
+    operation = operations_of(reference.history)[there]
+    assert operation is not None
+    words = outcome_in_words(entry.outcome, alphabet.kind(operation[0]))
     return _outcome(words, signals_in_words(entry.outcome.signals))
+
+
+def _has_turns(history: History) -> bool:
+    return any(entry.outcome is not None and entry.outcome.paused_at is not None for entry in history.entries)
+
+
+def _same_end(mine: History, other: History, at: int) -> int | None:
+    """Where the operation of an entry that ends it ends in another history."""
+    ends = _ends(mine)
+    if at not in ends:
+        return None
+    return next((index for index, end in _ends(other).items() if end == ends[at]), None)
+
+
+def _ends(history: History) -> dict[int, tuple[Step, int]]:
+    """The entries at which operations end: which one it is, and how many equal ones ended before it."""
+    found: dict[int, tuple[Step, int]] = {}
+    counts: dict[Step, int] = {}
+    for index, operation in enumerate(operations_of(history)):
+        outcome = history.entries[index].outcome
+        if operation is not None and outcome is not None and outcome.paused_at is None:
+            found[index] = operation, counts.get(operation, 0)
+            counts[operation] = counts.get(operation, 0) + 1
+    return found
 
 
 def _earlier_difference(
     replay: Replay, reference: Replay | None, steps: tuple[StoryStep, ...], at: int | None
 ) -> StoryStep | None:
-    if reference is None or at is None:
+    if reference is None or at is None or _has_turns(replay.history):
         return None
     for index, (mine, other) in enumerate(zip(replay.history.entries[:at], reference.history.entries, strict=False)):
         if mine.step != other.step or _compared(mine) != _compared(other):

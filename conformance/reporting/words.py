@@ -14,24 +14,31 @@ import msgspec
 
 from conformance.alphabets.base import StepKind
 from conformance.ports import (
+    Announcement,
     Availability,
     Barrier,
     Blocked,
     CancelMarker,
+    ChainCheckpoint,
     CheckpointAcknowledged,
     CheckpointDeclined,
+    Consumed,
+    ConsumptionResumed,
+    CreditAnnounced,
     Data,
     DataAvailable,
     EndOfData,
     EndOfPartition,
     Error,
     Event,
+    GateTaken,
     Outcome,
     OutputState,
     PriorityAvailable,
     RecoveryCompletion,
     RecoveryMetadata,
     Resources,
+    StateConsumed,
     StateStatus,
     Taken,
 )
@@ -55,6 +62,7 @@ FAILURE_CLASSES: dict[FailureClass, str] = {
     FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
     FailureClass.CRASHED: "the implementation did not answer in the terms of the interface",
     FailureClass.HUNG: "the implementation did not answer in time",
+    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or would if they met",
 }
 
 
@@ -81,6 +89,8 @@ def step_in_words(step: Step) -> str:
 
 def outcome_in_words(outcome: Outcome, kind: StepKind | None = None) -> str:
     """What was answered, without the signals. `kind` tells "has no answer" from "found nothing"."""
+    if outcome.paused_at is not None:
+        return f"pauses at {shortened(plain(outcome.paused_at))}"
     if outcome.error is not None:
         return error_in_words(outcome.error)
     if outcome.value is None:
@@ -108,6 +118,16 @@ def signal_in_words(signal: Any) -> str:
             return "data available"
         case PriorityAvailable(seq=seq):
             return f"priority available, seq {seq}"
+        case CreditAnnounced(credit=credit, channel=channel):
+            return f"credit {credit} announced for channel {channel}"
+        case ConsumptionResumed(channel=channel):
+            return f"consumption of channel {channel} resumed"
+        case StateConsumed(channel=channel):
+            return f"recovered state of channel {channel} consumed"
+        case CheckpointAcknowledged(checkpoint=checkpoint):
+            return f"checkpoint {checkpoint} acknowledged"
+        case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
+            return f"checkpoint {checkpoint} declined, {_scalar(reason)}"
         case CheckpointAcknowledged(checkpoint=checkpoint):
             return f"checkpoint {checkpoint} acknowledged"
         case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
@@ -120,6 +140,14 @@ def value_in_words(value: Any) -> str:
     match value:
         case Taken(element=element, seq=seq, next=following, backlog=backlog):
             return f"{element_in_words(element)}, seq {seq}, next {_scalar(following)}, backlog {backlog}"
+        case GateTaken(channel=channel, element=element, seq=seq, more=more, more_priority=more_priority):
+            behind = "more with priority" if more_priority else "more" if more else "nothing more"
+            return f"{element_in_words(element)} from channel {channel}, seq {seq}, {behind}"
+        case Consumed(channel=channel, element=element):
+            return f"{element_in_words(element)} from channel {channel}"
+        case ChainCheckpoint(status=status, counted=counted, input_state=before, output_state=after):
+            parts = ("counted", counted), ("input state", before), ("output state", after)
+            return "; ".join((_scalar(status), *(f"{name} {_by_channel(ids)}" for name, ids in parts if ids)))
         case Availability(available=available, backlog=backlog):
             return f"{'' if available else 'not '}available, backlog {backlog}"
         case OutputState(status=StateStatus.WRITTEN, ids=ids):
@@ -140,6 +168,8 @@ def element_in_words(element: Any) -> str:
             return f"barrier {checkpoint} ({_scalar(alignment)})"
         case Data(ids=ids, finished=finished):
             return (_records(ids) if ids else "an empty buffer") + ("" if finished else " (unfinished)")
+        case Announcement(checkpoint=checkpoint, seq=seq):
+            return f"announcement of barrier {checkpoint} at seq {seq}"
         case CancelMarker(checkpoint=checkpoint):
             return f"cancel marker of checkpoint {checkpoint}"
         case Event(label=label):
@@ -158,6 +188,11 @@ def element_in_words(element: Any) -> str:
 def _records(ids: Any) -> str:
     numbers = [_scalar(one) for one in ids]
     return f"record{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+
+
+def _by_channel(state: Any) -> str:
+    """Record ids by channel: `0: 1, 2 | 1: none`."""
+    return " | ".join(f"{channel}: {', '.join(map(_scalar, ids)) or 'none'}" for channel, ids in enumerate(state))
 
 
 def _resources(held: Resources) -> str:

@@ -12,7 +12,8 @@ from conformance.engines import check_with_hypothesis, replay, state_machine
 from conformance.engines.hypothesis_check import machine_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
-from tests.engines.toy import BUGS, broken, program
+from conformance.properties import Broken, FailureClass
+from tests.engines.toy import BUGS, ToyConfig, broken, program
 
 
 @pytest.mark.parametrize("component", sorted(ALPHABETS))
@@ -56,11 +57,21 @@ def test_a_failing_example_reads_like_a_program():
     assert "state.teardown()" in text
 
 
-def test_a_failing_race_reads_like_a_program():
-    text = told(state_machine(broken("deadlock")), 1)
+def test_turns_read_like_a_program(monkeypatch):
+    ready = program()
+    ready.configs = (ToyConfig(1, "fine"),)
+    machine = state_machine(ready)
+    done = machine.do
+
+    def do(self, step):
+        done(self, step)
+        if step[0] == "run":
+            raise Violation(ready.answers, Broken(FailureClass.STUCK, "nobody may run", "somebody did"), step)
+
+    monkeypatch.setattr(machine, "do", do)
+    text = told(machine, 1)
     assert "state = ToyGateMachine()" in text
-    assert "state.push(channel=" in text
-    assert "state.run(thread='" in text or "state.finish(thread='" in text
+    assert "state.push(channel=0)\nstate.run(thread='recovery')" in text or "state.take()\nstate.run(thread=" in text
 
 
 def test_what_hypothesis_finds_is_a_scenario_like_any_other():

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.alphabets import alphabet_of, run_scenario
+from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
 from conformance.alphabets.program import Program
-from conformance.engines import Search, reduce
+from conformance.engines import Search, reduce, replay
+from conformance.engines.explore import Explorer, Scope
+from conformance.engines.kill import kill
+from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
+from conformance.scenarios import Scenario
+from tests.engines import toy
 
 
 def failing(name: str):
@@ -17,6 +22,18 @@ def failing(name: str):
         scenario, run = search.run(f"reduce/{number}")
         if run.violation is not None and len(run.performed) > 12:
             return ready, scenario, run.violation
+    raise AssertionError("nothing to reduce")
+
+
+def failing_race(name: str):
+    """A long scenario that shows a bug of the toy."""
+    ready = toy.broken(name)
+    search = Search(ready)
+    for number in range(8000):
+        scenario, run = search.run(f"race/{number}")
+        found = run.violation
+        if found is not None and found.property.slug == toy.BUGS[name].property and len(scenario.steps) > 12:
+            return ready, scenario, found
     raise AssertionError("nothing to reduce")
 
 
@@ -43,3 +60,65 @@ def test_a_scenario_that_does_not_fail_is_refused():
     fixed = Program(alphabet_of("subpartition"), find_implementation("reference"))
     with pytest.raises(ValueError, match="does not fail"):
         reduce(fixed, scenario)
+
+
+@pytest.mark.parametrize("name", ["deadlock", "lost-wake-up"])
+def test_a_race_becomes_as_short_as_exploration_says_it_can_be(name):
+    ready, scenario, violation = failing_race(name)
+    reduced = reduce(ready, scenario)
+    assert reduced.signature == violation.signature
+    most = {"arrivals": 2, "barriers": 1, "takes": 2, "other": 0}
+    explorer = Explorer(ready, Scope(toy.ToyConfig(1, "fine"), most), turns=("run", "finish"))
+    exploration = explorer.explore(depth=8, until=violation.property.slug)
+    (shortest,) = [one for one in exploration.found if one.slug == violation.property.slug]
+    # The first one that is found may show at another operation than ours.
+    assert len(reduced.scenario.steps) <= len(shortest.scenario.steps) + 1
+    assert reduced.scenario.config == toy.ToyConfig(1, "fine")
+
+
+def test_two_sections_in_place_of_one_are_thirteen_steps():
+    ready, scenario, _ = failing_race("two-sections")
+    reduced = reduce(ready, scenario).scenario
+    assert len(reduced.steps) == 13  # as exploration with two channels says; it takes too long here
+    assert [step[0] for step in reduced.steps].count("run") == 1
+    assert run_scenario(toy.program(), reduced.config, reduced.steps).violation is None
+
+
+def test_what_needs_no_interleaving_is_told_without():
+    steps = (("push", 1), ("run", "recovery", ""), ("take",), ("run", "task", ""), ("finish", "task"))
+    reduced = reduce(toy.broken("lock-order"), Scenario("toy-gate", toy.ToyConfig(2, "fine"), steps)).scenario
+    assert reduced == Scenario("toy-gate", toy.ToyConfig(1), (("push", 0), ("take",)))
+
+
+def test_channels_change_places_together_with_the_locks_named_after_them():
+    ready = toy.broken("deadlock")
+    ready.configs = (toy.ToyConfig(2, "fine"),)
+    steps = (
+        ("push", 1), ("take",), ("finish", "recovery"), ("convert", 1), ("run", "recovery", "channel 1 lock"),
+        ("run", "recovery", "gate lock"), ("run", "task", "channel 1 lock"),
+    )  # fmt: skip
+    run = run_scenario(ready, ready.configs[0], steps)
+    assert run.violation is not None
+    reduced = reduce(ready, Scenario("toy-gate", ready.configs[0], steps), budget=300).scenario
+    assert {operand for step in reduced.steps for operand in step[1:]} == {
+        0, "task", "recovery", "gate lock", "channel 0 lock",
+    }  # fmt: skip
+
+
+def test_lock_order_and_deadlock_are_never_mixed():
+    ready, scenario, violation = failing_race("deadlock")
+    reduced = reduce(ready, scenario)
+    assert reduced.signature[0] == violation.property.slug == "threads-do-not-wait-in-a-circle"
+    found = run_scenario(ready, reduced.scenario.config, reduced.scenario.steps).violation
+    assert found is not None
+    assert found.signature == reduced.signature
+
+
+def test_a_known_bug_of_a_component_with_threads_is_killed(monkeypatch):
+    monkeypatch.setitem(ALPHABETS, "toy-gate", toy.TOY)
+    killed = kill(toy.BUGS["deadlock"], "tests", 2000)
+    assert killed.shortest is not None
+    assert killed.shortest.slug == "threads-do-not-wait-in-a-circle"
+    assert killed.shortest.scenario.finding is not None
+    assert replay(killed.shortest.scenario, toy.BUGS["deadlock"].build()).verdict is ReplayVerdict.FAILED
+    assert replay(killed.shortest.scenario, toy.Toy()).verdict is ReplayVerdict.FIXED

@@ -1,0 +1,32 @@
+"""How short a scenario can be that shows a known bug: proved, not found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.base import FINISH, RUN
+from conformance.alphabets.program import Program
+from conformance.engines.explore import Explorer, scope_of
+from conformance.ports import KnownBug
+
+MOST_STATES = 60_000
+"""States after which the optimum of a bug stays unknown."""
+
+_DEFAULTS: Mapping[str, str] = MappingProxyType({})
+
+
+def optimal_steps(bug: KnownBug, given: Mapping[str, str] = _DEFAULTS, most_states: int = MOST_STATES) -> int | None:
+    """The steps of a shortest scenario within the scope in which the property fails that must notice the bug.
+
+    None: there is none within the scope, or it was not reached. Raises: ScopeError, CannotRecognise.
+    """
+    implementation = bug.build()
+    try:
+        alphabet = alphabet_of(bug.component)
+        explorer = Explorer(Program(alphabet, implementation), scope_of(alphabet, given), (RUN, FINISH))
+        explorer.explore(most_states=most_states, until=bug.property)
+        return explorer.shortest(bug.property)
+    finally:
+        implementation.close()

@@ -1,0 +1,72 @@
+"""What came of exploring a scope."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+from conformance.engines.explore import Exploration
+from conformance.scenarios import SCHEMA, encode_scenario
+
+
+def exploration_table(result: Exploration) -> Table:
+    """The scope and how far it was explored."""
+    table = Table(title=f"{result.program.alphabet.component} on {result.program.implementation.name}")
+    table.add_column("scope")
+    for name in ("states", "transitions", "depth"):
+        table.add_column(name, justify="right")
+    table.add_column("complete")
+    scope = ", ".join(f"{key}={_text(value)}" for key, value in result.scope.as_text().items())
+    counts = (result.states, result.transitions, result.depth)
+    table.add_row(scope, *(f"{count:,}" for count in counts), "yes" if result.complete else "no")
+    return table
+
+
+def exploration_lines(result: Exploration) -> list[str]:
+    """One sentence for each finding, and one on what the result means."""
+    lines = [
+        f"{found.slug} ({found.failure_class}) after {len(found.scenario.steps)} steps: {found.owed}; {found.observed}"
+        for found in result.found
+    ]
+    if result.found:
+        lines.append("Breadth first: no run in this scope shows the same failure in fewer steps.")
+    elif result.complete:
+        lines.append("Every run within the scope was judged, and no property failed.")
+    else:
+        lines.append("Nothing failed so far; the exploration is not complete.")
+    return lines
+
+
+def exploration_document(result: Exploration) -> dict[str, Any]:
+    """For programs. The names are fixed."""
+    return {
+        "schema": SCHEMA,
+        "component": result.program.alphabet.component,
+        "implementation": result.program.implementation.name,
+        "scope": result.scope.as_text(),
+        "states": result.states,
+        "transitions": result.transitions,
+        "depth": result.depth,
+        "complete": result.complete,
+        "findings": [
+            {
+                "property": found.slug,
+                "class": found.failure_class,
+                "steps": len(found.scenario.steps),
+                "owed": found.owed,
+                "observed": found.observed,
+                "scenario": _as_data(encode_scenario(found.scenario)),
+            }
+            for found in result.found
+        ],
+    }
+
+
+def _as_data(text: str) -> Any:
+    return msgspec.json.decode(text)
+
+
+def _text(value: Any) -> str:
+    return ",".join(str(one) for one in value) if isinstance(value, (list, tuple)) else str(value)

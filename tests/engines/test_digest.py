@@ -1,0 +1,114 @@
+"""Recognising states: nothing that differs may be merged, on every supported Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.engines.digest import CannotRecognise, Recogniser, check_recognition, outcomes
+from conformance.scheduling import Kernel, Lock
+
+
+def test_exploration_sees_the_same_outcomes_with_and_without_recognition():
+    everything = {(0, 0), (0, 1), (1, 0), (1, 1), None}
+    assert outcomes(9, Recogniser()).keys() == everything == outcomes(7, None).keys()
+
+
+def test_locals_and_instruction_alone_merge_different_futures():
+    """The reason for looking at the evaluation stack: without it, outcomes are missed, in silence."""
+
+    class WithoutTheStack(Recogniser):
+        def _frames(self, coroutine, out, met):
+            while coroutine is not None:
+                frame = getattr(coroutine, "cr_frame", None) or coroutine.gi_frame
+                out += (frame.f_code, frame.f_lasti)
+                for value in frame.f_locals.values():
+                    self._value(value, out, met)
+                coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
+
+    assert outcomes(9, WithoutTheStack()).keys() < outcomes(9, Recogniser()).keys()
+
+
+def test_recognition_works_on_this_python():
+    check_recognition()
+
+
+class Holder:
+    def __init__(self, *values):
+        self.values = list(values)
+
+
+def walk(*roots):
+    return Recogniser().walk(*roots)
+
+
+def test_sharing_counts():
+    one, other = [1], [1]
+    assert walk(Holder(one, one)) != walk(Holder(one, other))
+    assert walk(Holder(one, other)) == walk(Holder([1], [1]))
+
+
+def test_an_object_met_twice_in_a_row_is_not_taken_for_a_new_one():
+    loop: list[object] = []
+    loop.append(loop)
+    assert walk(loop) == walk(loop)
+
+
+def test_the_order_of_insertion_counts():
+    assert walk({1: 2, 3: 4}) != walk({3: 4, 1: 2})
+
+
+def test_the_position_of_an_iterator_counts():
+    values = [1, 2, 3]
+    one, other = iter(values), iter(values)
+    next(other)
+    assert walk(one) != walk(other)
+
+
+def test_attributes_count_whatever_the_order_in_which_they_came():
+    recogniser = Recogniser()
+    one = recogniser.walk(namespace(a=1, b=2))
+    assert one == recogniser.walk(namespace(b=2, a=1))
+    assert one != recogniser.walk(namespace(a=1, c=2))
+
+
+def namespace(**values):
+    holder = Holder()
+    vars(holder).update(values)
+    return holder
+
+
+@pytest.mark.parametrize("value", [{1, 2}, (letter for letter in "ab"), bytearray(b"x")])
+def test_what_is_not_known_is_refused(value):
+    with pytest.raises(CannotRecognise, match="cannot be told from another"):
+        walk([value])
+
+
+def test_a_closure_is_looked_into():
+    def make(number):
+        return lambda: number
+
+    assert walk([make(1)]) != walk([make(2)])
+    assert walk([make(1)]) == walk([make(1)])
+
+
+def test_who_holds_a_lock_and_where_a_thread_pauses_count():
+    def state(turns):
+        kernel = Kernel(("a", "b"), fine=True)
+        lock = Lock("lock")
+
+        async def work():
+            async with lock:
+                await Lock("other")
+
+        kernel.start(kernel.threads["a"], ("work",), work())
+        for _ in range(turns):
+            kernel.run(kernel.threads["a"])
+        return kernel, lock
+
+    recogniser = Recogniser()
+    states = []
+    for turns in (0, 1, 2):
+        kernel, lock = state(turns)
+        states.append(recogniser.walk(lock, *kernel.threads.values()))
+        kernel.close()
+    assert len(set(states)) == 3

@@ -1,0 +1,152 @@
+"""What a report makes of threads: who acts, where operations pause, who goes on, and where they end."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from conformance.alphabets import ALPHABETS
+from conformance.engines import Found, replay
+from conformance.ports import (
+    Announcement,
+    CheckpointAcknowledged,
+    CheckpointDeclined,
+    CheckpointReason,
+    ConsumptionResumed,
+    CreditAnnounced,
+    Data,
+    GateTaken,
+    StateConsumed,
+)
+from conformance.properties import FailureClass
+from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
+from conformance.reporting.bug_report import this_environment, write_bug_report
+from conformance.reporting.words import FAILURE_CLASSES, element_in_words, signal_in_words, value_in_words
+from conformance.scenarios import Scenario
+from tests.engines import toy
+
+DEADLOCK = (
+    ("push", 0), ("take",), ("finish", "recovery"), ("run", "network", ""), ("convert", 0),
+    ("run", "recovery", "gate lock"), ("run", "task", "channel 0 lock"),
+)  # fmt: skip
+STUCK = (("take",), ("push", 0), ("finish", "recovery"), ("run", "task", "channel 0 lock"), ("convert", 0))
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setitem(ALPHABETS, "toy-gate", toy.TOY)
+
+
+def run(steps, name: str | None = None, interleaving: str = "fine"):
+    scenario = Scenario("toy-gate", toy.ToyConfig(1, interleaving), steps)  # type: ignore[arg-type]
+    return replay(scenario, toy.Toy() if name is None else toy.BUGS[name].build())
+
+
+def test_the_story_of_a_deadlock():
+    story = tell(run(DEADLOCK, "deadlock"), run(DEADLOCK))
+    assert [(one.number, one.actor, one.step, one.answer, one.signals, one.mark) for one in story.steps] == [
+        (1, "recovery", "push 0", "pauses at channel 0 lock", "", Mark.NONE),
+        (2, "task", "take", "pauses at gate lock", "", Mark.NONE),
+        (3, "recovery", "push 0, continued", "done", "data available", Mark.NONE),
+        (4, "network", "goes on", "", "", Mark.SKIPPED),
+        (5, "recovery", "convert 0", "pauses at channel 0 lock", "", Mark.NONE),
+        (6, "recovery", "convert 0, continued", "pauses at gate lock", "", Mark.NONE),
+        (7, "task", "take, continued", "pauses at channel 0 lock", "", Mark.DIVERGENT),
+    ]
+    assert story.slug == "threads-do-not-wait-in-a-circle"
+    assert "waits for gate lock held by task" in story.observed
+    assert story.reference is None  # where the reference pauses says nothing about this one
+    assert story.earlier is None
+
+
+def test_an_operation_that_never_ends_is_shown_where_it_waits():
+    story = tell(run(STUCK, "lost-wake-up"), run(STUCK))
+    assert story.divergent is not None
+    assert (story.divergent.actor, story.divergent.step) == ("task", "take, continued")
+    assert (story.divergent.answer, story.divergent.remark) == ("pauses at data", "drain, here")
+    assert story.steps[-1].step == "convert 0, continued"
+
+
+def test_the_reference_is_asked_what_it_answered_to_the_same_operation():
+    steps = (
+        ("convert", 1), ("finish", "recovery"), ("barrier", 1), ("finish", "network"), ("convert", 0),
+        ("finish", "recovery"), ("take",), ("finish", "task"), ("start_checkpoint",), ("run", "task", "channel 0 lock"),
+        ("arrive", 0), ("finish", "network"), ("barrier", 0),
+    )  # fmt: skip
+    scenario = Scenario("toy-gate", toy.ToyConfig(2, "fine"), steps)
+    story = tell(replay(scenario, toy.BUGS["two-sections"].build()), replay(scenario, toy.Toy()))
+    assert story.outcome == "[]; no signal"
+    assert story.reference == "[0]; no signal"
+    assert story.from_the_reference is None
+
+
+def test_the_diagram_of_a_race_has_a_lane_for_each_thread():
+    lines = [line.strip() for line in sequence_diagram(run(DEADLOCK, "deadlock")).splitlines()]
+    assert lines[1:5] == [
+        "participant recovery", "participant task", "participant toy_gate as toy-gate", "participant consumer",
+    ]  # fmt: skip
+    assert lines[5:16] == [
+        "recovery->>toy_gate: 1. push 0",
+        "toy_gate-->>recovery: pauses at channel 0 lock",
+        "task->>toy_gate: 2. take",
+        "toy_gate-->>task: pauses at gate lock",
+        "recovery->>toy_gate: 3. push 0, continued",
+        "toy_gate--)consumer: data available",
+        "toy_gate->>recovery: done",
+        "recovery->>toy_gate: 5. convert 0",
+        "toy_gate-->>recovery: pauses at channel 0 lock",
+        "recovery->>toy_gate: 6. convert 0, continued",
+        "toy_gate-->>recovery: pauses at gate lock",
+    ]
+    assert lines[16].startswith("rect")
+    assert lines[17:19] == ["task->>toy_gate: 7. take, continued", "toy_gate-->>task: pauses at channel 0 lock"]
+
+
+def test_a_report_of_a_race_says_what_continued_means(tmp_path):
+    replayed = run(DEADLOCK, "deadlock")
+    assert replayed.violation is not None
+    broken = replayed.violation.broken
+    found = Found(replayed.violation.signature, broken.owed, broken.observed, replayed.history.scenario, 3)
+    environment = this_environment("toy", "1")
+    folder = write_bug_report(tmp_path, found, replayed, implementation="toy", environment=environment)
+    text = (folder / "report.md").read_text()
+    assert "(deadlocked)" in text
+    assert "**deadlocked**: threads wait for each other in a circle" in text
+    assert "| 3 | recovery | `push 0`, continued | done | data available |" in text
+    assert "*continued*: “who” is a thread." in text
+    assert "at step 7 of 7 (`take`, continued)" in text
+
+
+def test_a_story_without_pauses_says_nothing_of_them():
+    replayed = run((("push", 0), ("take",)), interleaving="whole")
+    assert "continued" not in story_markdown(tell(replayed))
+    console = Console(width=100, record=True, file=None)
+    with console.capture() as captured:
+        console.print(tell(replayed))
+    assert "continued" not in captured.get()
+
+
+def test_words_of_threads_and_channels():
+    assert FAILURE_CLASSES.keys() == set(FailureClass)
+    assert element_in_words(Announcement(3, 7)) == "announcement of barrier 3 at seq 7"
+    assert signal_in_words(CreditAnnounced(2, 1)) == "credit 2 announced for channel 1"
+    assert signal_in_words(ConsumptionResumed(1)) == "consumption of channel 1 resumed"
+    assert signal_in_words(StateConsumed(0)) == "recovered state of channel 0 consumed"
+    assert signal_in_words(CheckpointAcknowledged(4)) == "checkpoint 4 acknowledged"
+    assert (
+        signal_in_words(CheckpointDeclined(4, CheckpointReason.DECLINED_SUBSUMED))
+        == "checkpoint 4 declined, declined-subsumed"
+    )
+    assert value_in_words(GateTaken(1, Data((3,)), 4, True, False)) == "record 3 from channel 1, seq 4, more"
+
+
+@pytest.mark.parametrize(
+    ("signal", "who"),
+    [(CreditAnnounced(1), "upstream"), (ConsumptionResumed(), "upstream"), (StateConsumed(), "consumer"),
+     (CheckpointAcknowledged(1), "coordinator")],
+)  # fmt: skip
+def test_signals_go_to_whom_they_are_for(signal, who, monkeypatch):
+    monkeypatch.setattr(toy, "DataAvailable", lambda: signal)
+    text = sequence_diagram(run((("push", 0), ("finish", "recovery"))))
+    assert f"    participant {who}" in text
+    assert f"toy_gate--){who}: " in text
