@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from conformance.ports import Capability
+from conformance.ports import Capability, Recovery
 from conformance.properties import Property, Seen
 from conformance.scenarios import Step
 
@@ -21,6 +21,19 @@ RUN = "run"
 FINISH = "finish"
 """A turn: `("finish", thread)` lets it go on until its operation is over or it really must wait."""
 _TURNS: Mapping[str, tuple[str, ...]] = {RUN: ("thread", "stop"), FINISH: ("thread",)}
+
+
+_RECOVERS = {
+    Recovery.NONE: frozenset[Capability](),
+    Recovery.RECOVER_FIRST: frozenset({Capability.RECOVERS_FIRST}),
+    Recovery.IN_MEMORY: frozenset({Capability.RECOVERS_IN_MEMORY}),
+    Recovery.PUSHED: frozenset({Capability.RECOVERS_BY_PUSHING}),
+}
+
+
+def recovers(recovery: Recovery | str) -> frozenset[Capability]:
+    """What an implementation must be able to do for a configuration with this recovery."""
+    return _RECOVERS[Recovery(recovery)]
 
 
 class Ledger(Protocol):

@@ -9,14 +9,26 @@ from conformance.alphabets.chain import CHAIN
 from conformance.alphabets.deque import DEQUE
 from conformance.alphabets.gate import GATE
 from conformance.alphabets.local_channel import LOCAL_CHANNEL
+from conformance.alphabets.persister import PERSISTER
 from conformance.alphabets.recovered_channel import RECOVERED_CHANNEL
+from conformance.alphabets.remote_channel import REMOTE_CHANNEL
 from conformance.alphabets.subpartition import SUBPARTITION
 from conformance.alphabets.union_gate import UNION_GATE
 from conformance.scenarios import Step
 
 ALPHABETS: dict[str, Alphabet] = {
     alphabet.component: alphabet
-    for alphabet in (DEQUE, SUBPARTITION, GATE, UNION_GATE, RECOVERED_CHANNEL, CHAIN, LOCAL_CHANNEL)
+    for alphabet in (
+        DEQUE,
+        SUBPARTITION,
+        PERSISTER,
+        REMOTE_CHANNEL,
+        GATE,
+        UNION_GATE,
+        RECOVERED_CHANNEL,
+        CHAIN,
+        LOCAL_CHANNEL,
+    )
 }
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from conformance.alphabets import chain_choices as choices
-from conformance.alphabets.base import DISABLED, Alphabet, StepKind
+from conformance.alphabets.base import DISABLED, Alphabet, StepKind, recovers
 from conformance.ports import (
     Alignment,
     Capability,
@@ -155,17 +155,10 @@ _FLOW: tuple[tuple[str, Any], ...] = (
 
 
 # ---- configurations --------------------------------------------------------------------------------------------------
-_CAPABILITIES = {
-    Recovery.RECOVER_FIRST: Capability.RECOVERS_FIRST,
-    Recovery.IN_MEMORY: Capability.RECOVERS_IN_MEMORY,
-    Recovery.PUSHED: Capability.RECOVERS_BY_PUSHING,
-}
-
-
 def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
-    designs = {_CAPABILITIES[one] for one in (config.recovery, *config.recoveries) if one is not Recovery.NONE}
+    designs = frozenset[Capability]().union(*map(recovers, (config.recovery, *config.recoveries)))
     upstream = () if config.output_on_downstream else (Capability.OUTPUT_RECOVERED_UPSTREAM,)
-    return frozenset({Capability.PERSISTED_READBACK, *designs, *upstream})
+    return designs.union({Capability.PERSISTED_READBACK, *upstream})
 
 
 def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:

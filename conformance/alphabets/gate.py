@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from conformance.alphabets import gate_choices as choices
-from conformance.alphabets.base import Alphabet, Bound, StepKind, ignore
+from conformance.alphabets.base import Alphabet, Bound, StepKind, ignore, recovers
 from conformance.ports import (
     Alignment,
     Barrier,
@@ -42,13 +42,6 @@ class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     recovered: int = 2
     interleaving: Literal["whole", "fine"] = "whole"
 
-
-_NEEDS = {
-    Recovery.NONE: frozenset[Capability](),
-    Recovery.RECOVER_FIRST: frozenset({Capability.RECOVERS_FIRST}),
-    Recovery.IN_MEMORY: frozenset({Capability.RECOVERS_IN_MEMORY}),
-    Recovery.PUSHED: frozenset({Capability.RECOVERS_BY_PUSHING}),
-}
 
 _RECOVERING = ("recovering",)
 _CONVERTED = ("converted",)
@@ -224,7 +217,7 @@ GATE = Alphabet(
     configs=_CONFIGS,
     port_config=lambda config: GateConfig(config.channels, config.recovery),
     make_ledger=_ledger,
-    needs=lambda config: _NEEDS[config.recovery],
+    needs=lambda config: recovers(config.recovery),
     threads=("recovery", "network", "task"),
     steps=(
         StepKind("recover", "recovery", _OPEN, _CHANNEL, choices.channels(choices.recovers), _pushes,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, ignore
+from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, ignore, recovers
 from conformance.ports import (
     Alignment,
     Barrier,
@@ -40,13 +40,6 @@ class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True
     handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
     interleaving: Literal["whole", "fine"] = "whole"
 
-
-_NEEDS = {
-    Recovery.NONE: frozenset[Capability](),
-    Recovery.RECOVER_FIRST: frozenset({Capability.RECOVERS_FIRST}),
-    Recovery.IN_MEMORY: frozenset({Capability.RECOVERS_IN_MEMORY}),
-    Recovery.PUSHED: frozenset({Capability.RECOVERS_BY_PUSHING}),
-}
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 _OPEN = ("open",)
@@ -275,7 +268,7 @@ LOCAL_CHANNEL = Alphabet(
     make_ledger=lambda config, capabilities: Ledger(
         config.recovery.value, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities
     ),
-    needs=lambda config: _NEEDS[config.recovery],
+    needs=lambda config: recovers(config.recovery),
     threads=("producer", "task", "recovery"),
     steps=(
         StepKind("add", "producer", _OPEN, {}, _add, lambda port, ledger: port.add(ledger.live[-1]), _added,

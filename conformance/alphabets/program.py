@@ -76,7 +76,9 @@ class Program:
         self.implementation = implementation
         self.factory = implementation.components()[alphabet.component]
         self.capabilities = implementation.capabilities | frozenset(assume)
-        self.configs = tuple(config for config in alphabet.configs if self.understands(config) and self._shows(config))
+        self.configs: tuple[Any, ...] = tuple(
+            one for one in alphabet.configs if self.understands(one) and self._shows(one)
+        )
         """Those configurations of the alphabet that mean something to the implementation, and show what it can do."""
         self.threads = alphabet.threads
         self.properties = tuple(one for one in alphabet.properties if one.applies(self.capabilities))

@@ -6,11 +6,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, ignore
+from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, ignore, recovers
 from conformance.ports import (
     Alignment,
     Barrier,
-    Capability,
     ChannelConfig,
     Data,
     RecoveredChannelPort,
@@ -36,12 +35,6 @@ class RecoveredChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=
     recovery: Literal["recover-first", "in-memory", "pushed"]
     interleaving: Literal["whole", "fine"] = "whole"
 
-
-_NEEDS = {
-    "recover-first": frozenset({Capability.RECOVERS_FIRST}),
-    "in-memory": frozenset({Capability.RECOVERS_IN_MEMORY}),
-    "pushed": frozenset({Capability.RECOVERS_BY_PUSHING}),
-}
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 _COUNTS: tuple[Operands, ...] = ((1,), (2,))
@@ -157,7 +150,7 @@ RECOVERED_CHANNEL = Alphabet(
     ),
     port_config=lambda config: ChannelConfig(Recovery(config.recovery)),
     make_ledger=lambda config, capabilities: Ledger(config.recovery),
-    needs=lambda config: _NEEDS[config.recovery],
+    needs=lambda config: recovers(config.recovery),
     threads=("recovery", "task"),
     steps=(
         StepKind("push_recovered", "recovery", _ALIVE, {"records": int}, _push, _pushes,

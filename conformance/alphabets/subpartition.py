@@ -291,9 +291,12 @@ SUBPARTITION = Alphabet(
     explored=SubpartitionScenarioConfig(),
     bounds={
         "views": Bound(("attach",), 1),
-        "elements": Bound(("add", "open", "append", "add_event", "finish", "recover"), 4),
+        "elements": Bound(
+            ("add", "open", "append", "add_event", "finish", "recover", "aligned_barrier", "timeoutable_barrier",
+             "unaligned_barrier"), 4,
+        ),
         "checkpoints": Bound(("aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 2),
-        "failures": Bound(("fail",), 1),
+        "failures": Bound(("fail",), 0),
         "restores": Bound(("restore",), 0),
         "variants": Bound(
             ("add", "open", "aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 1, variants=True

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind
+from conformance.alphabets.base import DISABLED, NO_OPERANDS, Alphabet, Bound, Operands, StepKind, recovers
 from conformance.ports import (
     Alignment,
     Capability,
@@ -282,12 +282,6 @@ def _ledger(config: UnionGateScenarioConfig, capabilities: frozenset[Capability]
     return Ledger(config.gates, config.recovery, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
 
 
-_NEEDS = {
-    Recovery.NONE: frozenset[Capability](),
-    Recovery.RECOVER_FIRST: frozenset({Capability.RECOVERS_FIRST}),
-    Recovery.IN_MEMORY: frozenset({Capability.RECOVERS_IN_MEMORY}),
-    Recovery.PUSHED: frozenset({Capability.RECOVERS_BY_PUSHING}),
-}
 _L, _R = ChannelKind.LOCAL, ChannelKind.REMOTE
 _GATES = (((_L,), (_R,)), ((_L,), (_L,)), ((_R, _L), (_L, _R)), ((_R,), (_L,), (_L, _R)))
 
@@ -354,7 +348,7 @@ UNION_GATE = Alphabet(
     properties=properties.PROPERTIES,
     final_phase="failed",
     threads=("recovery", "network", "task", "canceler"),
-    needs=lambda config: _NEEDS[config.recovery],
+    needs=lambda config: recovers(config.recovery),
     explored=UnionGateScenarioConfig(((_L,), (_L,)), Recovery.NONE, "fine"),
     bounds={
         "elements": Bound(("recover", "data"), 1, each=True),

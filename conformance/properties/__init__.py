@@ -3,7 +3,17 @@
 `CATALOGUE` lists every property of every component.
 """
 
-from conformance.properties import chain, deque, gate, local_channel, recovered_channel, subpartition, union_gate
+from conformance.properties import (
+    chain,
+    deque,
+    gate,
+    local_channel,
+    persister,
+    recovered_channel,
+    remote_channel,
+    subpartition,
+    union_gate,
+)
 from conformance.properties.base import (
     ANSWERS,
     COMES_TO_AN_END,
@@ -25,7 +35,9 @@ CATALOGUE: dict[str, tuple[Property, ...]] = {
     "gate": gate.PROPERTIES,
     "subpartition": subpartition.PROPERTIES,
     "local-channel": local_channel.PROPERTIES,
+    "persister": persister.PROPERTIES,
     "recovered-channel": recovered_channel.PROPERTIES,
+    "remote-channel": remote_channel.PROPERTIES,
     "union-gate": union_gate.PROPERTIES,
 }
 

@@ -127,7 +127,8 @@ class BufferManager:
         return 0, 1
 
     def release_floating(self) -> int:
-        """Give up what is borrowed and not in use."""
+        """Give up what is borrowed and not in use, and stand in no line for more."""
+        self.required = 0
         freed, self.floating = self.floating, 0
         return freed
 

@@ -70,7 +70,7 @@ def test_implementations_are_closed_also_after_an_error():
 
 
 def test_an_implementation_that_exits_loses_the_block_only():
-    plan = make_plan("block", ["reference", "tests.campaigns.dying:exits"], scenarios=2)
+    plan = make_plan("block", ["reference", "tests.campaigns.dying:exits"], ["deque"], scenarios=2)
     lost = attempt_block(plan, next(plan.blocks())).lost
     assert lost is not None
     assert lost.startswith("SystemExit: enough (dying.py, line ")

@@ -29,7 +29,7 @@ from conformance.scenarios import SchemaError, canonical, decode_scenario
 from tests.campaigns.dying import MARK
 
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
-PLAN = make_plan("campaign", NAMES, scenarios=120, budget=300)
+PLAN = make_plan("campaign", NAMES, ("deque", "subpartition"), scenarios=120, budget=300)
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ class Interrupted:
 def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
     with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and lies in .*blocks; there is no result"):
         start(tmp_path / "c", PLAN, Interrupted())
-    assert [file.name for file in (tmp_path / "c" / "blocks").iterdir()] == ["deque-0.json"]
+    assert [file.name for file in (tmp_path / "c" / "blocks").iterdir()] == [f"{PLAN.components[0]}-0.json"]
     with pytest.raises(CampaignError, match=r"result.json does not exist"):
         load(tmp_path / "c")
 
@@ -241,8 +241,9 @@ def test_a_block_that_kills_its_worker_is_lost_and_reduction_does_not_kill_the_d
     deque, subpartition = result.implementations[0].components
     assert (deque.scenarios, subpartition.scenarios) == (0, 40)
     assert subpartition.findings
-    alone = start(tmp_path / "a", make_plan("k", names[:1], scenarios=40, block=40, budget=100), Inline())
-    assert subpartition.findings == alone.implementations[0].components[1].findings
+    plan = make_plan("k", names[:1], ["subpartition"], scenarios=40, block=40, budget=100)
+    alone = start(tmp_path / "a", plan, Inline())
+    assert subpartition.findings == alone.implementations[0].components[0].findings
     assert {one.verdict for one in deque.properties} <= {"not exercised", "not applicable"}
 
 

@@ -9,10 +9,11 @@ from conformance.engines.kill import kill
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation, known_bugs
 
-BUDGET = 3000
+BUDGET = 10_000
 """Scenarios in which a bug must be found, with the one seed of the default tests."""
-LONGEST = {"chain": (36, 40)}
-"""Steps of the shortest scenario at most, where operations run whole and where they pause: a chain has to be started."""
+LONGEST = {"chain": (36, 40), "gate": (8, 14), "local-channel": (8, 14)}
+"""Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started,
+a gate converted."""
 
 
 @pytest.mark.parametrize("bug", known_bugs(), ids=lambda bug: bug.id)

@@ -21,11 +21,14 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the alphabets and the reference, and with nothing else.
 HISTORIES = {
     "chain": "215af34c773f33433044b3f6bedc3d3dd69ca6543b83f90fa38de26658d24c6f",
-    "deque": "1010229dd54644b75293aebcdbaab72c3fa92a246223eef2b98c8ad2df426b3e",
-    "local-channel": "48d4e6525441daba39aab867944ee8f19f3decdef16a338fcd19471d776ccdfa",
-    "recovered-channel": "2628ce444ea994648ad00240d9b783057d06ebe7cd6f8c44b07d6913ffa9cb50",
-    "union-gate": "15c1af6fa6245bf5286a9d66ab48426bda550f3299bb81d7e9e16a6d71391209",
-    "subpartition": "6b30e298114976dc83210fda4308a23555accf1f58bba087f46c0871e48fdd6c",
+    "deque": "2a8234514f5315765c432b233b0da17372af6531ea763f2e9e54a25b1aa8d580",
+    "gate": "210a01b1fec354c9606e9c35bade2ca763194a9976e52c8b3111c530240af3fe",
+    "local-channel": "b60bdaa9f70435ffa35f8a3561da69fb0c50e92f9a7ec155e9d974fa613ad74d",
+    "persister": "7a87e6b3db1ac4813cbd9517cdcdd0b135c0c391074bf915ad63356a634b8034",
+    "recovered-channel": "01a9f427468c9ec9eed5f5b7b13cd5d8c82867d3e57b9a3ab2d753dcbf41abf7",
+    "remote-channel": "16ee5baa882ebf71954a37b920c4fa1e25b8fd1ccdcd78e2f335b0702db9c89c",
+    "subpartition": "925bd03c38469399c852479e43621763cdec90fa3899f2d859fe521cac627ee4",
+    "union-gate": "c4e6d9d4dd29971bf8804808e93cd8cf7c94efa073af468019445a6d31be617a",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from conformance.alphabets import alphabet_of, run_scenario
@@ -106,6 +108,7 @@ def test_a_consumer_that_is_told_again_and_again_of_nothing_is_noticed():
 
 def test_a_configuration_needs_the_capability_of_its_recovery():
     alphabet = alphabet_of("union-gate")
-    needs = {config.recovery: alphabet.needs(config) for config in alphabet.configs}
+    configs = [cast(UnionGateScenarioConfig, config) for config in alphabet.configs]
+    needs = {config.recovery: alphabet.needs(config) for config in configs}
     assert needs[Recovery.NONE] == frozenset()
     assert len({*needs.values()}) == len(Recovery)

@@ -72,7 +72,7 @@ class CheckpointRules:
             reasons: tuple[CheckpointReason, ...] = ()
             if self.pushed_design and not side.consumed and (marks is None or marks[number][0] < 0):
                 reasons += (CheckpointReason.DECLINED,)
-            if side.received and side.last_seen > checkpoint:
+            if side.subsumes(checkpoint):
                 reasons += (CheckpointReason.SUBSUMED,)
             if reasons:
                 return number, reasons, not self.doubtful

@@ -15,6 +15,7 @@ from conformance.ports import (
 from conformance.properties.base import Broken, FailureClass, Judgement, Seen, compare_ids
 from conformance.properties.gate.ledger import GateLedger
 from conformance.properties.gate.side import ALL, Side
+from conformance.properties.persisting import written_class
 
 Ledger = GateLedger
 
@@ -82,7 +83,7 @@ def priority_comes_first(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.value.element.data_type.has_priority:
         return True
     for number, side in enumerate(ledger.sides):
-        if side.urgent and ledger.urgent_ready(side):
+        if side.urgent and ledger.urgent_ready(side) and not side.urgent[0].silent:
             owed = f"{_name(side.urgent[0].element)} of channel {number} has priority"
             return Broken(FailureClass.REORDERED, owed, _polled(seen))
     return False
@@ -291,17 +292,11 @@ def written_once(ledger: Ledger, seen: Seen) -> Judgement:
         expected = tuple(side.expected.get(checkpoint, ()))
         got = seen.value[number] if number < len(seen.value) else None
         if got != expected:
-            failure_class = FailureClass.CORRUPTED if got is None else _written_class(expected, got)
+            failure_class = FailureClass.CORRUPTED if got is None else written_class(expected, got)
             owed = f"records {expected} of channel {number} were queued in front of barrier {checkpoint}"
             return Broken(failure_class, owed, f"records {got} were written")
         judged = judged or bool(expected)
     return judged
-
-
-def _written_class(expected: tuple[int, ...], got: tuple[int, ...]) -> FailureClass:
-    if len(set(got)) < len(got) or not set(got) <= set(expected):
-        return FailureClass.DUPLICATED
-    return FailureClass.LOST if len(got) < len(expected) else FailureClass.REORDERED
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------

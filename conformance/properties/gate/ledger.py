@@ -262,6 +262,7 @@ class GateLedger(CheckpointRules):
             if type(element) is Barrier:
                 self.overlap(side, element.checkpoint)
         sent = Sent(element, side.arrived)
+        sent.silent = side.local and side.blocked and not self.passes_blocked
         side.arrived += 1
         if element.data_type.has_priority:
             side.urgent.append(sent)
@@ -289,7 +290,9 @@ class GateLedger(CheckpointRules):
         self.sending = -1
         side = self.sides[channel]
         side.barrier_on_its_way = False
+        silent = side.local and side.blocked and not self.passes_blocked
         for sent in side.urgent:
+            sent.silent = sent.silent or (silent and not sent.sure)
             sent.sure = True
         if side.queue:
             side.queue[-1].sure = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.ports import Barrier, Data, Element
+from conformance.ports import Element
+from conformance.properties.persisting import Persisting
 
 ALL = 0
 """Stands for every checkpoint."""
@@ -11,21 +12,22 @@ ALL = 0
 class Sent:
     """One element on its way to the consumer."""
 
-    __slots__ = ("element", "number", "sure")
+    __slots__ = ("element", "number", "silent", "sure")
 
     def __init__(self, element: Element, number: int = 0) -> None:
         self.element = element
         self.number = number
         """Its place among the live elements of its channel."""
+        self.silent = False
+        """It came where nothing gets past the blocking element, so that nobody was told that it has priority."""
         self.sure = False
 
 
-class Side:
+class Side(Persisting):
     """One channel as seen from both ends."""
 
     __slots__ = (
         "arrived",
-        "barrier_at",
         "barrier_on_its_way",
         "blocked",
         "completion_sent",
@@ -34,17 +36,13 @@ class Side:
         "data_ended",
         "end_sent",
         "ended",
-        "expected",
         "finished",
         "finishing",
         "held_back",
         "last_barrier",
-        "last_seen",
         "local",
-        "pending",
         "pushed",
         "queue",
-        "received",
         "recovered",
         "resumed",
         "tracked",
@@ -54,6 +52,7 @@ class Side:
     )
 
     def __init__(self, local: bool) -> None:
+        super().__init__()
         self.local = local
         self.pushed = 0
         """How many recovered buffers were pushed, or began to be."""
@@ -73,17 +72,10 @@ class Side:
         self.data_ended = self.end_sent = self.ended = False
         self.arrived = 0
         """How many live elements came."""
-        self.barrier_at: dict[int, int] = {}
-        """By checkpoint, the place of its barrier among them."""
         self.last_barrier = 0
         self.barrier_on_its_way = False
         self.waited = 0
         """Polls that served others while this channel was ready."""
-        self.pending = self.last_seen = 0
-        self.received = False
-        """The persister by its rules: which checkpoint is pending, which was seen last, and whether by its barrier."""
-        self.expected: dict[int, list[int]] = {}
-        """By checkpoint, the record ids that must have been written."""
         self.unsure: dict[int, None] = {}
         """Checkpoints of which it cannot be said what must have been written: something else was in flight."""
 
@@ -92,32 +84,3 @@ class Side:
         if self.recovered:
             return self.recovered[0]
         return self.queue[0] if self.queue else None
-
-    # ---- the persister, by its rules (recovery.md, section 2.4) ------------------------------------------------------
-    def started(self, checkpoint: int, known: list[int]) -> None:
-        """A checkpoint started with what was known to be in front of its barrier."""
-        if self.last_seen < checkpoint:
-            self.pending = self.last_seen = checkpoint
-            self.received = False
-        self.expected.setdefault(checkpoint, []).extend(known)
-
-    def stopped(self, checkpoint: int) -> None:
-        """A checkpoint is over; an older one changes nothing."""
-        if checkpoint >= self.last_seen:
-            self.last_seen = checkpoint
-            self.pending = 0
-            self.received = False
-
-    def noticed(self, element: Element, number: int = 0) -> None:
-        """An element arrived or, in a local channel, was taken."""
-        if type(element) is Data:
-            if self.pending:
-                self.expected.setdefault(self.pending, []).extend(element.ids)
-        elif type(element) is Barrier:
-            checkpoint = element.checkpoint
-            open = self.pending or self.received
-            if checkpoint >= (self.last_seen if open else self.last_seen + 1):
-                self.last_seen = checkpoint
-                self.pending = 0
-                self.received = True
-                self.barrier_at[checkpoint] = number

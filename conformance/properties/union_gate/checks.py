@@ -314,7 +314,7 @@ def _first_readable(ledger: Ledger) -> Line:
 
 def _waiting(ledger: Ledger, line: Line) -> str:
     where = f"of channel {ledger.lines.index(line)}"
-    if ledger.urgent(line):
+    if ledger.passes(line):
         return f"{_name(line.urgent[0].element)} {where}"
     if line.recovered:
         return f"{_name(line.recovered[0].element)}, recovered, {where}"
