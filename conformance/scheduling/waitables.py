@@ -7,7 +7,7 @@ driver.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any, Generic, TypeVar
 
 from conformance.scheduling.thread import Thread
@@ -15,13 +15,16 @@ from conformance.scheduling.thread import Thread
 T = TypeVar("T")
 
 
+_NOTHING: Iterator[Any] = iter(())
+
+
 class _Done:
     """Awaiting it takes no time."""
 
     __slots__ = ()
 
-    def __await__(self) -> Any:
-        return iter(())
+    def __await__(self) -> Iterator[Any]:
+        return _NOTHING
 
 
 _DONE = _Done()
@@ -75,9 +78,7 @@ class Lock(Waitable):
         return self
 
     def __aexit__(self, *exc: object) -> _Done:
-        owner, self.owner = self.owner, None
-        if owner is not None:
-            owner.held.remove(self)
+        self.release()
         return _DONE
 
     def ready(self) -> bool:
@@ -92,9 +93,14 @@ class Lock(Waitable):
 
     def release(self) -> None:
         """Give it back, for its owner: a thread that is closed while it is paused does not run."""
-        owner, self.owner = self.owner, None
+        owner = self.owner
         if owner is not None:
-            owner.held.remove(self)
+            self.owner = None
+            held = owner.held
+            if held[-1] is self:  # in all but a few cases
+                held.pop()
+            else:
+                held.remove(self)
 
     def holders(self) -> tuple[Thread, ...]:
         return () if self.owner is None else (self.owner,)
