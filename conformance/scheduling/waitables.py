@@ -23,7 +23,7 @@ class _Done:
 
     __slots__ = ()
 
-    def __await__(self) -> Iterator[Any]:
+    def __await__(self) -> Any:
         return _NOTHING
 
 

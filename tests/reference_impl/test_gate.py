@@ -1,0 +1,284 @@
+"""The gate, its conversion and the recovery tracker, row by row of recovery.md, sections 2.3, 2.8 and 2.9."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.alphabets.world import whole
+from conformance.ports import (
+    Alignment,
+    Barrier,
+    ChannelKind,
+    CheckpointReason,
+    ConsumptionResumed,
+    Data,
+    DataAvailable,
+    EndOfData,
+    EndOfPartition,
+    ErrorKind,
+    Event,
+    GateConfig,
+    PortError,
+    PriorityAvailable,
+    Recovery,
+    RecoveryCompletion,
+    Resources,
+)
+from conformance.scheduling import PAUSED, Kernel
+from reference_impl import IN_MEMORY, PUSHED, RECOVER_FIRST
+from reference_impl.gate import ReferenceGate
+from reference_impl.tracker import UpstreamRecoveryTracker
+
+LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
+DESIGNS = {Recovery.RECOVER_FIRST: RECOVER_FIRST, Recovery.IN_MEMORY: IN_MEMORY, Recovery.PUSHED: PUSHED}
+
+
+def fresh(*kinds: ChannelKind, recovery=Recovery.NONE) -> ReferenceGate:
+    made = ReferenceGate(GateConfig(kinds or (LOCAL, REMOTE), recovery), DESIGNS.get(recovery, PUSHED))
+    if recovery is Recovery.NONE:
+        whole(made.request_partitions())
+    return made
+
+
+def send(gate: ReferenceGate, channel: int, *elements) -> None:
+    for element in elements:
+        whole(gate.arrive(channel, Data((element,)) if isinstance(element, int) else element))
+
+
+def recover(gate: ReferenceGate, channel: int, *ids: int) -> None:
+    for record in ids:
+        whole(gate.recover(channel, Data((record,))))
+    whole(gate.finish_recovery(channel))
+
+
+def convert(gate: ReferenceGate) -> None:
+    whole(gate.convert())
+    whole(gate.request_partitions())
+
+
+def polled(gate: ReferenceGate, count: int) -> list[object]:
+    """Channel and record, or element, of so many polls; None for an empty one."""
+    found: list[object] = []
+    for _ in range(count):
+        got = whole(gate.poll())
+        if got is None:
+            found.append(None)
+        else:
+            element = got.element.ids[0] if isinstance(got.element, Data) else got.element
+            found.append((got.channel, element))
+    return found
+
+
+def told(gate: ReferenceGate) -> list[object]:
+    signals: list[object] = list(gate.signals)
+    gate.signals.clear()
+    return signals
+
+
+def refused(operation) -> PortError:
+    with pytest.raises(PortError) as caught:
+        whole(operation)
+    return caught.value
+
+
+def barrier(checkpoint: int, alignment=Alignment.UNALIGNED) -> Barrier:
+    return Barrier(checkpoint, alignment)
+
+
+# ---- polling ---------------------------------------------------------------------------------------------------------
+def test_channels_are_served_in_turn():
+    gate = fresh()
+    send(gate, 0, 1, 2)
+    send(gate, 1, 3, 4)
+    assert polled(gate, 5) == [(0, 1), (1, 3), (0, 2), (1, 4), None]
+
+
+def test_only_the_first_channel_with_data_makes_the_gate_available():
+    gate = fresh()
+    send(gate, 0, 1)
+    send(gate, 1, 2)
+    assert told(gate) == [DataAvailable()]
+    assert gate.available()
+    polled(gate, 2)
+    assert not gate.available()
+
+
+def test_a_priority_event_moves_its_channel_to_the_front():
+    gate = fresh()
+    send(gate, 0, 1)
+    send(gate, 1, 2, barrier(1))
+    assert told(gate) == [DataAvailable(), PriorityAvailable(-1)]
+    assert gate.has_priority()
+    assert polled(gate, 3) == [(1, barrier(1)), (0, 1), (1, 2)]
+    assert not gate.has_priority()
+
+
+def test_a_stale_priority_notification_is_dropped_and_a_forced_one_is_not():
+    gate = fresh(REMOTE)
+    send(gate, 0, barrier(1))
+    polled(gate, 1)
+    told(gate)
+    channel = gate.channels[0]
+    whole(gate.priority_available(channel, 0))
+    assert told(gate) == []
+    whole(gate.priority_available(channel, 0, forced=True))
+    assert PriorityAvailable(-1) in told(gate)
+    assert polled(gate, 1) == [None]  # an empty poll after a priority notification is legal
+
+
+@pytest.mark.parametrize(("last", "seq", "stale"), [(5, 5, True), (5, 6, False), (2**31 - 1, -(2**31), False),
+                                                     (-(2**31), 2**31 - 1, True), (-1, 0, False)])  # fmt: skip
+def test_sequence_numbers_wrap_around(last, seq, stale):
+    gate = fresh(REMOTE)
+    gate.last_priority[0] = last
+    assert gate.is_stale(gate.channels[0], seq) is stale
+
+
+def test_a_blocked_channel_delivers_priority_events_only():
+    gate = fresh(LOCAL)
+    send(gate, 0, barrier(1, Alignment.ALIGNED), 1, barrier(2))
+    assert polled(gate, 3) == [(0, barrier(2)), (0, barrier(1, Alignment.ALIGNED)), None]
+    whole(gate.resume(0))
+    assert polled(gate, 1) == [(0, 1)]
+
+
+def test_the_last_end_of_a_partition_finishes_the_gate_and_makes_it_available():
+    gate = fresh()
+    for channel in (0, 1):
+        send(gate, channel, EndOfData(), EndOfPartition())
+    assert not gate.finished()
+    assert len([one for one in polled(gate, 4) if one]) == 4
+    assert gate.finished()
+    assert gate.available()
+    assert polled(gate, 2) == [None, None]
+
+
+def test_polling_a_closed_gate_is_an_error():
+    gate = fresh()
+    send(gate, 0, 1)
+    whole(gate.release())
+    whole(gate.release())
+    assert refused(gate.poll()).kind is ErrorKind.RELEASED
+    assert gate.resources() == Resources(0, 0, 0, 0, 0)
+
+
+# ---- conversion ------------------------------------------------------------------------------------------------------
+def test_recover_first_converts_once_all_was_consumed():
+    gate = fresh(REMOTE, recovery=Recovery.RECOVER_FIRST)
+    recover(gate, 0, 1)
+    assert refused(gate.convert()).kind is ErrorKind.STATE
+    assert polled(gate, 2) == [(0, 1), None]
+    convert(gate)
+    send(gate, 0, 2)
+    assert polled(gate, 1) == [(0, 2)]
+
+
+def test_in_memory_hands_over_what_is_queued_and_tells_of_it():
+    gate = fresh(LOCAL, REMOTE, recovery=Recovery.IN_MEMORY)
+    for channel in (0, 1):
+        recover(gate, channel, 10 + channel, 20 + channel)
+    convert(gate)
+    assert gate.in_use(0) == gate.in_use(1) == 2
+    assert polled(gate, 4) == [(0, 10), (1, 11), (0, 20), (1, 21)]
+
+
+def test_a_converted_channel_with_buffers_is_announced():
+    gate = fresh(REMOTE, recovery=Recovery.IN_MEMORY)
+    recover(gate, 0, 1)
+    told(gate)
+    whole(gate.convert())
+    assert told(gate) == [DataAvailable()]
+
+
+def test_nothing_is_pushed_before_conversion_where_it_could_not_be_kept():
+    gate = fresh(REMOTE, recovery=Recovery.PUSHED)
+    convert(gate)
+    send(gate, 0, RecoveryCompletion())
+    recover(gate, 0, 1)
+    assert polled(gate, 3) == [(0, 1), (0, RecoveryCompletion()), None]
+
+
+def test_converting_twice_is_converting_once():
+    gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
+    recover(gate, 0, 1)
+    whole(gate.convert())
+    channel = gate.channels[0]
+    whole(gate.convert())
+    assert gate.channels[0] is channel
+    whole(gate.request_partitions())
+    whole(gate.request_partitions())
+    assert polled(gate, 2) == [(0, 1), None]
+
+
+def test_partitions_are_requested_after_conversion():
+    gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
+    assert refused(gate.request_partitions()).kind is ErrorKind.STATE
+
+
+def test_conversion_and_a_late_notification_of_the_old_channel():
+    """B-03 stepped by hand: the old channel is announced when it has left already."""
+    gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
+    kernel = Kernel(("recovery", "task"), fine=True)
+    recovery, task = kernel.threads.values()
+    kernel.start(recovery, ("recover",), gate.recover(0, Data((1,))))
+    assert kernel.run(recovery, "gate lock") is PAUSED  # the buffer is in the channel, the gate knows nothing
+    whole(gate.channels[0].finish_recovered())
+    kernel.start(task, ("convert",), gate.convert())
+    kernel.finish(task)
+    kernel.finish(recovery)
+    whole(gate.request_partitions())
+    assert polled(gate, 2) == [(0, 1), None]
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+def test_checkpoints_are_declined_until_channels_are_physical():
+    gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
+    assert refused(gate.checkpoint_started(barrier(1))).checkpoint_reason is CheckpointReason.DECLINED_TASK_NOT_READY
+
+
+def test_a_converted_channel_knows_which_checkpoint_was_stopped():
+    gate = fresh(REMOTE, recovery=Recovery.IN_MEMORY)
+    whole(gate.checkpoint_stopped(3))
+    recover(gate, 0)
+    convert(gate)
+    polled(gate, 1)
+    send(gate, 0, barrier(3))
+    whole(gate.checkpoint_started(barrier(4)))
+    send(gate, 0, Event(0), 5)
+    assert gate.persisted(4) == ((5,),)
+
+
+def test_a_checkpoint_during_recovery_is_written_and_recovered_again():
+    gate = fresh(REMOTE, recovery=Recovery.PUSHED)
+    convert(gate)
+    send(gate, 0, RecoveryCompletion())
+    whole(gate.recover(0, Data((1,))))
+    whole(gate.insert_recovery_barriers(1))
+    whole(gate.recover(0, Data((2,))))
+    whole(gate.checkpoint_started(barrier(1)))
+    assert gate.persisted(1) == ((1,),)
+    assert polled(gate, 2) == [(0, 1), (0, 2)]
+    assert gate.persisted(1) == ((1,),)
+
+
+def test_an_unknown_barrier_cannot_overtake():
+    gate = fresh()
+    assert refused(gate.convert_to_priority(0, 0)).kind is ErrorKind.STATE
+    assert refused(gate.convert_to_priority(1, 0)).kind is ErrorKind.STATE
+
+
+# ---- upstream recovery -----------------------------------------------------------------------------------------------
+def test_producers_go_on_once_all_output_state_has_ended():
+    gate = fresh(REMOTE, REMOTE)
+    whole(gate.end_of_output_state(1))
+    assert told(gate) == []
+    whole(gate.end_of_output_state(0))
+    assert told(gate) == [ConsumptionResumed(0), ConsumptionResumed(1)]
+
+
+def test_output_state_ends_once():
+    tracker = UpstreamRecoveryTracker(2)
+    assert not tracker.end_of_output_state(0)
+    with pytest.raises(PortError):
+        tracker.end_of_output_state(0)
+    assert tracker.end_of_output_state(1)

@@ -1,0 +1,109 @@
+"""The channel state persister, row by row of recovery.md, section 2.4."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.ports import Alignment, Announcement, Barrier, CheckpointReason, Data, Event, PortError
+from reference_impl.channels.persister import Persister
+
+
+def barrier(checkpoint: int, alignment=Alignment.UNALIGNED) -> Barrier:
+    return Barrier(checkpoint, alignment)
+
+
+def meet(one: Persister, *elements) -> None:
+    """Elements arrive, as a channel would let its persister know."""
+    for element in elements:
+        one.barrier(element)
+        one.maybe_persist(element)
+
+
+def test_what_is_known_is_written_and_what_comes_before_the_barrier():
+    one = Persister()
+    one.start(1, (10, 11))
+    meet(one, Data((12,)), Event(0), barrier(1), Data((13,)))
+    assert one.persisted(1) == (10, 11, 12)
+
+
+def test_a_barrier_that_came_first_leaves_nothing_to_wait_for():
+    one = Persister()
+    meet(one, barrier(1), Data((1,)))
+    one.start(1, (0,))
+    meet(one, Data((2,)))
+    assert one.persisted(1) == (0,)
+    assert one.barrier_received()
+
+
+def test_a_newer_barrier_subsumes_an_older_checkpoint():
+    one = Persister()
+    meet(one, barrier(2))
+    with pytest.raises(PortError) as refused:
+        one.start(1, (0,))
+    assert refused.value.checkpoint_reason is CheckpointReason.SUBSUMED
+    assert one.persisted(1) == ()
+
+
+def test_a_newer_barrier_ends_an_older_checkpoint():
+    one = Persister()
+    one.start(1, ())
+    meet(one, Data((1,)), barrier(2), Data((2,)))
+    assert one.persisted(1) == (1,)
+
+
+def test_a_late_stop_changes_nothing():
+    one = Persister()
+    one.start(1, ())
+    one.start(2, ())
+    one.stop(1)
+    meet(one, Data((1,)))
+    assert one.persisted(2) == (1,)
+
+
+def test_a_stop_ends_what_is_pending_and_may_come_twice():
+    one = Persister()
+    one.start(1, ())
+    one.stop(1)
+    one.stop(1)
+    meet(one, Data((1,)))
+    assert one.persisted(1) == ()
+
+
+@pytest.mark.parametrize("stopped", [1, 2])
+def test_a_barrier_of_a_checkpoint_that_is_over_is_obsolete(stopped):
+    one = Persister()
+    one.stop(stopped)
+    assert one.barrier(barrier(1)) is None
+    assert not one.barrier_received()
+    assert one.barrier(barrier(stopped + 1)) == stopped + 1
+
+
+def test_a_converted_channel_remembers_what_was_stopped_before():
+    one = Persister(last_stopped=3)
+    assert one.barrier(barrier(3)) is None
+    assert one.barrier(barrier(4)) == 4
+
+
+def test_a_timeoutable_barrier_is_a_barrier_and_its_announcement_is_none():
+    one = Persister()
+    one.start(1, ())
+    assert one.barrier(Announcement(1, 7)) == 1
+    meet(one, Data((1,)))
+    meet(one, barrier(1, Alignment.TIMEOUTABLE), Data((2,)))
+    assert one.persisted(1) == (1,)
+
+
+def test_only_data_is_written():
+    one = Persister()
+    one.start(1, ())
+    meet(one, Event(0), Data(()), Data((1, 2)))
+    assert one.persisted(1) == (1, 2)
+    assert one.persisted(2) == ()
+
+
+def test_a_released_persister_writes_no_more():
+    one = Persister()
+    one.start(1, (0,))
+    one.release()
+    meet(one, Data((1,)))
+    assert one.persisted(1) == (0,)

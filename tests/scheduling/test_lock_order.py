@@ -1,0 +1,70 @@
+"""Orders of locks that contradict each other, and those that only seem to."""
+
+from __future__ import annotations
+
+from conformance.scheduling import Kernel, Lock, describe
+
+
+async def take(*locks):
+    if locks:
+        async with locks[0]:
+            await take(*locks[1:])
+
+
+def order(*chains, names=("one", "two")):
+    """The orders of threads that each take their locks one inside the other."""
+    made = Kernel(names, fine=False)
+    for name, locks in chains:
+        made.start(made.threads[name], (name,), take(*locks))
+    return made.order
+
+
+A, B, C, GUARD = (Lock(name) for name in ("a", "b", "c", "guard"))
+
+
+def test_one_order_is_no_contradiction():
+    assert order(("one", (A, B, C)), ("two", (A, C))).cycle() == ()
+
+
+def test_two_threads_that_take_two_locks_in_turn_can_meet():
+    cycle = order(("one", (A, B)), ("two", (B, A))).cycle()
+    assert describe(cycle) == "one takes a then b; two takes b then a"
+
+
+def test_one_thread_never_meets_itself():
+    assert order(("one", (A, B)), ("one", (B, A))).cycle() == ()
+
+
+def test_a_guard_that_both_hold_keeps_them_apart():
+    assert order(("one", (GUARD, A, B)), ("two", (GUARD, B, A))).cycle() == ()
+
+
+def test_a_guard_that_only_one_holds_keeps_nobody_apart():
+    assert order(("one", (GUARD, A, B)), ("two", (B, A))).cycle() != ()
+
+
+def test_a_circle_of_three():
+    chains = ("one", (A, B)), ("two", (B, C)), ("three", (C, A))
+    assert len(order(*chains, names=("one", "two", "three")).cycle()) == 3
+
+
+def test_locks_of_a_kind_stand_for_each_other():
+    gate = Lock("gate")
+    first, second = (Lock(f"channel {number}", "channel") for number in range(2))
+    assert order(("one", (first, gate)), ("two", (gate, second))).cycle() != ()
+
+
+def test_locks_of_a_kind_are_taken_by_rank_or_not_together():
+    plain = [Lock(f"channel {number}", "channel") for number in range(2)]
+    ranked = [Lock(f"channel {number}", "channel", number) for number in range(2)]
+    assert order(("one", plain)).cycle() != ()
+    assert order(("one", ranked)).cycle() == ()
+    assert order(("one", ranked[::-1])).cycle() != ()
+
+
+def test_orders_of_several_runs_can_be_put_together():
+    one, other = order(("one", (A, B))), order(("two", (B, A)))
+    assert one.cycle() == other.cycle() == ()
+    one.absorb(other)
+    assert one.changed
+    assert one.cycle() != ()
