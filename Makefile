@@ -13,7 +13,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink lint format bench kill-matrix nightly clean jdk
+.PHONY: help venv campaign test test-flink lint format bench kill-matrix explore nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -89,9 +89,17 @@ bench: venv ## the benchmarks, one at a time
 kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 	$(CONFORMANCE) bugs --seeds 20 --json reports/kill-matrix.json
 
-nightly: test ## the test command, then the slow tests and the kill matrix
+explore: venv ## the scopes that are explored completely, into reports/exploration; two hours, mostly the gate
+	@mkdir -p reports/exploration
+	$(CONFORMANCE) explore --component subpartition --json reports/exploration/subpartition.json
+	$(foreach recovery,recover-first in-memory pushed,$(CONFORMANCE) explore --component gate --scope recovery=$(recovery) \
+	  --scope recovered=2 --scope interleaving=whole --max-states 9000000 \
+	  --json reports/exploration/gate-$(recovery).json && ) true
+	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
+
+nightly: test ## the test command, then the slow tests, the kill matrix and the explorations
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix
+	$(MAKE) kill-matrix explore
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
