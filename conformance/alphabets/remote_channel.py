@@ -67,7 +67,7 @@ def _arrival(name: str, make: Callable[..., Element], possible: Any, operands: A
         return port.receive(element, sent.seq, more[0] if said else _NOTHING)
 
     def learn(ledger: Ledger, seen: Seen, *more: int) -> None:
-        ledger.end_arrival()
+        ledger.end_arrival(more[0] if said else _NOTHING)
 
     return StepKind(name, "network", _FLOWING, operands, possible, call, learn, weight, begin=begin)
 
@@ -191,7 +191,8 @@ REMOTE_CHANNEL = Alphabet(
         Recovery(config.recovery), (), config.exclusive_buffers, config.floating_buffers
     ),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, config.handed_over if config.recovery == "in-memory" else 0, config.exclusive_buffers
+        config.recovery, config.handed_over if config.recovery == "in-memory" else 0, config.exclusive_buffers,
+        config.floating_buffers,
     ),
     needs=lambda config: recovers(config.recovery),
     threads=("network", "task", "recovery"),

@@ -7,15 +7,17 @@ from time import process_time
 
 from conformance.alphabets import alphabet_of
 from conformance.alphabets.program import Program
-from conformance.engines.check import Found, reduce_failures
+from conformance.engines.check import Found
+from conformance.engines.reduce import BUDGET, Signature, reduce
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter
 from conformance.ports import Implementation, KnownBug
+from conformance.scenarios import Finding, Scenario
 
 MOST_SCENARIOS = 20_000
 """A bug that is not found in so many scenarios has survived."""
 _LOOK_ON = 40
-"""Further scenarios after the first hit: other ways to fail of the same property often have a shorter scenario."""
+"""Further scenarios after the first hit: which other properties notice, and a shorter one to begin reduction with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,17 @@ class Kill:
     """Up to and including the first in which the property failed that must notice."""
     cpu_seconds: float
     shortest: Found | None
+    noticed: dict[str, int]
+    """In how many of the scenarios run each property failed, by slug."""
+    reduction_seconds: float = 0.0
+    """CPU seconds of reducing the scenario, within those above."""
 
 
-def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS) -> Kill:
+def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET) -> Kill:
     """Search until the property that must notice the bug fails, then reduce.
 
-    Other properties may fail in other scenarios; only the named one counts.
+    Other properties may fail in other scenarios; only the named one counts. There is one bug, so whatever the operation
+    at which that property fails, it is the same failure.
     """
     implementation: Implementation = bug.build()
     began = process_time()
@@ -42,17 +49,31 @@ def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS) -> Kil
     first = needed = 0
     for number, text in enumerate(seeds(seed, bug.component, range(scenarios))):
         scenario, run = search.run(text)
-        if run.violation is not None and run.violation.property.slug == bug.property:
+        if run.violation is not None:
             counter.add(scenario, run)
-            if not first:
+            if not first and run.violation.property.slug == bug.property:
                 first, needed = number + 1, number + 1 + _LOOK_ON
         if first and number + 1 >= needed:
             break
-    spent = process_time() - began
+    failures = counter.tally().failures
+    noticed: dict[str, int] = {}
+    for (slug, *_), failure in sorted(failures.items()):
+        noticed[slug] = noticed.get(slug, 0) + failure.count
+    searched = process_time()
     if not first:
         implementation.close()
-        return Kill(bug, False, scenarios, spent, None)
-    found = reduce_failures(program, counter.tally())
+        return Kill(bug, False, scenarios, searched - began, None, noticed)
+
+    def alike(signature: Signature) -> bool:
+        return signature[0] == bug.property
+
+    mine = [failure for signature, failure in failures.items() if alike(signature)]
+    start = min(mine, key=lambda failure: len(failure.scenario.steps)).scenario
+    reduced = reduce(program, start, budget, alike)
     implementation.close()
-    shortest = min(found, key=lambda one: (len(one.scenario.steps), one.signature))
-    return Kill(bug, True, first, process_time() - began, shortest)
+    finding = Finding(reduced.signature[0], reduced.signature[1], implementation.name)
+    evidence = Scenario(reduced.scenario.component, reduced.scenario.config, reduced.scenario.steps, finding)
+    count = sum(failure.count for failure in mine)
+    shortest = Found(reduced.signature, reduced.broken.owed, reduced.broken.observed, evidence, count)
+    ended = process_time()
+    return Kill(bug, True, first, ended - began, shortest, noticed, ended - searched)

@@ -70,10 +70,11 @@ _PREEMPTED = 0.15
 class Search:
     """Makes and runs random scenarios of one component on one implementation."""
 
-    def __init__(self, program: Program, length: int = LENGTH) -> None:
+    def __init__(self, program: Program, length: int = LENGTH, only: Tables | None = None) -> None:
+        """With `only`, every scenario is drawn from these tables."""
         self.program = program
         self.length = length
-        self._manners = Manners(program.alphabet)
+        self._tables = Manners(program.alphabet).tables if only is None else lambda manner, draw: only
 
     def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
         """One scenario, drawn and run at once."""
@@ -82,7 +83,7 @@ class Search:
         configs = program.configs
         config = configs[int(draw() * len(configs))]
         manner = draw()
-        by_phase = self._manners.tables(manner, draw)
+        by_phase = self._tables(manner, draw)
         length = self.length if draw() < _LONG else 1 + int(draw() * self.length)
         world = None
         try:

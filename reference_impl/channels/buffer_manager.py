@@ -37,7 +37,8 @@ class FloatingPool:
                     return
                 manager = self.waiting.pop(0)
             if await manager.floating_available():
-                return
+                break
+        await manager.stand_in_line()
 
 
 class BufferManager:
@@ -97,11 +98,21 @@ class BufferManager:
     async def request_floating(self, backlog: int) -> int:
         """Borrow what the backlog asks for. Answers how many more buffers there are now."""
         self.required = backlog + self.initial_credit
+        return await self.fill()
+
+    async def fill(self) -> int:
+        """Borrow as far as there are any, then wait in line for the rest. Answers how many came."""
         got = 0
         while self.available() < self.required and await self.pool.request(self):
             self.floating += 1
             got += 1
         return got
+
+    async def stand_in_line(self) -> None:
+        """A buffer was got, and more may be wanted still. No lock is held."""
+        async with self.channel.lock:
+            credit = 0 if self.channel.released else await self.fill()
+        self.announce(credit)
 
     async def floating_available(self) -> bool:
         """A buffer came back for which this channel waited. Whether it is wanted still. No lock is held."""

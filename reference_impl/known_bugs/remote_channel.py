@@ -276,6 +276,12 @@ class TakesInSilence(BufferManager):
         return wanted
 
 
+class StandsInLineOnce(BufferManager):
+    """One buffer that came back is all that is waited for, however many are missing."""
+
+    async def stand_in_line(self) -> None: ...
+
+
 class AnnouncesTheReplacing(BufferManager):
     """An exclusive buffer that comes back for a floating one is announced as if it were one more."""
 
@@ -336,6 +342,8 @@ BUGS: tuple[KnownBug, ...] = (
          "A missing recovery barrier is an error of the job.", MissingBarrierIsAnError),
     _bug("B-72", "FLINK-23466", "credit-is-what-is-set-aside",
          "A floating buffer that comes to a waiting channel is not announced.", TakesInSilence),
+    _bug("B-72b", "FLINK-23466", "a-backlog-gets-the-buffers-that-come-back",
+         "A channel that got a floating buffer does not wait for the others that it lacks.", StandsInLineOnce),
     _bug("B-72a", "FLINK-18595", "threads-do-not-wait-in-a-circle",
          "A floating buffer is given back under the lock of the channel.", GivesBackUnderItsLock),
     _bug("B-76r", "FLINK-20645", "data-in-front-of-a-barrier-is-written-once",

@@ -11,7 +11,7 @@ from conformance.ports import find_implementation, known_bugs
 
 BUDGET = 10_000
 """Scenarios in which a bug must be found, with the one seed of the default tests."""
-LONGEST = {"chain": (36, 40), "gate": (8, 14), "local-channel": (8, 14)}
+LONGEST = {"chain": (20, 16), "gate": (10, 14), "local-channel": (8, 14), "remote-channel": (8, 14)}
 """Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started,
 a gate converted."""
 

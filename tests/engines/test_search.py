@@ -26,7 +26,7 @@ HISTORIES = {
     "local-channel": "b60bdaa9f70435ffa35f8a3561da69fb0c50e92f9a7ec155e9d974fa613ad74d",
     "persister": "7a87e6b3db1ac4813cbd9517cdcdd0b135c0c391074bf915ad63356a634b8034",
     "recovered-channel": "01a9f427468c9ec9eed5f5b7b13cd5d8c82867d3e57b9a3ab2d753dcbf41abf7",
-    "remote-channel": "16ee5baa882ebf71954a37b920c4fa1e25b8fd1ccdcd78e2f335b0702db9c89c",
+    "remote-channel": "0bfda66c63938c3fe245868bce5825717aa1975736570d0c9b3ec73aa534e746",
     "subpartition": "925bd03c38469399c852479e43621763cdec90fa3899f2d859fe521cac627ee4",
     "union-gate": "c4e6d9d4dd29971bf8804808e93cd8cf7c94efa073af468019445a6d31be617a",
 }

@@ -88,6 +88,12 @@ _ALWAYS = (
         needs=_PUSHED, quiet=True,
     ),
     Property(
+        "a-backlog-gets-the-buffers-that-come-back",
+        "A channel that had too few buffers for a backlog gets floating ones as they come back, until it has enough.",
+        _REMOTE, ("recycle", "free_for_live"), checks.backlog_is_served, kind=Kind.EVENTUALLY, invariant="I-96",
+        tickets=("FLINK-23466",), needs=_RESOURCES, quiet=True,
+    ),
+    Property(
         "a-push-waits-until-the-upstream-is-there",
         "Recovered data is pushed once the producer has sent something: the consumer that it wakes finds a connection.",
         _REMOTE, ("push_recovered", "finish_recovered"), checks.waits_for_the_upstream, invariant="I-92",

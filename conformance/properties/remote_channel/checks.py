@@ -138,6 +138,15 @@ def no_credit_in_recovery(ledger: Ledger, seen: Seen) -> Judgement:
     return Broken(FailureClass.PROTOCOL, owed, f"the producer holds {ledger.credit} credits")
 
 
+def backlog_is_served(ledger: Ledger, seen: Seen) -> Judgement:
+    if not ledger.in_line or ledger.recovery != "none" or ledger.blocked or ledger.released:
+        return False
+    if ledger.spare() <= 0 or ledger.credit >= ledger.required:
+        return True
+    owed = f"the producer's backlog asks for {ledger.required} buffers, and {ledger.spare()} came back"
+    return Broken(FailureClass.STUCK, owed, f"it holds {ledger.credit} credits")
+
+
 # ---- recovery --------------------------------------------------------------------------------------------------------
 def recycles_after_release(ledger: Ledger, seen: Seen) -> Judgement:
     if seen.error is None:

@@ -43,6 +43,7 @@ class RemoteChannelLedger(Persisting):
     __slots__ = (
         "alone",
         "announced",
+        "asked",
         "awake",
         "blocked",
         "closing",
@@ -54,10 +55,12 @@ class RemoteChannelLedger(Persisting):
         "failed",
         "finished",
         "finishing",
+        "floating",
         "flying",
         "forgotten",
         "handed_over",
         "held",
+        "in_line",
         "inspected",
         "last_barrier",
         "marked",
@@ -74,6 +77,7 @@ class RemoteChannelLedger(Persisting):
         "released",
         "releasing",
         "requested",
+        "required",
         "returning",
         "sending",
         "seq",
@@ -86,10 +90,11 @@ class RemoteChannelLedger(Persisting):
         "urgent",
     )
 
-    def __init__(self, recovery: str, handed_over: int, exclusive: int) -> None:
+    def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int) -> None:
         self.recovery = recovery
         self.handed_over = handed_over
         self.exclusive = exclusive
+        self.floating = floating
         self.records = handed_over
         """Record ids are numbered through, across restores."""
         self.closing = 0
@@ -112,6 +117,10 @@ class RemoteChannelLedger(Persisting):
         self.pushed = self.seq = self.held = self.returning = self.credit = 0
         """Recovered buffers pushed; live elements sent; data buffers in the hands of the task, and on their way back;
         credit of the producer."""
+        self.required = 0
+        self.asked = self.in_line = False
+        """Buffers that the last backlog asks for; it was said just now; there were too few, so that the channel stands
+        in line for floating buffers that come back."""
         self.flying = 0
         self.sending = self.polling = self.moving = self.trespassing = self.alone = False
         """A live element arrives; the task takes; a barrier is moved to the front; data comes that must not."""
@@ -157,8 +166,23 @@ class RemoteChannelLedger(Persisting):
     # ---- operations in flight ----------------------------------------------------------------------------------------
     def begin(self) -> None:
         """An operation begins."""
+        if self.asked or self.in_line:
+            self.look_at_the_line()
         self.flying += 1
         self.alone = False
+
+    def look_at_the_line(self) -> None:
+        """Whether the channel waits for buffers, as far as that can be said while nothing is in flight."""
+        short = self.credit < self.required
+        if self.asked and self.flying == 0:
+            self.asked, self.in_line = False, short
+        elif not short:
+            self.in_line = False
+
+    def spare(self) -> int:
+        """Floating buffers that nobody has."""
+        used = self.held + sum(type(sent.element) is Data for sent in self.queue)
+        return self.exclusive + self.floating - used - self.credit
 
     def end(self) -> None:
         """An operation is over."""
@@ -187,7 +211,8 @@ class RemoteChannelLedger(Persisting):
         self.end()
         self.blocked = False
         if not self.exclusive:
-            self.credit = 0
+            self.credit = self.required = 0
+            self.asked = self.in_line = False
 
     # ---- recovered data ----------------------------------------------------------------------------------------------
     def begin_push(self) -> None:
@@ -227,6 +252,7 @@ class RemoteChannelLedger(Persisting):
         (self.urgent if element.data_type.has_priority else self.queue).append(sent)
         if type(element) is Data:
             self.credit -= 1
+            self.asked = False  # whoever looks now cannot say any more what was missing
         elif type(element) is Barrier:
             self.doubtful = self.doubtful or self.starting > 0
             self.forgotten = self.starting > 0
@@ -238,9 +264,12 @@ class RemoteChannelLedger(Persisting):
         self.blocked = self.blocked or element.data_type.blocks_upstream
         self.over = self.over or element.data_type.label == "end-of-partition"
 
-    def end_arrival(self) -> None:
+    def end_arrival(self, backlog: int) -> None:
         """It is there."""
         self.end()
+        if backlog >= 0:
+            self.required = backlog + self.exclusive
+            self.asked, self.in_line = True, False
         self.sending = False
         self.ready_upstream = True
         for sent in (*self.urgent, *self.queue):

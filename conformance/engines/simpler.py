@@ -1,0 +1,224 @@
+"""What makes one failing scenario simpler than another, and the changes that may lead to a simpler one.
+
+Scenarios are ranked: fewer steps, then a simpler configuration, then steps that the alphabet declares earlier, with
+smaller operands. A reduction only ever moves down in that order, so that the many scenarios that show one bug come to
+one normal form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from conformance.alphabets.base import FINISH, RUN
+from conformance.alphabets.program import Program
+from conformance.scenarios import Scenario, Step
+
+Steps = tuple[Step, ...]
+Change = Callable[[Steps], Steps]
+Rank = tuple[Any, ...]
+
+
+class Ranking:
+    """The order of the scenarios of one program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._kinds = {kind.name: index for index, kind in enumerate(program.alphabet.steps)}
+        self._kinds |= {FINISH: len(self._kinds), RUN: len(self._kinds) + 1}
+        known = list(dict.fromkeys(program.configs))
+        self._configs = {config: _rank_of(config, index) for index, config in enumerate(known)}
+
+    def __call__(self, scenario: Scenario) -> Rank:
+        """Simpler scenarios have smaller ranks."""
+        return (
+            len(scenario.steps),
+            self._configs.get(scenario.config) or _rank_of(scenario.config, len(self._configs)),
+            tuple(self.of(step) for step in scenario.steps),
+        )
+
+    def of(self, step: Step) -> Rank:
+        """The rank of a step among others."""
+        return self._kinds.get(step[0], len(self._kinds)), tuple(map(_operand_rank, step[1:]))
+
+    def configs(self) -> list[Any]:
+        """All configurations, simplest first."""
+        return sorted(self._configs, key=self._configs.__getitem__)
+
+    def simpler_configs(self, config: Any) -> list[Any]:
+        """Those that are simpler: operations that run whole, then little in it, then the order of the alphabet."""
+        limit = self._configs.get(config) or _rank_of(config, len(self._configs))
+        return sorted((one for one, rank in self._configs.items() if rank < limit), key=self._configs.__getitem__)
+
+
+def _rank_of(config: Any, index: int) -> Rank:
+    return config.interleaving != "whole", _size(config), index
+
+
+def _operand_rank(operand: Any) -> Rank:
+    return (0, int(operand), "") if isinstance(operand, int) else (1, 0, str(operand))
+
+
+def _size(value: Any) -> int:
+    """How much there is in a configuration."""
+    value = msgspec.to_builtins(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return 1 + sum(map(_size, value))
+    return value if isinstance(value, int) else 0
+
+
+# ---- fewer steps -----------------------------------------------------------------------------------------------------
+def without_chunks(steps: Steps, size: int) -> Iterator[Steps]:
+    """The steps without so many neighbours, at every place."""
+    for at in range(0, len(steps), size):
+        yield steps[:at] + steps[at + size :]
+
+
+def without_pairs(steps: Steps) -> Iterator[Steps]:
+    """The steps without any two; too many tries where there are many steps."""
+    if len(steps) <= 24:
+        for second in range(1, len(steps)):
+            for first in range(second):
+                yield steps[:first] + steps[first + 1 : second] + steps[second + 1 :]
+
+
+# ---- as many steps, but simpler ones ---------------------------------------------------------------------------------
+def in_another_config(program: Program, steps: Steps) -> Iterator[Steps]:
+    """The same steps, and with channels exchanged: what was the remote one may be another there."""
+    yield steps
+    for change in _renamings(program, steps):
+        yield change(steps)
+
+
+def changes(program: Program, steps: Steps) -> Iterator[Change]:
+    """All changes that are worth a try. They apply to later versions of the steps as well, or change nothing there."""
+    yield from _turns_to_the_end(steps)
+    yield from _renamings(program, steps)
+    yield from _lowerings(steps)
+    yield from _simpler_kinds(program, steps)
+    yield from _moves(len(steps))
+
+
+def _turns_to_the_end(steps: Steps) -> list[Change]:
+    """A thread that may as well go on to the end of its operation: first all of them, then each by itself."""
+    turns = [index for index, step in enumerate(steps) if step[0] == RUN and len(step) == 3]
+    found: list[Change] = [
+        lambda old, index=index: (
+            _with(old, index, (FINISH, old[index][1]))  # type: ignore[misc]
+            if index < len(old) and old[index][0] == RUN
+            else old
+        )
+        for index in turns
+    ]
+    if len(turns) > 1:
+        found.insert(0, lambda old: tuple((FINISH, step[1]) if step[0] == RUN else step for step in old))
+    return found
+
+
+def _renamings(program: Program, steps: Steps) -> list[Change]:
+    """Two values of one operand change places: channel 0 and channel 1.
+
+    The places where a thread stops are called after what is there, so numbers in their names change as well.
+    """
+    values: dict[str, dict[int, None]] = {}
+    for step in steps:
+        kind = program.alphabet.kind(step[0])
+        for name, operand in zip(kind.operands if kind is not None else (), step[1:], strict=False):
+            if type(operand) is int:
+                values.setdefault(name, {})[operand] = None
+    return [
+        _swapping(program, name, small, big) for name, found in values.items() for big in found for small in range(big)
+    ]
+
+
+def _swapping(program: Program, operand: str, small: int, big: int) -> Change:
+    swapped = {small: big, big: small}
+    numbers = re.compile(rf"\b(?:{small}|{big})\b")
+
+    def change(steps: Steps) -> Steps:
+        return tuple(map(one, steps))
+
+    def one(step: Step) -> Step:
+        kind = program.alphabet.kind(step[0])
+        if kind is not None:
+            pairs = zip(kind.operands, step[1:], strict=True)
+            return step[0], *(swapped.get(value, value) if name == operand else value for name, value in pairs)
+        if step[0] == RUN:
+            return *step[:2], numbers.sub(lambda found: str(swapped[int(found[0])]), step[2])
+        return step
+
+    return change
+
+
+def _lowerings(steps: Steps) -> list[Change]:
+    numbers = sorted({operand for step in steps for operand in step[1:] if type(operand) is int and operand > 1})
+    found: list[Change] = [
+        lambda old, big=big, small=small: tuple(  # type: ignore[misc]
+            (step[0], *(small if type(operand) is int and operand == big else operand for operand in step[1:]))
+            for step in old
+        )
+        for big in numbers
+        for small in range(1, big)
+    ]
+    found += [
+        lambda old, low=low: tuple(  # type: ignore[misc]
+            (step[0], *(operand - 1 if type(operand) is int and operand >= low else operand for operand in step[1:]))
+            for step in old
+        )
+        for low in numbers
+    ]
+    for index, step in enumerate(steps):
+        for at, operand in enumerate(step):
+            if at and isinstance(operand, int) and operand >= 0:
+                found += [_replacing(index, at, type(operand)(small)) for small in range(-1, operand)]
+    return found
+
+
+def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
+    """Another step of the same actor that the alphabet declares earlier: with the same operands, or small ones."""
+    for index, step in enumerate(steps):
+        mine = program.alphabet.kind(step[0])
+        if mine is None:  # a turn
+            continue
+        for kind in program.alphabet.steps:
+            if kind is mine:
+                break
+            if kind.actor == mine.actor:
+                given = step[1 : 1 + len(kind.operands)]
+                for small in (0, 1) if len(given) < len(kind.operands) else (0,):
+                    missing = (small,) * (len(kind.operands) - len(given))
+                    yield _exchanging(index, (kind.name, *given, *missing))
+
+
+def _moves(count: int) -> Iterator[Change]:
+    """A step comes earlier: steps that do not depend on each other come to stand in one order."""
+    for at in range(1, count):
+        for to in range(at):
+            yield (
+                lambda old, at=at, to=to: (  # type: ignore[misc]
+                    (*old[:to], old[at], *old[to:at], *old[at + 1 :]) if at < len(old) else old
+                )
+            )
+
+
+def _exchanging(index: int, step: Step) -> Change:
+    return lambda old: _with(old, index, step) if index < len(old) else old
+
+
+def _replacing(index: int, at: int, value: int | str) -> Change:
+    def change(steps: Steps) -> Steps:
+        if index >= len(steps) or at >= len(steps[index]):
+            return steps
+        step = steps[index]
+        return _with(steps, index, (*step[:at], value, *step[at + 1 :]))
+
+    return change
+
+
+def _with(steps: Steps, index: int, step: Step) -> Steps:
+    return *steps[:index], step, *steps[index + 1 :]
