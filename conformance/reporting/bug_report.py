@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from conformance import __version__
 from conformance.engines import Found, Replay
+from conformance.engines.fresh import Opinion
 from conformance.ports import Capability
 from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
@@ -65,11 +66,14 @@ def write_bug_report(
     reference: Replay | None = None,
     environment: Mapping[str, str] | None = None,
     assume: Iterable[Capability] = (),
+    reasons: Sequence[str] = (),
+    opinion: Opinion | None = None,
 ) -> Path:
     """Write the report of a violation into its own folder below `folder`, in place of an older one, and answer where.
 
     `replay` is that of the found scenario, `reference` that of another implementation on the same scenario.
     `implementation` is the name by which `find_implementation` finds it, `assume` what it was held to without a claim.
+    `reasons` say why each step is there, `opinion` what a fresh process says of the scenario.
 
     Raises: OSError; then nothing was left behind.
     """
@@ -78,7 +82,7 @@ def write_bug_report(
     finding = Finding(found.slug, found.failure_class, implementation)
     scenario = Scenario(found.scenario.component, found.scenario.config, found.scenario.steps, finding)
     files = {
-        "report.md": report_text(Report(found, replay, implementation, reference, assumed, told)),
+        "report.md": report_text(Report(found, replay, implementation, reference, assumed, told, reasons, opinion)),
         "scenario.json": encode_scenario(scenario),
         "history.json": encode_history(encodable(replay.history), implementation),
         "test_reproduce.py": _TEST.format(implementation=implementation, assume=assumed),

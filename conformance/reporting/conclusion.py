@@ -9,9 +9,13 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from conformance.alphabets import vocabulary
+from conformance.alphabets import alphabet_of, vocabulary
+from conformance.alphabets.program import Program
 from conformance.campaigns import CampaignResult, FindingResult
 from conformance.engines import Found, KnownFailure, replay, standing
+from conformance.engines.check import PATIENCE
+from conformance.engines.explain import explain
+from conformance.engines.fresh import in_fresh_process
 from conformance.ports import Capability, Implementation, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
@@ -27,10 +31,16 @@ def report_violation(
     """One folder, with the outcomes of the reference beside those of the implementation."""
     seen = replay(found.scenario, implementation, assumed)
     reference = None if name == "reference" else replay(found.scenario, find_implementation("reference"))
-    environment = this_environment(name, implementation.version)
+    reasons: tuple[str, ...] = ()
+    opinion = None
+    if found.failure_class not in PATIENCE:  # what crashes or hangs is not run again and again
+        program = Program(alphabet_of(found.scenario.component), implementation, assumed)
+        reasons = explain(program, found.scenario)
+        opinion = in_fresh_process(found.scenario, name, assumed)
     write_bug_report(
-        folder, found, seen, implementation=name, reference=reference, environment=environment, assume=assumed
-    )
+        folder, found, seen, implementation=name, reference=reference,
+        environment=this_environment(name, implementation.version), assume=assumed, reasons=reasons, opinion=opinion,
+    )  # fmt: skip
 
 
 def conclude_campaign(console: Console, result: CampaignResult, folder: Path, entries: Iterable[KnownFailure]) -> int:

@@ -12,6 +12,7 @@ import msgspec
 from conformance import __version__
 from conformance.alphabets import alphabet_of
 from conformance.engines import Found, Replay
+from conformance.engines.fresh import Opinion
 from conformance.ports import registered_names
 from conformance.properties import Property
 from conformance.reporting.diagram import sequence_diagram
@@ -33,6 +34,10 @@ class Report:
     reference: Replay | None
     assume: Sequence[str]
     environment: Mapping[str, str]
+    reasons: Sequence[str] = ()
+    """Why each step is there, one phrase per step."""
+    opinion: Opinion | None = None
+    """What a fresh process says of the scenario."""
 
 
 def report_text(report: Report) -> str:
@@ -43,6 +48,7 @@ def report_text(report: Report) -> str:
         _what_failed(report, story),
         _expected_and_observed(report, story),
         _scenario(report, story),
+        *_why(report, story),
         f"## As a diagram\n\n```mermaid\n{sequence_diagram(report.replay, report.reference)}```",
         _property(report),
         _reproduce(report),
@@ -138,6 +144,22 @@ def _scenario(report: Report, story: Story) -> str:
             "happen does, and nothing owed may be left."
         )
     return "\n\n".join(parts)
+
+
+def _why(report: Report, story: Story) -> list[str]:
+    """Why it cannot be shorter, and whether it fails elsewhere too."""
+    steps = [one for one in story.steps if not one.in_drain]
+    sections = []
+    if report.reasons and len(report.reasons) == len(steps):
+        rows = [(str(one.number), _code(one), cell(reason)) for one, reason in zip(steps, report.reasons, strict=True)]
+        sections.append("## Why each step is there\n\n" + _table(("#", "step", "without it"), rows))
+    if report.opinion is not None and not report.opinion.confirms:
+        sections.append(
+            f"**In a fresh process the scenario did not fail** ({cell(report.opinion.verdict)}: "
+            f"{cell(report.opinion.reason)}). Something outlives a scenario in the implementation, or it is not "
+            "deterministic."
+        )
+    return sections
 
 
 def _value(value: Any) -> str:

@@ -1,0 +1,65 @@
+"""A second opinion: the scenario again, in a process that has seen nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing, redirect_stdout
+
+import msgspec
+from msgspec import Struct
+
+from conformance.alphabets import vocabulary
+from conformance.engines.replay import ReplayVerdict, replay
+from conformance.ports import Capability, find_implementation
+from conformance.scenarios import Scenario, decode_scenario, encode_scenario
+
+_PROGRAM = "from conformance.engines.fresh import main; main()"
+
+
+class _Request(Struct, frozen=True):
+    scenario: str
+    implementation: str
+    assume: tuple[str, ...]
+
+
+class Opinion(Struct, frozen=True):
+    """What a replay in a fresh process came to."""
+
+    verdict: str
+    reason: str
+
+    @property
+    def confirms(self) -> bool:
+        """It fails there too."""
+        return self.verdict == ReplayVerdict.FAILED.value
+
+
+def in_fresh_process(scenario: Scenario, implementation: str, assume: Iterable[Capability] = ()) -> Opinion:
+    """Replay a scenario, which carries its finding, on an implementation by name.
+
+    An implementation that takes its process with it confirms nothing; the reason says how the process ended.
+    """
+    request = _Request(encode_scenario(scenario), implementation, tuple(sorted(one.value for one in assume)))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], input=msgspec.json.encode(request), capture_output=True, check=False,
+        env=environment,
+    )  # fmt: skip
+    try:
+        return msgspec.json.decode(done.stdout, type=Opinion)
+    except msgspec.DecodeError:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        return Opinion("UNKNOWN", f"the process ended with status {done.returncode}: {lines[-1]}")
+
+
+def main() -> None:
+    """Read a request on stdin, write the opinion on stdout."""
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=_Request)
+    with redirect_stdout(sys.stderr):
+        scenario = decode_scenario(request.scenario, vocabulary, "the scenario")
+        with closing(find_implementation(request.implementation)) as implementation:
+            seen = replay(scenario, implementation, [Capability(one) for one in request.assume])
+    sys.stdout.write(msgspec.json.encode(Opinion(seen.verdict.value, seen.reason)).decode())

@@ -1,0 +1,62 @@
+"""Why the steps of a minimal scenario are there, and what a fresh process says of it."""
+
+from __future__ import annotations
+
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.program import Program
+from conformance.engines.explain import explain
+from conformance.engines.fresh import in_fresh_process
+from conformance.engines.kill import kill
+from conformance.engines.replay import ReplayVerdict
+from conformance.ports import find_known_bug
+from conformance.scenarios import Scenario
+
+
+def minimal(name: str) -> tuple[Program, Scenario]:
+    bug = find_known_bug(name)
+    found = kill(bug, "explain", 3000).shortest
+    assert found is not None
+    return Program(alphabet_of(bug.component), bug.build()), found.scenario
+
+
+def test_every_step_of_a_minimal_scenario_is_necessary():
+    program, scenario = minimal("B-01")
+    reasons = explain(program, scenario)
+    assert len(reasons) == len(scenario.steps)
+    assert not any("all the same" in reason for reason in reasons)
+    assert all(reason.endswith("nothing fails") for reason in reasons)
+
+
+def test_a_step_that_others_need_says_which():
+    program, scenario = minimal("B-01")
+    finish = next(index for index, step in enumerate(scenario.steps) if step[0] == "poll")
+    assert explain(program, scenario)[finish] == "without it, nothing fails"
+    attach = next(index for index, step in enumerate(scenario.steps) if step[0] == "attach")
+    assert explain(program, scenario)[attach].startswith("step")
+
+
+def test_a_step_too_many_is_told():
+    program, scenario = minimal("B-01")
+    longer = Scenario(scenario.component, scenario.config, (*scenario.steps[:1], ("flush",), *scenario.steps[1:]))
+    assert explain(program, longer)[1] == "without it, it fails all the same"
+
+
+def test_a_scenario_that_does_not_fail_has_nothing_to_explain():
+    program, scenario = minimal("B-01")
+    assert explain(program, Scenario(scenario.component, scenario.config, scenario.steps[:1])) == ()
+
+
+def test_a_fresh_process_confirms_what_fails_and_only_that():
+    _, scenario = minimal("B-01")
+    assert in_fresh_process(scenario, "known-bug:B-01").confirms
+    opinion = in_fresh_process(scenario, "reference")
+    assert not opinion.confirms
+    assert opinion.verdict == ReplayVerdict.FIXED.value
+
+
+def test_an_implementation_that_ends_its_process_confirms_nothing():
+    _, scenario = minimal("B-D9")
+    opinion = in_fresh_process(scenario, "tests.campaigns.dying:in_deque")
+    assert not opinion.confirms
+    assert opinion.verdict == "UNKNOWN"
+    assert "the process ended with status" in opinion.reason
