@@ -1,0 +1,96 @@
+"""What the commands share: options, the two consoles, and how input is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
+from conformance.ports import (
+    Capability,
+    Implementation,
+    offered_components,
+)
+from conformance.scenarios import Scenario, SchemaError, decode_scenario
+
+RUNNERS = ["auto", "inline", "processes", "spark"]
+
+out = Console(highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+
+def say(trouble: str) -> None:
+    """Not wrapped: a path in it can be copied."""
+    notes.print(f"conformance: {trouble}", markup=False, soft_wrap=True)
+
+
+implementation_option = click.option(
+    "--implementation", "implementations", metavar="NAME", multiple=True, default=("reference",), show_default=True,
+    help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND or known-bug:ID. May be given more than once.",
+)  # fmt: skip
+component_option = click.option(
+    "--component",
+    "components",
+    metavar="COMPONENT",
+    multiple=True,
+    help="One component only. May be given more than once.",
+)
+json_option = click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
+assume_option = click.option(
+    "--assume", metavar="CAPABILITY", multiple=True,
+    help="Hold implementations to what needs this capability although they do not claim it.",
+)  # fmt: skip
+known_option = click.option(
+    "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
+    help="Failures that are known (TOML). A new one counts, and so does one that stopped failing.",
+)  # fmt: skip
+seed_option = click.option(
+    "--seed", default="0", show_default=True, metavar="TEXT", help="Another text, other scenarios."
+)
+
+
+def offered_of(implementation: Implementation, components: tuple[str, ...]) -> list[str]:
+    """The components to look at, of those that the implementation offers."""
+    offered = [component for component in ALPHABETS if component in offered_components(implementation)]
+    missing = [component for component in components if component not in offered]
+    if missing or not offered:
+        raise click.UsageError(
+            f"{implementation.name} does not offer {', '.join(missing) or 'any component'}; "
+            f"it offers {', '.join(offered) or 'none that this suite knows'}"
+        )
+    return [component for component in offered if not components or component in components]
+
+
+def check_components(components: tuple[str, ...]) -> None:
+    """Raises: click.UsageError for a component that does not exist."""
+    for component in components:
+        try:
+            alphabet_of(component)
+        except KeyError as error:
+            raise click.UsageError(error.args[0]) from None
+
+
+def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
+    """The capabilities of these names. Raises: click.UsageError for one that does not exist."""
+    known = {capability.value: capability for capability in Capability}
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"there is no capability {name!r}; there are {', '.join(known)}")
+    return frozenset(known[name] for name in names)
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario in a file. Raises: SchemaError, OSError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is no scenario") from None
+    return decode_scenario(text, vocabulary, str(path))
+
+
+def implementation_of(scenario: Scenario) -> str:
+    """On whom it failed when it was written down; else the reference."""
+    finding = scenario.finding
+    return finding.implementation if finding is not None and finding.implementation else "reference"

@@ -1,0 +1,128 @@
+"""`conformance check` and `conformance explore`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import click
+
+from conformance import reporting
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.program import Program
+from conformance.cli.options import (
+    assume_option,
+    capabilities_of,
+    check_components,
+    component_option,
+    implementation_option,
+    json_option,
+    known_option,
+    notes,
+    offered_of,
+    out,
+    seed_option,
+)
+from conformance.engines import Check, Standing, check_with_hypothesis, load_known_failures, standing
+from conformance.engines import check as check_at_random
+from conformance.engines.digest import CannotRecognise
+from conformance.engines.explore import MOST_STATES, Explorer, ScopeError, scope_of
+from conformance.ports import (
+    Implementation,
+    find_implementation,
+)
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
+
+
+@click.command()
+@implementation_option
+@component_option
+@click.option(
+    "--scenarios", type=click.IntRange(1), default=2000, show_default=True, help="Per implementation and component."
+)
+@seed_option
+@click.option("--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True)
+@assume_option
+@known_option
+@click.option(
+    "--bug-reports",
+    "report_folder",
+    type=click.Path(path_type=Path),
+    help="Write a bug report folder per violation here.",
+)
+@json_option
+def check(
+    implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
+    assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, json_path: Path | None,
+) -> int:  # fmt: skip
+    """Search for violations, and say of every property what became of it."""
+    assumed = capabilities_of(assume)
+    check_components(components)
+    entries = load_known_failures(known_path) if known_path is not None else ()
+    chosen = [(name, find_implementation(name)) for name in implementations]
+    offered = [offered_of(implementation, components) for _, implementation in chosen]
+    run = check_with_hypothesis if engine == "hypothesis" else check_at_random
+    results: list[tuple[Implementation, list[Check]]] = []
+    standings: list[tuple[Implementation, Standing]] = []
+    statuses: list[int] = []
+    for (name, implementation), mine in zip(chosen, offered, strict=True):
+        checks = []
+        bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
+        with closing(implementation), bar as advance:
+            for index, component in enumerate(mine):
+                program = Program(alphabet_of(component), implementation, assumed)
+                checks.append(run(program, scenarios, seed, partial(advance, index * scenarios)))
+            now = standing(entries, name, implementation, mine, assumed)
+            if report_folder is not None:
+                for found in (one for checked in checks for one in checked.found):
+                    reporting.report_violation(report_folder, name, found, implementation, assumed)
+        results.append((implementation, checks))
+        statuses += [status_of(checked.found, now) for checked in checks]
+        statuses += [INCONCLUSIVE for checked in checks if checked.idle]
+        statuses += [VIOLATION for _ in now.fixed]
+        standings.append((implementation, now))
+    for table in reporting.verdict_tables([one for _, checks in results for one in checks]):
+        out.print(table)
+    for line in reporting.summary_lines([one for _, checks in results for one in checks]):
+        out.print(line)
+    for implementation, now in standings:
+        reporting.print_standing(out, f"{implementation.name} {implementation.version}".rstrip(), now)
+    if report_folder is not None:
+        out.print(f"Reports: {report_folder}", soft_wrap=True)
+    if json_path is not None:
+        reporting.write_json(json_path, reporting.check_document(seed, scenarios, results))
+    return worst(statuses)
+
+
+@click.command()
+@click.option("--component", required=True, metavar="COMPONENT")
+@click.option(
+    "--scope", metavar="KEY=VALUE", multiple=True, help="How much there is to explore. Repeat for other keys."
+)
+@click.option("--depth", type=click.IntRange(1), help="So many steps at most.")
+@click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
+@click.option("--implementation", "name", default="reference", show_default=True)
+@json_option
+def explore(
+    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, json_path: Path | None
+) -> int:
+    """Judge every run within a small scope, breadth first; the first violation of a kind is a shortest one."""
+    check_components((component,))
+    if bad := [one for one in scope if "=" not in one]:
+        raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")
+    implementation = find_implementation(name)
+    offered_of(implementation, (component,))
+    with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
+        program = Program(alphabet_of(component), implementation)
+        try:
+            explorer = Explorer(program, scope_of(program.alphabet, dict(one.split("=", 1) for one in scope)))
+        except (ScopeError, CannotRecognise) as error:
+            raise click.UsageError(str(error)) from None
+        result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))
+    out.print(reporting.exploration_table(result))
+    for line in reporting.exploration_lines(result):
+        out.print(line, markup=False, soft_wrap=True)
+    if json_path is not None:
+        reporting.write_json(json_path, reporting.exploration_document(result))
+    return VIOLATION if result.found else CONFORMS if result.complete else INCONCLUSIVE
