@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from conformance import reporting
-from conformance.cli.options import (
-    check_components,
-    component_option,
-    json_option,
-    notes,
-    out,
-    seed_option,
-)
-from conformance.engines.kill import MOST_SCENARIOS, kill
-from conformance.engines.optimum import optimal_steps
-from conformance.ports import (
-    find_known_bug,
-    known_bugs,
-)
+from conformance.alphabets import ALPHABETS
+from conformance.cli.options import check_components, component_option, json_option, notes, out, seed_option
+from conformance.engines.kill import MOST_SCENARIOS
+from conformance.engines.matrix import Asked, Line, matrix
+from conformance.engines.operators import OperatorMutant, try_operators
+from conformance.ports import KnownBug, find_known_bug, known_bugs
 from conformance.reporting.status import CONFORMS, VIOLATION
+from conformance.scenarios import encode_scenario
+
+OPERATOR_SCENARIOS = 1_000
+"""Per component, for an operator mutant: most are found at once."""
 
 
 @click.command()
@@ -29,43 +28,80 @@ from conformance.reporting.status import CONFORMS, VIOLATION
 @component_option
 @seed_option
 @click.option(
-    "--seeds",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Repeat with so many seeds; the median counts.",
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Repeat with so many; the median counts."
 )
 @click.option(
-    "--scenarios",
-    type=click.IntRange(1),
-    default=MOST_SCENARIOS,
-    show_default=True,
+    "--scenarios", type=click.IntRange(1), default=MOST_SCENARIOS, show_default=True,
     help="After so many a bug has survived.",
-)
+)  # fmt: skip
+@click.option("--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in so many at once.")
 @click.option("--optimal", is_flag=True, help="Explore too: how short can a scenario be that shows the bug?")
+@click.option("--confirm", is_flag=True, help="Replay each minimal scenario in a fresh process.")
+@click.option("--operators", type=click.IntRange(1), help="Try so many operator mutants of the reference beside.")
+@click.option(
+    "--reasons", "reasons_path", metavar="FILE", type=click.Path(path_type=Path),
+    help="Why operator mutants cannot be noticed (TOML, name = reason), for --report.",
+)  # fmt: skip
+@click.option("--report", "report_path", metavar="FILE", type=click.Path(path_type=Path), help="Write a page about it.")
+@click.option(
+    "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
+    help="Write the minimal scenario of each bug here.",
+)  # fmt: skip
 @json_option
 def bugs(
-    names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, optimal: bool,
-    json_path: Path | None,
+    names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, processes: int,
+    optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None, report_path: Path | None,
+    corpus_path: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """The kill matrix: every known bug, found or survived, by the property that must notice it."""
     check_components(components)
-    chosen = [find_known_bug(name) for name in names] or known_bugs()
-    chosen = [bug for bug in chosen if not components or bug.component in components]
+    reasons = _reasons(reasons_path) if reasons_path is not None else {}
+    chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
+    chosen = [(name, bug) for name, bug in chosen if not components or bug.component in components]
     if not chosen:
         raise click.UsageError("there is no known bug of these components")
-    rows = []
+    texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
     with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
-        for index, bug in enumerate(chosen):
-            kills = []
-            for number in range(seeds):
-                kills.append(kill(bug, seed if seeds == 1 else f"{seed}.{number}", scenarios))
-                advance(index * seeds, number + 1)
-            rows.append(reporting.bug_row(kills, optimal_steps(bug) if optimal else None))
+        asked = Asked(texts, scenarios, optimal, confirm)
+        lines = matrix([name for name, _ in chosen], asked, processes, lambda done: advance(done, 0))
+    rows = [reporting.bug_row(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)]
     out.print(reporting.kill_matrix(rows))
-    unguarded = reporting.unguarded_properties(chosen) if not names and not components else []
+    unguarded = reporting.unguarded_properties([bug for _, bug in chosen]) if not names and not components else []
     for slug in unguarded:
         out.print(f"No known bug is killed by {slug}.", markup=False)
+    tried = _operators(operators, components, processes) if operators else []
+    for one in tried:
+        if not one.killed and one.name not in reasons:
+            out.print(f"Nobody noticed {one.name} (line {one.line}).", markup=False, soft_wrap=True)
+    if corpus_path is not None:
+        _write_corpus(corpus_path, [(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)])
+    if report_path is not None:
+        reporting.write_text(report_path, reporting.matrix_text(rows, tried, reasons))
     if json_path is not None:
-        reporting.write_json(json_path, reporting.bugs_document(rows))
+        reporting.write_json(json_path, reporting.bugs_document(rows, tried))
     return VIOLATION if unguarded or not all(row.killed for row in rows) else CONFORMS
+
+
+def _operators(count: int, components: tuple[str, ...], processes: int) -> list[OperatorMutant]:
+    """The reference is found by name, as everywhere; its known bugs are no part of it."""
+    package = import_module("reference_impl")
+    return try_operators(
+        package, components or tuple(ALPHABETS), count, OPERATOR_SCENARIOS, ("known_bugs",), processes
+    )  # fmt: skip
+
+
+def _reasons(path: Path) -> dict[str, str]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path} is no TOML: {error}") from None
+    if not all(isinstance(reason, str) for reason in found.values()):
+        raise click.UsageError(f'{path}: every entry is a text: "module:function: before -> after" = "reason"')
+    return found
+
+
+def _write_corpus(folder: Path, found: Sequence[tuple[KnownBug, Line]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for bug, line in found:
+        if line.forms:
+            reporting.write_text(folder / f"{bug.id}.json", encode_scenario(line.forms[0]))

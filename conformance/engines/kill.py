@@ -24,7 +24,6 @@ _LOOK_ON = 40
 class Kill:
     """What it took to find a known bug. CPU seconds are for people; nothing is decided by them."""
 
-    bug: KnownBug
     killed: bool
     scenarios: int
     """Up to and including the first in which the property failed that must notice."""
@@ -62,7 +61,7 @@ def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget
     searched = process_time()
     if not first:
         implementation.close()
-        return Kill(bug, False, scenarios, searched - began, None, noticed)
+        return Kill(False, scenarios, searched - began, None, noticed)
 
     def alike(signature: Signature) -> bool:
         return signature[0] == bug.property
@@ -76,4 +75,4 @@ def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget
     count = sum(failure.count for failure in mine)
     shortest = Found(reduced.signature, reduced.broken.owed, reduced.broken.observed, evidence, count)
     ended = process_time()
-    return Kill(bug, True, first, ended - began, shortest, noticed, ended - searched)
+    return Kill(True, first, ended - began, shortest, noticed, ended - searched)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.fresh import Opinion, in_fresh_process
 from conformance.engines.kill import Kill, kill
 from conformance.engines.optimum import optimal_steps
 from conformance.ports import find_known_bug
+from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import Scenario
 
+T = TypeVar("T")
 Watch = Callable[[int], None]
 """Told how many searches are over."""
 
@@ -37,10 +41,11 @@ class Line:
     """One known bug, searched for with every seed."""
 
     bug: str
+    """The name by which it is found."""
     kills: tuple[Kill, ...]
     """In the order of the seeds."""
-    optimum: int | None
-    opinion: Opinion | None
+    optimum: int | None = None
+    opinion: Opinion | None = None
 
     @property
     def forms(self) -> list[Scenario]:
@@ -50,25 +55,47 @@ class Line:
 
 
 def matrix(names: Sequence[str], asked: Asked, processes: int = 1, watch: Watch | None = None) -> list[Line]:
-    """A line for each known bug of these names, in their order, whatever the number of processes."""
-    done = 0
-    kills: dict[tuple[str, str], Kill] = {}
-    with _executor(processes) as submit:
-        jobs = {
-            submit(_kill, name, seed, asked.scenarios): (name, seed) for name in names for seed in asked.seeds
-        }
-        for job in as_completed(jobs):
-            kills[jobs[job]] = job.result()
-            done += 1
+    """A line for each known bug of these names, in their order: the same for any number of processes."""
+    kills: list[Kill] = []
+    with _mapping(processes) as over:
+        for one in over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds]):
+            kills.append(one)
             if watch is not None:
-                watch(done)
-        optima = {name: submit(_optimum, name) for name in names} if asked.optimal else {}
-        lines = []
-        for name in names:
-            mine = tuple(kills[name, seed] for seed in asked.seeds)
-            optimum = optima[name].result() if asked.optimal else None
-            line = Line(name, mine, optimum, None)
-            if asked.confirmed and line.forms:
-                line = Line(name, mine, optimum, in_fresh_process(line.forms[0], f"known-bug:{name}"))
-            lines.append(line)
+                watch(len(kills))
+        optima: list[int | None] = [None] * len(names)
+        if asked.optimal:
+            optima = list(over(_optimum, [(name,) for name in names]))
+    count = len(asked.seeds)
+    lines = []
+    for place, (name, optimum) in enumerate(zip(names, optima, strict=True)):
+        line = Line(name, tuple(kills[place * count : (place + 1) * count]), optimum)
+        if asked.confirmed and line.forms:
+            implementation = name if ":" in name else f"{KNOWN_BUG_SCHEME}{name}"
+            line = Line(name, line.kills, optimum, in_fresh_process(line.forms[0], implementation))
+        lines.append(line)
     return lines
+
+
+def _kill(name: str, seed: str, scenarios: int) -> Kill:
+    return kill(find_known_bug(name), seed, scenarios)
+
+
+def _optimum(name: str) -> int | None:
+    """None where this Python cannot tell states apart."""
+    try:
+        return optimal_steps(find_known_bug(name))
+    except CannotRecognise:
+        return None
+
+
+Mapping = Callable[[Callable[..., T], Iterable[tuple[Any, ...]]], Iterator[T]]
+
+
+@contextmanager
+def _mapping(processes: int) -> Iterator[Mapping[Any]]:
+    """Apply a function to many arguments, results in their order; fresh processes, since a fork would copy this one."""
+    if processes <= 1:
+        yield lambda function, arguments: (function(*one) for one in arguments)
+        return
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield lambda function, arguments: pool.map(function, *zip(*arguments, strict=True))

@@ -19,6 +19,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -62,6 +63,37 @@ class Trial(Struct, frozen=True):
     property: str = ""
     """The one that noticed first; `does-not-end` or `cannot-be-loaded` if it came to nothing."""
     scenarios: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorMutant:
+    """A change, and what became of it."""
+
+    name: str
+    line: int
+    killed: bool
+    component: str
+    property: str
+    scenarios: int
+
+
+def try_operators(
+    package: ModuleType,
+    components: Sequence[str],
+    count: int,
+    scenarios: int,
+    leave_out: Sequence[str] = (),
+    processes: int = 1,
+) -> list[OperatorMutant]:
+    """So many changes, spread evenly over the package; in the order of its source, whatever the number of processes."""
+    every = [point for module, path in modules(package, leave_out) for point in points(module, path)]
+    chosen = [every[place * len(every) // count] for place in range(min(count, len(every)))]
+    with ThreadPoolExecutor(max(1, processes)) as pool:  # threads that wait for processes
+        trials = list(pool.map(lambda point: run_apart(point, components, scenarios), chosen))
+    return [
+        OperatorMutant(point.name, point.line, one.killed, one.component, one.property, one.scenarios)
+        for point, one in zip(chosen, trials, strict=True)
+    ]
 
 
 def modules(package: ModuleType, leave_out: Sequence[str] = ()) -> list[tuple[str, Path]]:

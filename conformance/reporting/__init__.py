@@ -26,6 +26,7 @@ from conformance.reporting.documents import (
 )
 from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
 from conformance.reporting.files import write_json, write_text
+from conformance.reporting.kill_matrix import matrix_text
 from conformance.reporting.known import print_standing
 from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
@@ -56,6 +57,7 @@ __all__ = [
     "implementation_table",
     "implementations_document",
     "kill_matrix",
+    "matrix_text",
     "print_standing",
     "progress_bar",
     "properties_document",

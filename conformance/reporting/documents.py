@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median, median_low
 from typing import Any
 
@@ -12,7 +13,8 @@ import msgspec
 
 from conformance.alphabets import ALPHABETS, alphabet_of
 from conformance.engines import Check, Found, Replay
-from conformance.engines.kill import Kill
+from conformance.engines.matrix import Line
+from conformance.engines.operators import OperatorMutant
 from conformance.ports import Implementation, KnownBug, offered_components
 from conformance.properties import Kind, Level, Property
 from conformance.reporting.words import value_in_words
@@ -42,16 +44,27 @@ class BugRow:
     """None: nothing shorter is known to be impossible."""
     summary: str
     seeds: int = 1
+    survived: int = 0
+    """With so many of the seeds."""
+    worst_scenarios: int | None = None
     worst_cpu_seconds: float | None = None
+    reduction_cpu_seconds: float | None = None
     worst_minimal_steps: int | None = None
+    normal_forms: int = 0
+    """How many different minimal scenarios there are over all seeds."""
+    noticed: Mapping[str, int] = field(default_factory=dict)
+    """The properties that failed, each with the number of seeds with which it did."""
+    confirmed: bool | None = None
+    """Whether the minimal scenario fails in a fresh process; None: nobody asked."""
 
 
-def bug_row(kills: Sequence[Kill], optimal_steps: int | None = None) -> BugRow:
+def bug_row(bug: KnownBug, line: Line) -> BugRow:
     """One row from the searches with each seed. A bug that survived one of them has survived."""
-    bug = kills[0].bug
+    kills = line.kills
     lengths = [len(one.shortest.scenario.steps) for one in kills if one.shortest is not None]
     slugs = [one.shortest.slug for one in kills if one.shortest is not None]
     seconds = [one.cpu_seconds for one in kills]
+    noticed = Counter(slug for one in kills for slug in one.noticed)
     return BugRow(
         id=bug.id,
         ticket=bug.ticket,
@@ -62,11 +75,17 @@ def bug_row(kills: Sequence[Kill], optimal_steps: int | None = None) -> BugRow:
         scenarios=median_low(one.scenarios for one in kills),
         cpu_seconds=round(median(seconds), 3),
         minimal_steps=median_low(lengths) if lengths else None,
-        optimal_steps=optimal_steps,
+        optimal_steps=line.optimum,
         summary=bug.summary,
         seeds=len(kills),
+        survived=sum(not one.killed for one in kills),
+        worst_scenarios=max(one.scenarios for one in kills),
         worst_cpu_seconds=round(max(seconds), 3),
+        reduction_cpu_seconds=round(median(one.reduction_seconds for one in kills), 3),
         worst_minimal_steps=max(lengths, default=None),
+        normal_forms=len(line.forms),
+        noticed=dict(sorted(noticed.items())),
+        confirmed=None if line.opinion is None else line.opinion.confirms,
     )
 
 
@@ -188,9 +207,12 @@ def _encodable(entry: Entry) -> Entry:
     return entry
 
 
-def bugs_document(rows: Iterable[BugRow]) -> Document:
-    """The kill matrix."""
-    return {"schema": SCHEMA, "bugs": [msgspec.to_builtins(row) for row in rows]}
+def bugs_document(rows: Iterable[BugRow], operators: Sequence[OperatorMutant] = ()) -> Document:
+    """The kill matrix; operator mutants beside it, if there were any."""
+    document: Document = {"schema": SCHEMA, "bugs": [msgspec.to_builtins(row) for row in rows]}
+    if operators:
+        document["operators"] = [msgspec.to_builtins(one) for one in operators]
+    return document
 
 
 def properties_document(components: Iterable[str] | None = None) -> Document:

@@ -52,7 +52,7 @@ def report_text(report: Report) -> str:
         f"## As a diagram\n\n```mermaid\n{sequence_diagram(report.replay, report.reference)}```",
         _property(report),
         _reproduce(report),
-        "## Environment\n\n" + _table(("", ""), [(name, cell(value)) for name, value in report.environment.items()]),
+        "## Environment\n\n" + table(("", ""), [(name, cell(value)) for name, value in report.environment.items()]),
     )
     return "\n\n".join(sections) + "\n"
 
@@ -72,7 +72,7 @@ def story_markdown(story: Story) -> str:
         bold = "**" if one.mark is Mark.DIVERGENT else ""
         cells = [str(one.number), one.actor, _code(one), cell(one.answer), cell(one.signals)]
         rows.append([f"{bold}{text}{bold}" if text else "" for text in (*cells, *([one.remark] if marked else []))])
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _code(step: StoryStep) -> str:
@@ -117,8 +117,7 @@ def _expected_and_observed(report: Report, story: Story) -> str:
         rows.append((f"answer to {_code(story.divergent)}", story.divergent.outcome))
     if story.reference is not None:
         rows.append(("the reference's answer", story.reference))
-    table = _table(("", ""), [(f"**{name}**", cell(text)) for name, text in rows])
-    text = f"## Expected and observed\n\n{table}"
+    text = "## Expected and observed\n\n" + table(("", ""), [(f"**{name}**", cell(text)) for name, text in rows])
     return text if story.from_the_reference is None else f"{text}\n\n{story.from_the_reference}"
 
 
@@ -152,7 +151,7 @@ def _why(report: Report, story: Story) -> list[str]:
     sections = []
     if report.reasons and len(report.reasons) == len(steps):
         rows = [(str(one.number), _code(one), cell(reason)) for one, reason in zip(steps, report.reasons, strict=True)]
-        sections.append("## Why each step is there\n\n" + _table(("#", "step", "without it"), rows))
+        sections.append("## Why each step is there\n\n" + table(("#", "step", "without it"), rows))
     if report.opinion is not None and not report.opinion.confirms:
         sections.append(
             f"**In a fresh process the scenario did not fail** ({cell(report.opinion.verdict)}: "
@@ -216,6 +215,7 @@ def _is_object(name: str, registered: Iterable[str]) -> bool:
     return bool(colon) and head != "known-bug" and head.partition("@")[0] not in registered
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

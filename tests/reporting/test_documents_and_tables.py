@@ -9,6 +9,7 @@ from conformance.alphabets import ALPHABETS, alphabet_of
 from conformance.alphabets.program import Program
 from conformance.engines import Check, check, replay
 from conformance.engines.kill import kill
+from conformance.engines.matrix import Line
 from conformance.ports import find_implementation, find_known_bug
 from conformance.properties import Verdict
 from conformance.reporting import (
@@ -91,8 +92,8 @@ def test_the_document_of_a_replay(checks: list[Check]):
 
 def test_the_document_of_the_known_bugs():
     bug = find_known_bug("B-D5")
-    kills = [kill(bug, seed, 60) for seed in (0, 1)]
-    row = bug_row(kills, optimal_steps=2)
+    kills = tuple(kill(bug, seed, 60) for seed in (0, 1))
+    row = bug_row(bug, Line(bug.id, kills, 2))
     assert row.killed
     assert row.seeds == 2
     document = bugs_document([row])
@@ -100,7 +101,7 @@ def test_the_document_of_the_known_bugs():
         "id", "ticket", "component", "killed", "property", "scenarios", "cpu_seconds", "minimal_steps", "optimal_steps",
         "summary", "found_property",
     }  # fmt: skip
-    survived = bug_row([kill(bug, 0, 0)])
+    survived = bug_row(bug, Line(bug.id, (kill(bug, 0, 0),)))
     assert (survived.killed, survived.minimal_steps, survived.found_property) == (False, None, None)
 
 

@@ -1,0 +1,98 @@
+"""The published kill matrix: what a reader may believe of the suite, and where it has holes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean, median
+
+from conformance.engines.operators import OperatorMutant
+from conformance.reporting.documents import BugRow
+from conformance.reporting.markdown import cell, table
+
+
+def matrix_text(
+    rows: Sequence[BugRow], operators: Sequence[OperatorMutant] = (), reasons: Mapping[str, str] | None = None
+) -> str:
+    """The whole page. `reasons` says of operator mutants, by name, why nobody can notice them."""
+    sections = ["# Kill matrix", _summary(rows)]
+    for component in dict.fromkeys(row.component for row in rows):
+        sections += [f"## {component}", _bugs(row for row in rows if row.component == component)]
+    if operators:
+        sections += ["## Operator mutants of the reference", _operators(operators, reasons or {})]
+    return "\n\n".join(sections) + "\n"
+
+
+def _summary(rows: Sequence[BugRow]) -> str:
+    seeds = max((row.seeds for row in rows), default=0)
+    killed = [row for row in rows if row.killed]
+    lines = [
+        f"{len(killed)} of {len(rows)} known bugs were found with each of {seeds} seed{'s' * (seeds != 1)}.",
+    ]
+    if killed:
+        lines.append(
+            f"Scenarios until a bug was found, median over the seeds: {median(row.scenarios for row in killed):g} in "
+            f"the median bug, {max(row.scenarios for row in killed):,} in the worst; with the worst seed "
+            f"{max(row.worst_scenarios or 0 for row in killed):,}."
+        )
+        lines.append(
+            f"CPU seconds, reduction included: {median(row.cpu_seconds for row in killed):.2f} in the median, "
+            f"{max(row.worst_cpu_seconds or 0 for row in killed):.1f} at worst; reduction alone "
+            f"{median(row.reduction_cpu_seconds or 0 for row in killed):.2f} in the median."
+        )
+        known = [row for row in killed if row.optimal_steps and row.minimal_steps is not None]
+        if known:
+            ratios = [row.minimal_steps / row.optimal_steps for row in known if row.optimal_steps and row.minimal_steps]
+            lines.append(
+                f"Steps of the minimal scenario against what exploration proves to be possible, for the {len(known)} "
+                f"bugs that show within a scope: {mean(ratios):.3f} in the mean, {max(ratios):.2f} at worst."
+            )
+        single = sum(row.normal_forms == 1 for row in killed)
+        lines.append(f"One normal form over all seeds: {single} of {len(killed)} ({100 * single / len(killed):.0f} %).")
+        unconfirmed = [row.id for row in killed if row.confirmed is False]
+        if any(row.confirmed is not None for row in killed):
+            lines.append(
+                f"In a fresh process these do not fail: {', '.join(unconfirmed)}."
+                if unconfirmed
+                else "Every minimal scenario fails in a fresh process too."
+            )
+    survivors = [row for row in rows if not row.killed]
+    if survivors:
+        lines.append("Survivors, each a hole:")
+    text = "\n".join(f"- {line}" for line in lines)
+    return text + "".join(
+        f"\n  - {row.id} ({row.survived} of {row.seeds} seeds): {cell(row.summary)}" for row in survivors
+    )
+
+
+def _bugs(rows: Iterable[BugRow]) -> str:
+    head = ("bug", "ticket", "what is wrong", "noticed by", "also", "scenarios", "cpu s", "steps", "forms")
+    return table(head, [_bug(row) for row in rows])
+
+
+def _bug(row: BugRow) -> list[str]:
+    steps = "" if row.minimal_steps is None else str(row.minimal_steps)
+    if row.optimal_steps is not None:
+        steps += f" ({row.optimal_steps})"
+    often = sorted(row.noticed.items(), key=lambda one: -one[1])
+    others = ", ".join(f"{slug} ({count})" for slug, count in often if slug != row.property)
+    noticed = f"`{row.property}`" if row.killed else f"**SURVIVED**: `{row.property}`"
+    return [
+        row.id, row.ticket, cell(row.summary), noticed, others, f"{row.scenarios:,}", f"{row.cpu_seconds:.2f}", steps,
+        str(row.normal_forms),
+    ]  # fmt: skip
+
+
+def _operators(operators: Sequence[OperatorMutant], reasons: Mapping[str, str]) -> str:
+    survivors = [one for one in operators if not one.killed]
+    killed = len(operators) - len(survivors)
+    explained = [one for one in survivors if one.name in reasons]
+    holes = [one for one in survivors if one.name not in reasons]
+    text = (
+        f"One operator, constant or statement of the reference changed: {killed} of {len(operators)} were noticed, "
+        f"{len(explained)} cannot be, for the reasons below, {len(holes)} are open."
+    )
+    for title, some in (("Cannot be noticed", explained), ("Open", holes)):
+        if some:
+            rows = [(f"`{cell(one.name)}`", str(one.line), cell(reasons.get(one.name, ""))) for one in some]
+            text += f"\n\n### {title}\n\n" + table(("change", "line", "why"), rows)
+    return text

@@ -1,0 +1,96 @@
+"""The kill matrix over seeds and processes, and operator mutants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import reference_impl
+from conformance.engines.matrix import Asked, matrix
+from conformance.engines.operators import Point, modules, points, run_apart, try_operators
+from conformance.ports import find_known_bug
+from conformance.reporting import bug_row, matrix_text
+
+NAMES = ["B-D1", "B-D5"]
+
+
+def test_more_processes_find_the_same():
+    asked = Asked(("a", "b"), 500)
+    alone, together = matrix(NAMES, asked), matrix(NAMES, asked, 2)
+    assert [line.bug for line in alone] == NAMES
+    for one, other in zip(alone, together, strict=True):
+        assert one.forms == other.forms
+        assert [kill.scenarios for kill in one.kills] == [kill.scenarios for kill in other.kills]
+
+
+def test_a_line_knows_the_optimum_and_a_second_opinion():
+    seen: list[int] = []
+    (line,) = matrix(["B-01"], Asked(("a", "b"), 2000, optimal=True, confirmed=True), watch=seen.append)
+    assert seen == [1, 2]
+    assert line.optimum == 4
+    assert [len(form.steps) for form in line.forms] == [4]
+    assert line.opinion is not None
+    assert line.opinion.confirms
+
+
+def test_a_bug_that_survives_is_a_hole_on_the_page():
+    (line,) = matrix(["B-D1"], Asked(("a",), 1))
+    page = matrix_text([bug_row(find_known_bug("B-D1"), line)])
+    if line.kills[0].killed:  # one scenario may do
+        assert "1 of 1 known bugs were found" in page
+    else:
+        assert "Survivors, each a hole" in page
+    (empty,) = matrix(["B-D1"], Asked(("a",), 0))
+    assert "SURVIVED" in matrix_text([bug_row(find_known_bug("B-D1"), empty)])
+
+
+SOURCE = '''
+"""A module."""
+LIMIT = 3
+class Box:
+    size = 1
+    def add(self, one: int) -> bool:
+        """Words."""
+        if self.full() and not self.closed:
+            raise ValueError(f"too many: {self.size + 1}")
+        self.held.append(one)
+        self.size += 1
+        return self.size < 10
+'''
+
+
+def test_the_changes_of_a_module_are_those_inside_its_functions(tmp_path):
+    path = tmp_path / "box.py"
+    path.write_text(SOURCE)
+    changes = [(one.where, one.before, one.after) for one in points("box", path)]
+    assert changes == [
+        ("Box.add", "self.full() and (not self.closed)", "self.full() or not self.closed"),
+        ("Box.add", "not self.closed", "self.closed"),
+        ("Box.add", "self.held.append(one)", "pass"),
+        ("Box.add", "self.size += 1", "pass"),
+        ("Box.add", "1", "2"),
+        ("Box.add", "self.size < 10", "self.size <= 10"),
+        ("Box.add", "10", "11"),
+    ]
+
+
+def point(module: str, before: str) -> Point:
+    path = dict(modules(reference_impl))[module]
+    return next(one for one in points(module, path) if before in one.before)
+
+
+def test_a_change_is_noticed_in_a_process_of_its_own():
+    trial = run_apart(point("reference_impl.prioritized_deque", "priority += 1"), ["deque"], 200)
+    assert trial.killed
+    assert trial.component == "deque"
+
+
+def test_a_change_that_breaks_everything_is_noticed_too():
+    assert run_apart(point("reference_impl.implementation", "self.design = design"), ["deque"], 200).killed
+
+
+def test_changes_are_spread_evenly_and_known_bugs_are_left_out():
+    found = modules(reference_impl, ("known_bugs",))
+    assert not any("known_bugs" in name for name, _ in found)
+    assert all(isinstance(path, Path) for _, path in found)
+    tried = try_operators(reference_impl, ["deque"], 3, 50, ("known_bugs",), 2)
+    assert len({one.name.partition(":")[0] for one in tried}) == 3
