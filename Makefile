@@ -5,6 +5,8 @@ VENV      ?= .venv
 SCENARIOS ?= 2000
 # auto: Spark where a Java 17 or 21 is found, else processes (the command then says how to install Java).
 RUNNER    ?= auto
+# Searches at once; a number of cores.
+PROCESSES ?= 2
 
 REPORT      := build/campaign
 BIN         := $(VENV)/bin
@@ -13,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink lint format bench kill-matrix explore nightly clean jdk
+.PHONY: help venv campaign test test-flink lint format bench kill-matrix corpus explore nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -87,7 +89,11 @@ bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark
 
 kill-matrix: venv ## every known bug, over 20 seeds, into reports/
-	$(CONFORMANCE) bugs --seeds 20 --json reports/kill-matrix.json
+	$(CONFORMANCE) bugs --seeds 20 --processes $(PROCESSES) --optimal --confirm --operators 300 \
+	  --reasons reports/operator-mutants.toml --report reports/kill-matrix.md --json reports/kill-matrix.json
+
+corpus: venv ## the minimal scenario of every known bug, into tests/corpus
+	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus
 
 explore: venv ## the scopes that are explored completely, into reports/exploration; two hours, mostly the gate
 	@mkdir -p reports/exploration

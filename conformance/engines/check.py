@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from conformance.alphabets.program import Program
 from conformance.engines.batch import searching
+from conformance.engines.corpus import replay_corpus
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import seeds
 from conformance.engines.tally import Counter, Signature, Tally
@@ -89,10 +90,22 @@ def missed_goals(program: Program, tally: Tally) -> list[Property]:
     return [one for one in program.properties if one.kind is Kind.SOMETIMES and not tally.exercised.get(one.slug)]
 
 
-def search_range(program: Program, seed: int | str, numbers: Iterable[int], progress: Progress | None = None) -> Tally:
-    """Run the random scenarios with these numbers, as long as the implementation does not crash or hang too often."""
+def search_range(
+    program: Program,
+    seed: int | str,
+    numbers: Iterable[int],
+    progress: Progress | None = None,
+    spent: Iterable[str] = (),
+) -> Tally:
+    """Run the random scenarios with these numbers, as long as the implementation does not crash or hang too often.
+
+    `spent` are the classes of failures before, which took patience too.
+    """
     search, counter = searching(program), Counter(program)
     left = dict(PATIENCE)
+    for failure_class in spent:
+        if failure_class in left:
+            left[failure_class] -= 1
     for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
         scenario, run = search.run(text)
         counter.add(scenario, run)
@@ -108,8 +121,11 @@ def search_range(program: Program, seed: int | str, numbers: Iterable[int], prog
 def check(
     program: Program, scenarios: int, seed: int | str, progress: Progress | None = None, budget: int = BUDGET
 ) -> Check:
-    """Search, then reduce one scenario of each signature that was found."""
-    tally = search_range(program, seed, range(scenarios), progress)
+    """Replay the corpus, search, then reduce one scenario of each signature that was found."""
+    known = replay_corpus(program)
+    tally = search_range(program, seed, range(scenarios), progress, [signature[1] for signature in known])
+    for signature, failure in known.items():
+        tally.fail(signature, failure)
     return Check(program, tally, reduce_failures(program, tally, budget))
 
 
