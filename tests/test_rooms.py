@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("conformance", "strategies", "reference_impl")
 
 CHAIN = (
-    ("conformance.cli", "conformance.pytest_plugin"),
+    ("conformance.cli",),
     ("conformance.suite",),
     ("conformance.reporting",),
     ("conformance.campaigns",),
@@ -172,7 +172,6 @@ def test_the_checker_allows(path: str, source: str) -> None:
             3,
             "conformance.campaigns.Plan",
         ),
-        ("conformance/cli/searching.py", "import conformance.pytest_plugin", 1, "conformance.pytest_plugin"),
         ("conformance/cli/searching.py", "import conformance.scheduling", 1, "conformance.scheduling"),
         ("conformance/cli/searching.py", "from conformance import bridges", 1, "conformance.bridges"),
         ("conformance/cli/searching.py", "import reference_impl", 1, "reference_impl"),

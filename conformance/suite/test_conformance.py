@@ -1,0 +1,109 @@
+"""Every property of every component, held against every implementation that was named."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from conformance.engines.check import Found
+from conformance.engines.hypothesis_check import check_with_hypothesis
+from conformance.engines.known_failures import KnownFailure
+from conformance.engines.replay import replay
+from conformance.properties import Verdict
+from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.conclusion import report_violation
+from conformance.reporting.story import tell
+from conformance.suite.run import OUTCOME, Case, ConformancePlugin
+
+
+def _plugin(config: pytest.Config) -> ConformancePlugin:
+    plugin = config.pluginmanager.get_plugin("checkpoint-conformance-run")
+    assert isinstance(plugin, ConformancePlugin)
+    return plugin
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per property and shard, per component for Hypothesis, per known failure."""
+    plugin = _plugin(metafunc.config)
+    if "case" in metafunc.fixturenames:
+        grouped = [
+            pytest.param(case, marks=pytest.mark.xdist_group(str(case.shard)), id=str(case)) for case in plugin.cases()
+        ]
+        metafunc.parametrize("case", grouped)
+    if "machine" in metafunc.fixturenames:
+        metafunc.parametrize("machine", list(plugin.machines()), ids="-".join)
+    if "entry" in metafunc.fixturenames:
+        entries = [
+            (name, entry)
+            for name, components in plugin.components.items()
+            for entry in plugin.entries
+            if any(entry.concerns(name, component) for component in components)
+        ]
+        metafunc.parametrize("entry", entries, ids=[f"{name}-{entry.property}" for name, entry in entries])
+
+
+@pytest.fixture
+def conformance(request: pytest.FixtureRequest) -> ConformancePlugin:
+    """The run that this test is part of."""
+    return _plugin(request.config)
+
+
+def test_property(case: Case, conformance: ConformancePlugin, record_property: Any) -> None:
+    """The property was put to the test and held, in the scenarios of this shard."""
+    shard, slug = case.shard, case.slug
+    check = conformance.check(shard)
+    judged = next(one for one in check.program.alphabet.properties if one.slug == slug)
+    found = [one for one in check.found if one.slug == slug]
+    known = conformance.standing(shard.implementation, shard.component).known
+    news = [one for one in found if one.signature not in known]
+    verdict: str = check.verdict(judged)
+    if found and not news:
+        verdict = "known"
+    record_property(OUTCOME, [shard.implementation, shard.component, slug, str(verdict)])
+    if news:
+        pytest.fail("\n\n".join(_told(conformance, shard.implementation, one) for one in news), pytrace=False)
+    if found:
+        entry = known[found[0].signature]
+        pytest.xfail(f"{entry.ticket}: {entry.reason}")
+    if verdict == Verdict.NOT_APPLICABLE:
+        pytest.skip(f"not applicable: needs {', '.join(sorted(judged.needs - check.program.capabilities))}")
+    if verdict != Verdict.PASSED:
+        pytest.skip(f"{verdict} in {check.tally.scenarios:,} scenarios")
+
+
+def test_machine(machine: tuple[str, str], conformance: ConformancePlugin) -> None:
+    """Hypothesis, which chooses steps in its own way, finds nothing new either."""
+    name, component = machine
+    program = conformance.program(name, component)
+    check = check_with_hypothesis(program, conformance.profile.hypothesis, conformance.seed)
+    known = conformance.standing(name, component).known
+    news = [one for one in check.found if one.signature not in known]
+    if news:
+        pytest.fail("\n\n".join(_told(conformance, name, one) for one in news), pytrace=False)
+
+
+def test_known_failure(entry: tuple[str, KnownFailure], conformance: ConformancePlugin) -> None:
+    """What is listed as a known failure still fails, as it is recorded."""
+    name, failure = entry
+    if failure in conformance.standing(name, failure.component).fixed:
+        pytest.fail(f"{failure.property} holds in its scenario now ({failure.ticket}): remove the entry", pytrace=False)
+
+
+def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
+    """What failed, how to see it again, and where the rest is written down."""
+    implementation = conformance.implementations[name]
+    report_violation(conformance.reports, name, found, implementation, conformance.assumed)
+    folder = conformance.reports / report_folder_name(found)
+    story = tell(replay(found.scenario, implementation, conformance.assumed), None)
+    steps = "\n".join(
+        f"  {one.number:2} {one.actor:10} {one.step:32} {one.answer} {one.signals} {one.remark}".rstrip()
+        for one in story.steps
+    )
+    assumed = "".join(f" --assume {one.value}" for one in sorted(conformance.assumed))
+    return (
+        f"{found.scenario.component}: {found.slug} ({found.failure_class})\n"
+        f"owed: {found.owed}\nobserved: {found.observed}\n{steps}\n"
+        f"conformance replay {shlex.quote(str(folder / 'scenario.json'))} --implementation {shlex.quote(name)}{assumed}"
+    )

@@ -1,0 +1,124 @@
+"""The suite as an implementer runs it: from another repository, with `pytest --pyargs conformance.suite`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUITE = ("--pyargs", "conformance.suite", "-p", "no:cacheprovider", "-q")
+BUG = "known-bug:B-01"
+SLUG = "a-blocked-subpartition-announces-priority-events"
+
+
+def run(folder: Path, *arguments: str, module: bool = False) -> subprocess.CompletedProcess[str]:
+    """pytest in another folder, as a command or as `python -m pytest`."""
+    program = [sys.executable, "-m", "pytest"] if module else [str(Path(sys.executable).with_name("pytest"))]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(
+        [*program, *arguments], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A repository that has everything that could be in the way."""
+    (tmp_path / "conftest.py").write_text("import pytest\n\n\n@pytest.fixture\ndef answer():\n    return 42\n")
+    (tmp_path / "strategies.py").write_text("THEIRS = True\n")
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "conformance" / "__init__.py").write_text("THEIRS = True\n")
+    (tmp_path / "test_theirs.py").write_text(
+        "import conformance\nimport strategies\n\n\n"
+        "def test_theirs(answer):\n    assert answer == 42 and conformance.THEIRS and strategies.THEIRS\n"
+    )
+    return tmp_path
+
+
+def test_the_reference_conforms(tmp_path):
+    done = run(tmp_path, *SUITE, "--component", "deque", "--conformance-profile", "quick")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"reference: conforms\. 10 properties: 10 passed", done.stdout)
+
+
+def test_a_bug_fails_with_the_command_that_shows_it_again(tmp_path):
+    done = run(tmp_path, *SUITE, "--implementation", BUG, "--component", "subpartition", "-n", "2")
+    assert done.returncode == 1
+    assert f"{BUG}: FAILED." in done.stdout
+    assert f"FAILED test_conformance.py::test_property[{BUG}-subpartition-{SLUG}-0]" in done.stdout
+    command = re.search(r"^conformance replay (\S+/scenario\.json) --implementation (\S+)$", done.stdout, re.MULTILINE)
+    assert command is not None
+    replay = [sys.executable, "-c", "from conformance.cli import main; main()", "replay", command[1]]
+    again = subprocess.run([*replay, "--implementation", command[2]], capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "FAILED" in again.stdout
+    assert (Path(command[1]).parent / "report.md").is_file()
+
+
+def test_known_failures_are_expected_strictly(tmp_path):
+    corpus = Path(__file__).parents[1] / "corpus" / "B-D7.json"
+    finding = json.loads(corpus.read_text())["finding"]
+    (tmp_path / "known.toml").write_text(
+        f'[[failure]]\nproperty = "{finding["property"]}"\ncomponent = "deque"\nclass = "{finding["failure_class"]}"\n'
+        f'ticket = "FLINK-1"\nreason = "known"\nscenario = "{corpus}"\n'
+    )
+    options = (*SUITE, "--component", "deque", "--known-failures", "known.toml", "--conformance-profile", "quick")
+    done = run(tmp_path, *options, "--implementation", "known-bug:B-D7", "-rx")
+    assert done.returncode == 0, done.stdout
+    assert "FLINK-1: known" in done.stdout
+    fixed = run(tmp_path, *options, "--implementation", "reference", "-k", "known_failure")
+    assert fixed.returncode == 1
+    assert "remove the entry" in fixed.stdout
+
+
+def test_what_does_not_apply_says_why_and_what_was_not_asked_is_told(tmp_path):
+    options = (*SUITE, "--component", "subpartition", "--conformance-profile", "quick", "-rs")
+    done = run(tmp_path, *options, "--implementation", "reference-recover-first", "-k", SLUG)
+    assert "not applicable: needs blocked-priority" in done.stdout
+    assert re.search(r"reference-recover-first: incomplete: \d+ properties were not asked", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--implementation", "nobody"), "There is no implementation 'nobody'"),
+        (("--component", "gat"), "There is no component 'gat'"),
+        (("--assume", "magic"), "There is no capability 'magic'"),
+        (("--known-failures", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(options, words, tmp_path):
+    done = run(tmp_path, *SUITE, *options)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("module", [False, True])
+def test_a_repository_with_our_names_is_unaffected_without_our_options(module, foreign):
+    done = run(foreign, "-q", "-p", "no:cacheprovider", module=module)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.parametrize("module", [False, True])
+def test_with_our_options_it_is_told_both_paths_and_the_cure(module, foreign):
+    options = (*SUITE, "--component", "deque", "--conformance-profile", "quick")
+    done = run(foreign, *options, module=module)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert str(foreign / "conformance") in done.stderr or str(foreign / "strategies.py") in done.stderr
+    assert "--import-mode=importlib" in done.stderr
+    cured = run(foreign, "--import-mode=importlib", *options)
+    assert cured.returncode == 0, cured.stdout + cured.stderr
+
+
+def test_the_plugin_imports_nothing_of_ours_until_it_is_asked(tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        "import sys\n\n\ndef test_mine():\n"
+        "    assert not {'conformance', 'hypothesis', 'msgspec', 'rich'} & set(sys.modules)\n"
+    )
+    done = run(tmp_path, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    assert done.returncode == 0, done.stdout + done.stderr

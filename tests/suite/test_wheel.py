@@ -1,0 +1,75 @@
+"""What is installed is complete: the wheel, in a fresh environment without pyspark, from somebody else's repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ADAPTER = """\
+from conformance.ports import find_implementation
+
+
+
+
+def adapter():
+    made = find_implementation("reference")
+    made.name = "mine"
+    return made
+"""
+
+
+def run(*arguments: str | Path, cwd: Path, code: int = 0) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
+    done = subprocess.run([*map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The bin folder of an environment in which the wheel is installed, with pytest-xdist and no pyspark."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder / "dist", ROOT, cwd=folder)
+    (wheel,) = (folder / "dist").glob("checkpoint_conformance-*.whl")
+    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    run(folder / "venv" / "bin" / "pip", "install", "--quiet", wheel, "pytest", "pytest-xdist", cwd=folder)
+    return folder / "venv" / "bin"
+
+
+@pytest.mark.slow  # it installs everything anew
+def test_the_suite_runs_from_another_repository(installed, tmp_path):
+    (tmp_path / "conftest.py").write_text("")
+    (tmp_path / "strategies.py").write_text("THEIRS = True\n")
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "conformance" / "__init__.py").write_text("THEIRS = True\n")
+    (tmp_path / "test_theirs.py").write_text(
+        "import strategies\n\n\ndef test_theirs():\n    assert strategies.THEIRS\n"
+    )
+    elsewhere = tmp_path / "adapters"
+    elsewhere.mkdir()
+    (elsewhere / "my.py").write_text(ADAPTER)
+    options = ("--pyargs", "conformance.suite", "--implementation", "my:adapter", "-n", "2", "--component", "gate",
+               "--component", "deque", "-p", "no:cacheprovider")  # fmt: skip
+    in_the_way = run(installed / "pytest", *options, cwd=tmp_path, code=4)
+    assert "--import-mode=importlib" in in_the_way
+    told = run(installed / "pytest", "--import-mode=importlib", "-o", f"pythonpath={elsewhere}", *options, cwd=tmp_path)
+    assert "my:adapter: conforms." in told
+    assert "1 passed" in run(installed / "python", "-m", "pytest", "-q", cwd=tmp_path)
+    missing = run(installed / "python", "-c", "import pyspark", cwd=tmp_path, code=1)
+    assert "No module named 'pyspark'" in missing
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_all_that_is_needed(installed, tmp_path):
+    told = run(installed / "conformance", "check", "--scenarios", "200", cwd=tmp_path)
+    assert "reference: conforms." in told
+    corpus = run(
+        installed / "python", "-c", "from conformance.engines.corpus import corpus; print(len(corpus('gate')))",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert int(corpus) > 30
