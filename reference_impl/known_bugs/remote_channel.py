@@ -282,6 +282,14 @@ class StandsInLineOnce(BufferManager):
     async def stand_in_line(self) -> None: ...
 
 
+class BorrowsWithoutEnd(BufferManager):
+    """The pool lends whatever is asked for."""
+
+    async def fill(self) -> int:
+        self.pool.free += 1
+        return await super().fill()
+
+
 class AnnouncesTheReplacing(BufferManager):
     """An exclusive buffer that comes back for a floating one is announced as if it were one more."""
 
@@ -375,6 +383,8 @@ BUGS: tuple[KnownBug, ...] = (
          BacklogOfTheBlockedIsBelieved),
     _bug("B-R11", "own", "credit-is-what-is-set-aside", "A buffer that replaces a floating one is announced.",
          AnnouncesTheReplacing),
+    _bug("B-R24", "own", "credit-is-covered-by-buffers", "The pool lends more buffers than there are.",
+         BorrowsWithoutEnd),
     _bug("B-R12", "own", "no-credit-is-announced-during-recovery", "Buffers are announced during recovery.",
          AnnouncesInRecovery),
     _bug("B-R13", "own", "a-push-after-release-is-recycled-silently", "A push after release is an error.",

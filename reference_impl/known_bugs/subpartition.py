@@ -249,6 +249,10 @@ class ReleaseForgetsTheUnfinishedBuffer(ReferenceSubpartition):
         return Resources(held.segments + self.leaked, held.heap, held.files, held.listeners, held.futures)
 
 
+class FlushIsIgnored(ReferenceSubpartition):
+    def flush(self) -> None: ...
+
+
 class SecondElementIsNotAnnounced(ReferenceSubpartition):
     """Only an element that finds the queue empty is announced: one behind an unfinished buffer is not."""
 
@@ -351,6 +355,7 @@ BUGS: tuple[KnownBug, ...] = (
          "Release does not recycle an unfinished buffer.", ReleaseForgetsTheUnfinishedBuffer),
     _bug("B-S23", "own", "nothing-due-waits-for-ever",
          "An element added behind an unfinished buffer is not announced.", SecondElementIsNotAnnounced),
+    _bug("B-S28", "own", "what-is-flushed-is-announced", "A flush does nothing.", FlushIsIgnored),
     _bug("B-S24", "own", "elements-arrive-once-in-order-and-unchanged",
          "Recovered buffers are empty.", RecoveryEmptiesBuffers),
     _bug("B-S25", "own", "elements-arrive-once-in-order-and-unchanged",

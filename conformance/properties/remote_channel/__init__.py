@@ -82,6 +82,11 @@ _ALWAYS = (
         _REMOTE, ("free_for_live",), checks.credit_is_what_is_free, invariant="I-96", needs=_RESOURCES, quiet=True,
     ),
     Property(
+        "credit-is-covered-by-buffers",
+        "A channel does not hold more buffers, in use and announced, than it has of its own and the pool can lend.",
+        _REMOTE, ("free_for_live",), checks.credit_is_covered, invariant="I-96", needs=_RESOURCES, quiet=True,
+    ),
+    Property(
         "no-credit-is-announced-during-recovery",
         "Buffers are announced to the producer once the recovery is over, not before.",
         _REMOTE, ("free_for_live",), checks.no_credit_in_recovery, invariant="I-96", tickets=("FLINK-39521",),

@@ -129,6 +129,15 @@ def credit_is_what_is_free(ledger: Ledger, seen: Seen) -> Judgement:
     return Broken(FailureClass.CORRUPTED, owed, f"{seen.value} are")
 
 
+def credit_is_covered(ledger: Ledger, seen: Seen) -> Judgement:
+    if ledger.recovery != "none" or not ledger.requested or (ledger.blocked and not ledger.exclusive):
+        return False
+    if ledger.spare() >= 0:
+        return True
+    owed = f"there are {ledger.exclusive + ledger.floating} buffers"
+    return Broken(FailureClass.CORRUPTED, owed, f"{-ledger.spare()} more are in use or announced")
+
+
 def no_credit_in_recovery(ledger: Ledger, seen: Seen) -> Judgement:
     if ledger.consumed or not ledger.requested:
         return False

@@ -140,6 +140,11 @@ _ALWAYS = (
         needs=frozenset({Capability.RESOURCES}),
     ),
     Property(
+        "what-is-flushed-is-announced",
+        "After a flush the consumer has been told of records in an unfinished buffer, if nothing stands before them.",
+        _SUBPARTITION, ("flush",), checks.flush_is_announced, invariant="I-22",
+    ),
+    Property(
         "nothing-due-waits-for-ever",
         "Followed fairly, announcements, next types and answers lead the consumer to everything that can be polled.",
         _SUBPARTITION, ("resume", "flush", "resources"), checks.nothing_due_waits, kind=Kind.EVENTUALLY,

@@ -223,6 +223,17 @@ def announced_can_be_polled(ledger: Ledger, seen: Seen) -> Judgement:
     return Broken(FailureClass.PROTOCOL, f"{_first(ledger)} was announced", "the poll answered nothing")
 
 
+def flush_is_announced(ledger: Ledger, seen: Seen) -> Judgement:
+    if not ledger.view or ledger.probe or ledger.blocked or ledger.urgent or len(ledger.ordinary) != 1:
+        return False
+    alone = ledger.ordinary[0]
+    if not alone.open or alone.end <= ledger.delivered:
+        return False
+    if ledger.awake or any(type(signal) is DataAvailable for signal in seen.signals):
+        return True
+    return Broken(FailureClass.STUCK, f"{_first(ledger)} can be polled now, so the consumer is told", "it was not")
+
+
 def nothing_due_waits(ledger: Ledger, seen: Seen) -> Judgement:
     if not ledger.closing or not ledger.view or ledger.probe:
         return False
