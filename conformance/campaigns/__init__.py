@@ -3,7 +3,7 @@
 A plan says what to run, a runner where; the result is a function of the plan. `conformance.reporting` reads it.
 """
 
-from conformance.campaigns.campaign import Advance, Progress, choose, start
+from conformance.campaigns.campaign import Advance, Progress, choose, resume, start
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.plan import Block, Plan, make_plan
 from conformance.campaigns.result import (
@@ -18,6 +18,7 @@ from conformance.campaigns.result import (
 )
 from conformance.campaigns.runners import Inline, Processes, Runner
 from conformance.campaigns.spark_runner import Spark
+from conformance.campaigns.status import Status, status
 
 __all__ = [
     "Advance",
@@ -38,8 +39,11 @@ __all__ = [
     "Runner",
     "RunnerUnavailable",
     "Spark",
+    "Status",
     "choose",
     "load",
     "make_plan",
+    "resume",
     "start",
+    "status",
 ]

@@ -13,8 +13,8 @@ from msgspec import Meta, Struct
 
 from conformance.alphabets import alphabet_of, run_scenario
 from conformance.alphabets.program import Program
-from conformance.campaigns.compare import first_difference
 from conformance.campaigns.plan import SCHEMA, Block, Plan
+from conformance.engines.compare import first_difference
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure, Tally
 from conformance.ports import Implementation, find_implementation

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from conformance.campaigns import files
 from conformance.campaigns.block import BlockResult
+from conformance.campaigns.code import CodeLog, code_of
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
+from conformance.campaigns.lock import held
 from conformance.campaigns.merge import baseline_steps, counting, merge
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.result import CampaignResult, conclude
+from conformance.campaigns.result import CampaignResult, conclude, load
 from conformance.campaigns.runners import Inline, Processes, Runner
 from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
@@ -80,8 +84,63 @@ def start(
     """
     folder = Path(folder)
     files.claim(folder)
-    files.write(folder / files.PLAN, plan)
-    feed = Feed(plan, clock)
+    try:
+        with held(folder):
+            files.write(folder / files.PLAN, plan)
+            files.write(folder / files.CODE, CodeLog((code_of(plan),)))
+            return _run(folder, plan, runner, progress, clock)
+    except RunnerUnavailable:
+        files.give_up(folder)
+        raise
+
+
+def resume(
+    folder: Path,
+    runner: Runner,
+    progress: Progress = ignore,
+    clock: Callable[[], float] = time.monotonic,
+    accept_changed_code: bool = False,
+) -> CampaignResult:
+    """Go on with a campaign that was stopped, by whatever. Committed blocks are not run again.
+
+    The result is that of an undisturbed campaign, byte for byte; of one that has a result already, that result. A goal
+    in minutes begins anew. Raises: as `start`, and CampaignError if the code has changed and that was not accepted.
+    """
+    folder = Path(folder)
+    plan = files.read(folder / files.PLAN, Plan)
+    with held(folder):
+        if (folder / files.RESULT).exists():
+            return load(folder)
+        files.tidy(folder)
+        _check_code(folder, plan, accept_changed_code)
+        (folder / files.BLOCKS).mkdir(exist_ok=True)
+        return _run(folder, plan, runner, progress, clock)
+
+
+def _check_code(folder: Path, plan: Plan, accept: bool) -> None:
+    """Raises: CampaignError if blocks of other code lie there."""
+    now = code_of(plan)
+    try:
+        log = files.read(folder / files.CODE, CodeLog)
+    except CampaignError:  # it was stopped before it had begun
+        files.write(folder / files.CODE, CodeLog((now,)))
+        return
+    changes = log.codes[-1].changes(now)
+    if not changes:
+        return
+    if not accept:
+        more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
+        raise CampaignError(
+            f"The code has changed since {folder} was run: {', '.join(changes[:3])}{more}. Blocks of different code "
+            "cannot be added up: go back to that code, start a new campaign, or say --accept-changed-code, if you know "
+            "that the change decides nothing; that is then noted in the folder."
+        )
+    files.write(folder / files.CODE, CodeLog((*log.codes, now)))
+
+
+def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Callable[[], float]) -> CampaignResult:
+    """Run what is not committed yet, and conclude."""
+    feed = Feed(plan, clock, partial(files.committed, folder, plan))
 
     def commit(result: BlockResult) -> None:
         files.commit(folder, result)
@@ -94,7 +153,6 @@ def start(
     except KeyboardInterrupt:
         raise CampaignInterrupted(f"Interrupted. {_kept(folder, feed)}") from None
     except RunnerUnavailable:
-        files.give_up(folder)
         raise
     except CampaignError as error:
         raise CampaignError(f"{error} {_kept(folder, feed)}") from error
@@ -110,9 +168,11 @@ def finish(folder: Path, plan: Plan) -> CampaignResult:
 class Feed:
     """The blocks that are still to be run, as long as the goal is not reached."""
 
-    def __init__(self, plan: Plan, clock: Callable[[], float]) -> None:
+    def __init__(self, plan: Plan, clock: Callable[[], float], done: Callable[[Block], BlockResult | None]) -> None:
+        """`done` answers the result of a block that was committed before."""
         self._plan = plan
         self._clock = clock
+        self._done = done
         self._end = None if plan.minutes is None else clock() + 60 * plan.minutes
         self._started: list[Block] = []
         self._steps: dict[Block, int] = {}
@@ -128,7 +188,11 @@ class Feed:
             if self._end is not None and self._clock() >= self._end:
                 return
             self._started.append(block)
-            yield block
+            before = self._done(block)
+            if before is None:
+                yield block
+            else:
+                self.committed(before)
 
     def committed(self, result: BlockResult) -> None:
         """Learn of a block that was committed. Steps count from the first block on without a gap."""
@@ -148,5 +212,6 @@ def _kept(folder: Path, feed: Feed) -> str:
     done = feed.advance().done
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return (
-        f"{blocks} committed, and {'lies' if done == 1 else 'lie'} in {folder / files.BLOCKS}; there is no result yet."
+        f"{blocks} committed, and {'lies' if done == 1 else 'lie'} in {folder / files.BLOCKS}; there is no result "
+        f"yet. Go on with: conformance campaign resume {shlex.quote(str(folder))}"
     )

@@ -2,6 +2,8 @@
 
     DIR/plan.json                              what was asked for
     DIR/blocks/<component>-<number>.json       a block that was committed; only these count
+    DIR/code.json                              the code it began with, and each that was accepted later
+    DIR/driver.lock                            held by whoever runs it now
     DIR/result.json                            what came of it
 
 A file that begins with a dot was being written when the campaign was stopped; it counts for nothing.
@@ -10,6 +12,7 @@ A file that begins with a dot was being written when the campaign was stopped; i
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +26,7 @@ from conformance.campaigns.plan import Block, Plan
 from conformance.scenarios import SchemaError, canonical
 
 PLAN = "plan.json"
+CODE = "code.json"
 RESULT = "result.json"
 BLOCKS = "blocks"
 
@@ -45,7 +49,8 @@ def claim(folder: Path) -> None:
 
 def give_up(folder: Path) -> None:
     """Take back what `claim` and the plan left in a folder in which nothing was run, so that it can be used again."""
-    (folder / PLAN).unlink(missing_ok=True)
+    for name in (PLAN, CODE):
+        (folder / name).unlink(missing_ok=True)
     with suppress(OSError):  # not empty, so somebody else uses it
         (folder / BLOCKS).rmdir()
         folder.rmdir()
@@ -97,6 +102,21 @@ def committed(folder: Path, plan: Plan, block: Block) -> BlockResult | None:
     if (result.plan, result.block) != (plan.digest, block):
         raise SchemaError(f"{path}: this is a block of another plan than {folder / PLAN}.")
     return result
+
+
+def all_committed(folder: Path, plan: Plan) -> Iterator[BlockResult]:
+    """Every block that lies there, in no particular order of running. Raises: SchemaError."""
+    for path in sorted((folder / BLOCKS).glob("[!.]*.json")):
+        result = read(path, BlockResult)
+        if result.plan != plan.digest:
+            raise SchemaError(f"{path}: this is a block of another plan than {folder / PLAN}.")
+        yield result
+
+
+def tidy(folder: Path) -> None:
+    """Remove what was being written when the campaign was stopped. Only whoever holds the folder may."""
+    for path in (*folder.glob(".*.part"), *(folder / BLOCKS).glob(".*.part")):
+        path.unlink(missing_ok=True)
 
 
 def _path(folder: Path, block: Block) -> Path:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from conformance.alphabets.program import Program
+from conformance.engines.audit import audit, is_audited
 from conformance.engines.batch import searching
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.reduce import BUDGET, reduce
-from conformance.engines.search import seeds
+from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Signature, Tally
 from conformance.properties import Kind, Level, Property, Verdict
 from conformance.scenarios import Finding, Scenario
@@ -107,8 +108,11 @@ def search_range(
         if failure_class in left:
             left[failure_class] -= 1
     for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
-        scenario, run = search.run(text)
+        audited = is_audited(text)
+        scenario, run = search.run(text, record=True) if audited and isinstance(search, Search) else search.run(text)
         counter.add(scenario, run)
+        if audited and (difference := audit(program, scenario, run)) is not None:
+            counter.fail(*difference)
         if run.violation is not None and (failure_class := run.violation.signature[1]) in left:
             left[failure_class] -= 1
             if not left[failure_class]:

@@ -11,7 +11,7 @@ from conformance.alphabets.program import Program
 from conformance.engines.explore import Explorer, scope_of
 from conformance.ports import KnownBug
 
-MOST_STATES = 60_000
+MOST_STATES = 10_000
 """States after which the optimum of a bug stays unknown."""
 
 _DEFAULTS: Mapping[str, str] = MappingProxyType({})

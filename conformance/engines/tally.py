@@ -79,6 +79,10 @@ class Counter:
         if violation is not None:
             tally.fail(violation.signature, Failure(scenario, violation.broken.owed, violation.broken.observed))
 
+    def fail(self, signature: Signature, failure: Failure) -> None:
+        """Count a failure that is no violation of a run."""
+        self._tally.fail(signature, failure)
+
     def tally(self) -> Tally:
         """What was counted so far."""
         counts: dict[str, int] = {}

@@ -36,7 +36,7 @@ def exits() -> Reference:
 
 def once() -> Reference:
     mark = Path(os.environ[MARK])
-    if not mark.exists():
+    if multiprocessing.parent_process() is not None and not mark.exists():
         mark.touch()
         if multiprocessing.parent_process() is not None:
             os._exit(9)

@@ -9,9 +9,9 @@ from conformance.alphabets import Run, alphabet_of, run_scenario
 from conformance.alphabets.program import Program
 from conformance.campaigns import Block, make_plan
 from conformance.campaigns.block import BlockResult, attempt_block, decode, decode_tally, encode_tally, run_block
-from conformance.campaigns.compare import first_difference
 from conformance.campaigns.merge import merge
 from conformance.engines.check import search_range
+from conformance.engines.compare import first_difference
 from conformance.ports import CheckpointReason, DataAvailable, Error, ErrorKind, Outcome, find_implementation
 from conformance.scenarios import Entry, canonical
 

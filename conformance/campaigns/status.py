@@ -1,0 +1,63 @@
+"""How far a campaign is: read from its folder, whoever runs it, wherever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from conformance.campaigns import files
+from conformance.campaigns.lock import holder
+from conformance.campaigns.merge import merge
+from conformance.campaigns.plan import SCHEMA, Plan
+
+
+class FoundSoFar(Struct, frozen=True, rename={"failure_class": "class"}):
+    """Failures of one signature; the scenario is not reduced yet."""
+
+    implementation: str
+    component: str
+    property: str
+    failure_class: str
+    operation: str
+    count: int
+    steps: int
+
+
+class Status(Struct, frozen=True):
+    """What the committed blocks hold, and whether anybody adds to them."""
+
+    blocks: int
+    planned: int | None
+    """None if only time ends the campaign."""
+    scenarios: int
+    steps: int
+    found: tuple[FoundSoFar, ...]
+    lost: tuple[str, ...]
+    """Blocks that could not be run, with the reason."""
+    finished: bool
+    held_by: str | None
+    schema: int = SCHEMA
+
+
+def status(folder: Path) -> Status:
+    """Raises: CampaignError if it is no folder of a campaign; SchemaError if something in it is damaged."""
+    folder = Path(folder)
+    plan = files.read(folder / files.PLAN, Plan)
+    results = list(files.all_committed(folder, plan))
+    total = merge(results)
+    found = tuple(
+        FoundSoFar(name, component, *signature, failure.count, len(failure.scenario.steps))
+        for (name, component), tally in sorted(total.tallies.items())
+        for signature, failure in sorted(tally.failures.items())
+    )
+    return Status(
+        len(results),
+        plan.number_of_blocks,
+        sum(tally.scenarios for tally in total.tallies.values()),
+        sum(tally.steps for tally in total.tallies.values()),
+        found,
+        tuple(f"{one.block.name}: {one.lost}" for one in total.lost),
+        (folder / files.RESULT).exists(),
+        holder(folder),
+    )

@@ -1,0 +1,67 @@
+"""One scenario in twenty runs twice."""
+
+from __future__ import annotations
+
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.program import Program
+from conformance.engines import Search, check
+from conformance.engines.audit import audit, is_audited
+from conformance.engines.search import seeds
+from conformance.ports import Capability, Resources, find_implementation
+from conformance.properties import ANSWERS
+from reference_impl.implementation import Reference
+from reference_impl.known_bugs.building import with_parts
+from reference_impl.subpartition import ReferenceSubpartition
+
+
+class Counts(ReferenceSubpartition):
+    """Says how often it was asked, over all its lives."""
+
+    asked = 0
+
+    def resources(self) -> Resources:
+        type(self).asked += 1
+        return Resources(segments=type(self).asked)
+
+
+def without_resources(part: type[ReferenceSubpartition]) -> Reference:
+    made = with_parts("audit", subpartition_class=part)
+    kept = made.capabilities - {Capability.RESOURCES}
+    modest: type[Reference] = type("Modest", (type(made),), {"capabilities": kept})
+    return modest(made.name, made.design)
+
+
+def test_about_one_in_twenty_is_audited_whatever_the_machine():
+    chosen = [text for text in seeds(0, "gate", range(10_000)) if is_audited(text)]
+    assert 400 < len(chosen) < 600
+    assert is_audited("0/gate/0") is is_audited("0/gate/0")
+
+
+def test_the_reference_answers_alike():
+    program = Program(alphabet_of("gate"), find_implementation("reference"))
+    search = Search(program)
+    for text in seeds("audit", "gate", range(60)):
+        assert audit(program, *search.run(text, record=True)) is None
+
+
+def test_an_implementation_that_is_not_deterministic_is_a_finding_though_no_property_fails():
+    program = Program(alphabet_of("subpartition"), without_resources(Counts))
+    result = check(program, 400, "audit")
+    (found,) = result.found
+    assert found.signature == (ANSWERS, "protocol", "replay")
+    assert "(resources) differs in value" in found.observed
+
+
+def test_what_fails_only_once_is_told():
+    program = Program(alphabet_of("subpartition"), find_implementation("known-bug:B-01"))
+    search = Search(program)
+    text, (scenario, run) = next(
+        (text, found)
+        for text in seeds("audit", "subpartition", range(500))
+        if (found := search.run(text, record=True))[1].violation is not None
+    )
+    assert audit(program, scenario, run) is None
+    fixed = Program(alphabet_of("subpartition"), find_implementation("reference"))
+    difference = audit(fixed, scenario, run)
+    assert difference is not None, text
+    assert "failed, and once nothing" in difference[1].observed or "differs in" in difference[1].observed
