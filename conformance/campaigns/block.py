@@ -13,7 +13,9 @@ from msgspec import Meta, Struct
 
 from conformance.alphabets import alphabet_of, run_scenario
 from conformance.alphabets.program import Program
+from conformance.campaigns.limit import limited
 from conformance.campaigns.plan import SCHEMA, Block, Plan
+from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure, Tally
@@ -101,13 +103,21 @@ def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> Blo
         differences: dict[tuple[str, str, str], Failure] = {}
         numbers = range(block.first, block.first + block.count)
         for text in seeds(plan.seed, block.component, numbers):
-            scenario, run = search.run(text, record=bool(others))
+            audited = is_audited(text)
+            with limited(plan.scenario_seconds):
+                scenario, run = search.run(text, record=bool(others) or audited)
+                if audited and (failure := audit(baseline, scenario, run)) is not None:
+                    counter.fail(*failure)
             counter.add(scenario, run)
             for name, program, counts in others:
                 if not program.understands(scenario.config):
                     continue
-                other = run_scenario(program, scenario.config, scenario.steps, record=True)
-                counts.add(_performed(scenario, other.performed), other)
+                with limited(plan.scenario_seconds):
+                    other = run_scenario(program, scenario.config, scenario.steps, record=True)
+                    performed = _performed(scenario, other.performed)
+                    if audited and (failure := audit(program, scenario, other)) is not None:
+                        counts.fail(*failure)
+                counts.add(performed, other)
                 if scenario.config.interleaving != "whole":
                     continue  # turns depend on the inside of an implementation
                 difference = first_difference(run, other)

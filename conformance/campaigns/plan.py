@@ -29,6 +29,8 @@ FEWEST_BLOCKS = 8
 """A smaller campaign is cut finer, so that a few cores have something to share."""
 STEPS_PER_SCENARIO = 30
 
+SCENARIO_SECONDS = 120.0
+
 Count = Annotated[int, Meta(ge=1)]
 
 
@@ -66,6 +68,8 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """Goal: no new block after that time."""
     assume: tuple[Capability, ...] = ()
     """Capabilities to which every implementation is held, whether it claims them or not."""
+    scenario_seconds: Annotated[float, Meta(gt=0)] = SCENARIO_SECONDS
+    """After so long a scenario hangs."""
     budget: Annotated[int, Meta(ge=0)] = BUDGET
     """Runs that the reduction of one finding may take."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
@@ -128,6 +132,7 @@ def make_plan(
     block: int | None = None,
     assume: Sequence[Capability] = (),
     budget: int = BUDGET,
+    scenario_seconds: float = SCENARIO_SECONDS,
 ) -> Plan:
     """A plan that can be run here: every implementation is looked up once.
 
@@ -147,12 +152,19 @@ def make_plan(
     if block is None:
         block = block_size(len(implementations), len(components), scenarios, steps)
     try:
-        for what, value in (("scenarios", scenarios), ("steps", steps), ("minutes", minutes), ("block", block)):
+        for what, value in (
+            ("scenarios", scenarios),
+            ("steps", steps),
+            ("minutes", minutes),
+            ("block", block),
+            ("scenario_seconds", scenario_seconds),
+        ):
             if value is not None and not value > 0:
                 raise ValueError(f"{what} must be more than 0, found {value}")
         return Plan(
-            seed, tuple(implementations), tuple(components), block, scenarios, steps, minutes, tuple(assume), budget
-        )
+            seed, tuple(implementations), tuple(components), block, scenarios, steps, minutes,
+            assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget,
+        )  # fmt: skip
     except ValueError as error:
         raise CampaignError(f"The plan of the campaign makes no sense: {error}.") from None
 

@@ -16,6 +16,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from conformance.campaigns.block import DIED, BlockResult, attempt_block, lost_block
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.quarantine import quarantined
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,10 +68,7 @@ class Processes:
         while suspects := self._run(plan, blocks, commit):
             progress(f"a worker process died; {', '.join(one.name for one in suspects)}: once more, alone")
             for block in suspects:
-                result = alone(plan, block)
-                if result.lost == DIED:
-                    progress(f"{block.name} is lost: {DIED}")
-                commit(result)
+                commit(settled(plan, block, progress))
 
     def _run(self, plan: Plan, blocks: Iterator[Block], commit: Commit) -> list[Block]:
         """Run blocks in a pool until there are none left, or a worker died: then, the blocks that may be why."""
@@ -106,6 +104,18 @@ def alone(plan: Plan, block: Block) -> BlockResult:
         return apart(attempt_block, plan, block)
     except WorkerDied:
         return lost_block(plan, block, DIED)
+
+
+def settled(plan: Plan, block: Block, progress: Say) -> BlockResult:
+    """Run a block whose worker died once more, alone; if that dies too, without the scenarios that kill it."""
+    result = alone(plan, block)
+    if result.lost != DIED:
+        return result
+    progress(f"{block.name} kills its process; looking for the scenario")
+    result = quarantined(plan, block, alone)
+    if result.lost == DIED:
+        progress(f"{block.name} is lost: {DIED}")
+    return result
 
 
 class WorkerDied(Exception):

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from conformance.campaigns.block import DIED, BlockResult, attempt_block, lost_block
+from conformance.campaigns.block import BlockResult, attempt_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.runners import Commit, Say, cores
+from conformance.campaigns.runners import Commit, Say, cores, settled
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 
 ATTEMPTS = 4
@@ -105,8 +105,7 @@ class Spark:
             if context._jsc is None or not any(sign in text for sign in _DEATHS):
                 raise CampaignError(f"Spark stopped working on the campaign: {_gist(text)}.") from error
             if len(wave) == 1:
-                progress(f"{wave[0].name} is lost: {DIED}")
-                commit(lost_block(plan, wave[0], DIED))
+                commit(settled(plan, wave[0], progress))
                 return
             progress(f"a worker died {self.attempts} times; looking for the block among {len(wave)}")
             middle = len(wave) // 2

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import msgspec
 
 from conformance import campaigns, reporting
 from conformance.cli.options import (
@@ -14,13 +17,15 @@ from conformance.cli.options import (
     check_components,
     component_option,
     implementation_option,
+    json_option,
     known_option,
     notes,
     out,
     say,
     seed_option,
 )
-from conformance.engines import load_known_failures
+from conformance.engines import KnownFailure, load_known_failures
+from conformance.reporting.status import CONFORMS
 
 
 @click.group()
@@ -75,14 +80,58 @@ def start(
         minutes=minutes,
         assume=sorted(capabilities_of(assume)),
     )
-    with reporting.progress_bar(notes, "blocks", plan.number_of_blocks) as advance:
+    with _watching(plan.number_of_blocks) as watch:
+        result = campaigns.start(folder, plan, chosen, watch)
+    return _conclude(result, folder, entries)
+
+
+@campaign.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
+@click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
+@click.option("--accept-changed-code", is_flag=True, help="Add up blocks of different code; that is noted.")
+@known_option
+def resume(folder: Path, runner: str, master: str | None, accept_changed_code: bool, known_path: Path | None) -> int:
+    """Go on with a campaign that was stopped, by whatever. What was committed is not run again."""
+    entries = load_known_failures(known_path) if known_path is not None else ()
+    now = campaigns.status(folder)
+    if now.finished:
+        notes.print(f"{folder} has a result already.", markup=False)
+    chosen, note = campaigns.choose(runner, master)
+    if note is not None and not now.finished:
+        notes.print(note, markup=False)
+    with _watching(now.planned) as watch:
+        result = campaigns.resume(folder, chosen, watch, accept_changed_code=accept_changed_code)
+    return _conclude(result, folder, entries)
+
+
+@campaign.command(name="status")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@json_option
+def campaign_status(folder: Path, json_path: Path | None) -> int:
+    """How far it is, what was found so far, and how to go on."""
+    now = campaigns.status(folder)
+    for line in reporting.status_lines(now, folder):
+        out.print(line, markup=False, soft_wrap=True)
+    if json_path is not None:
+        reporting.write_json(json_path, msgspec.to_builtins(now))
+    return CONFORMS
+
+
+@contextmanager
+def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None]]:
+    """A bar for blocks; what happens besides is said in a line."""
+    with reporting.progress_bar(notes, "blocks", blocks) as advance:
 
         def watch(state: campaigns.Advance) -> None:
             advance(state.done, 0)
             if state.note:
                 say(state.note)
 
-        result = campaigns.start(folder, plan, chosen, watch)
+        yield watch
+
+
+def _conclude(result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...]) -> int:
     status = reporting.conclude_campaign(out, result, folder / "report", entries)
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
     return status

@@ -7,7 +7,7 @@ text on every machine; only the environment section of a report tells where it w
 """
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
-from conformance.reporting.campaign import campaign_tables
+from conformance.reporting.campaign import campaign_tables, status_lines
 from conformance.reporting.conclusion import conclude_campaign, report_violation
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.documents import (
@@ -67,6 +67,7 @@ __all__ = [
     "report_violation",
     "scenario_document",
     "sequence_diagram",
+    "status_lines",
     "story_markdown",
     "story_table",
     "summary_lines",

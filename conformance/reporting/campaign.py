@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from conformance.campaigns import Status
 from conformance.reporting.columns import columns_of_result
 from conformance.reporting.looks import Slug, simple_table
 from conformance.reporting.tables import lines_of_columns, tables_of_columns
@@ -63,3 +66,22 @@ def _lost(blocks: list[Mapping[str, Any]]) -> Table:
         last = one["first"] + one["count"] - 1
         table.add_row(Slug(one["component"]), f"{one['first']}-{last}", Text(plain(one["reason"])))
     return table
+
+
+def status_lines(now: Status, folder: Path) -> list[str]:
+    """How far a campaign is, for people."""
+    planned = "as many as there is time for" if now.planned is None else f"{now.planned:,}"
+    lines = [f"{now.blocks:,} blocks of {planned} committed: {now.scenarios:,} scenarios, {now.steps:,} steps."]
+    lines += [
+        f"{one.implementation} {one.component}: {one.property} ({one.failure_class}, at {one.operation}) failed in "
+        f"{one.count:,}, the shortest so far with {one.steps} steps."
+        for one in now.found
+    ]
+    lines += [f"Lost: {one}." for one in now.lost]
+    if now.finished:
+        lines.append(f"It has ended; see: conformance campaign report {shlex.quote(str(folder))}")
+    elif now.held_by is not None:
+        lines.append(f"It is being run by {now.held_by}.")
+    else:
+        lines.append(f"Nobody runs it. Go on with: conformance campaign resume {shlex.quote(str(folder))}")
+    return lines

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from conformance.ports import find_implementation
+from reference_impl.channels.persister import Persister
+from reference_impl.deque import ReferenceDeque
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
+from reference_impl.known_bugs.building import with_parts
 
 MARK = "CONFORMANCE_TEST_MARK"
 """The environment variable that names a file: `once` dies as long as it does not exist, and makes it."""
@@ -48,3 +51,31 @@ def in_workers() -> Any:
     if multiprocessing.parent_process() is not None:
         os._exit(9)
     return find_implementation("known-bug:B-01")
+
+
+class DiesOfBarriers(Persister):
+    """The process ends with a late checkpoint."""
+
+    def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
+        super().start(checkpoint, known)
+        if checkpoint >= 26:
+            os._exit(9)
+
+
+def at_a_late_checkpoint() -> Reference:
+    """One scenario of a few dozen gets so far."""
+    made = with_parts("poison", persister_class=DiesOfBarriers)
+    made.name = "poison"
+    return made
+
+
+class HangsInItems(ReferenceDeque):
+    def items(self) -> tuple[int, ...]:
+        while True:
+            pass
+
+
+def hanging() -> Reference:
+    made = with_parts("hanging", deque_class=HangsInItems)
+    made.name = "hanging"
+    return made

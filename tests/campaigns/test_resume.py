@@ -1,0 +1,162 @@
+"""Stopped at any moment, gone on with, and the result is that of a campaign that nobody disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from conformance import cli
+from conformance.campaigns import CampaignError, Inline, Processes, Spark, files, make_plan, resume, start, status
+from conformance.campaigns.code import CodeLog
+from conformance.campaigns.lock import held, holder
+from conformance.campaigns.spark_setup import spark_problem
+from tests.campaigns.dying import MARK
+from tests.campaigns.killed import PLAN
+
+ROOT = Path(__file__).parents[2]
+
+
+def killed(folder: Path, runner: str, blocks: int) -> Path:
+    """The folder of a campaign whose driver was killed after so many blocks."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("killed.py")), str(folder), runner, str(blocks)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert not (folder / "result.json").exists()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The bytes of the result of the same campaign, run inline to its end."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "campaign"
+    start(folder, PLAN, Inline())
+    return (folder / "result.json").read_bytes()
+
+
+@pytest.mark.parametrize("blocks", [1, 4, 8])
+def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(blocks, tmp_path, undisturbed):
+    folder = killed(tmp_path / "campaign", "processes", blocks)
+    assert status(folder).blocks >= blocks
+    assert holder(folder) is None
+    before = {path: path.stat().st_mtime_ns for path in (folder / "blocks").iterdir()}
+    resume(folder, Processes(2) if blocks == 4 else Inline())
+    assert (folder / "result.json").read_bytes() == undisturbed
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(spark_problem() is not None, reason=str(spark_problem()))
+@pytest.mark.xdist_group("spark")
+def test_a_spark_campaign_that_was_killed_equals_one_that_ran_inline(tmp_path, undisturbed):
+    folder = killed(tmp_path / "campaign", "spark", 3)
+    resume(folder, Spark())
+    assert (folder / "result.json").read_bytes() == undisturbed
+
+
+def test_what_was_being_written_counts_for_nothing(tmp_path, undisturbed):
+    folder = killed(tmp_path / "campaign", "processes", 2)
+    (folder / "blocks" / ".deque-3.json.part").write_text('{"plan": "half')
+    (folder / ".result.json.part").write_text("{")
+    resume(folder, Inline())
+    assert (folder / "result.json").read_bytes() == undisturbed
+    assert not list(folder.rglob(".*.part"))
+
+
+def test_a_full_disk_leaves_a_campaign_that_can_be_gone_on_with(tmp_path, monkeypatch, undisturbed):
+    folder = tmp_path / "campaign"
+    commit, done = files.commit, list[object]()
+
+    def full(where, result):
+        if len(done) == 3:
+            raise OSError(28, "No space left on device", str(where))
+        done.append(result)
+        commit(where, result)
+
+    monkeypatch.setattr(files, "commit", full)
+    with pytest.raises(OSError, match="No space left"):
+        start(folder, PLAN, Inline())
+    monkeypatch.undo()
+    assert status(folder).blocks == 3
+    resume(folder, Inline())
+    assert (folder / "result.json").read_bytes() == undisturbed
+
+
+def test_resuming_what_has_ended_changes_nothing(tmp_path, undisturbed):
+    start(tmp_path / "c", PLAN, Inline())
+    result = resume(tmp_path / "c", Inline())
+    assert result.seed == "killed"
+    assert (tmp_path / "c" / "result.json").read_bytes() == undisturbed
+
+
+def test_blocks_of_other_code_are_not_added_up(tmp_path, undisturbed):
+    folder = killed(tmp_path / "campaign", "processes", 2)
+    log = files.read(folder / files.CODE, CodeLog)
+    name = "reference_impl/subpartition.py"
+    other = msgspec.structs.replace(log.codes[0], files={**log.codes[0].files, name: "0"})
+    files.write(folder / files.CODE, CodeLog((other,)))
+    with pytest.raises(CampaignError, match=rf"{name} is changed.*--accept-changed-code"):
+        resume(folder, Inline())
+    resume(folder, Inline(), accept_changed_code=True)
+    assert len(files.read(folder / files.CODE, CodeLog).codes) == 2
+    assert (folder / "result.json").read_bytes() == undisturbed
+
+
+def test_two_drivers_do_not_share_a_folder(tmp_path):
+    folder = killed(tmp_path / "campaign", "processes", 1)
+    with held(folder):
+        assert f"process {os.getpid()}" in str(holder(folder))
+        with pytest.raises(CampaignError, match="is being run by process"):
+            resume(folder, Inline())
+    assert holder(folder) is None
+
+
+def test_the_status_says_how_far_it_is_and_how_to_go_on(tmp_path, capsys):
+    folder = killed(tmp_path / "campaign", "processes", 6)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["campaign", "status", str(folder), "--json", str(tmp_path / "status.json")])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert "blocks of 8 committed" in told
+    assert f"conformance campaign resume {folder}" in told
+    document = json.loads((tmp_path / "status.json").read_text())
+    assert document["planned"] == 8
+    assert document["finished"] is False
+    with pytest.raises(SystemExit):
+        cli.main(["campaign", "resume", str(folder), "--runner", "inline"])
+    assert status(folder).finished
+
+
+def test_a_folder_without_a_campaign_is_told(tmp_path):
+    with pytest.raises(CampaignError, match=r"plan.json does not exist"):
+        resume(tmp_path, Inline())
+
+
+# ---- poison ----------------------------------------------------------------------------------------------------------
+def test_the_scenario_that_kills_its_process_is_found_and_the_rest_counts(tmp_path, monkeypatch):
+    monkeypatch.delenv(MARK, raising=False)
+    names = ["reference", "tests.campaigns.dying:at_a_late_checkpoint"]
+    plan = make_plan("poison", names, ["persister"], scenarios=24, block=24, budget=0)
+    result = start(tmp_path / "c", plan, Processes(2))
+    assert result.lost_blocks == ()
+    reference, dying = (one.components[0] for one in result.implementations)
+    assert (reference.scenarios, dying.scenarios) == (23, 24)
+    (found,) = [one for one in dying.findings if one.operation == "process"]
+    assert found.failure_class == "crashed"
+    assert found.scenario.steps
+
+
+def test_a_scenario_that_hangs_is_a_finding(tmp_path):
+    names = ["reference", "tests.campaigns.dying:hanging"]
+    plan = make_plan("hang", names, ["deque"], scenarios=2, block=1, budget=0, scenario_seconds=0.2)
+    result = start(tmp_path / "c", plan, Inline())
+    (found,) = result.implementations[1].components[0].findings
+    assert found.failure_class == "hung"
