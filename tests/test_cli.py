@@ -149,3 +149,35 @@ def test_a_damaged_scenario_is_told_with_its_name_and_line(text, tmp_path, capsy
     file.write_text(text)
     assert run("replay", str(file)) == 2
     assert "damaged.json, line 1" in capsys.readouterr().err
+
+
+def test_a_reduction_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scenario = tmp_path / "long.json"
+    steps = [["attach"], ["add", 1], ["poll"], *[["add", 0], ["poll"]] * 6, ["aligned_barrier", 1], ["poll"],
+             ["unaligned_barrier", 2], ["poll"]]  # fmt: skip
+    scenario.write_text(
+        json.dumps(
+            {
+                "schema": 1,
+                "component": "subpartition",
+                "config": {},
+                "steps": steps,
+                "finding": {
+                    "property": "a-blocked-subpartition-announces-priority-events",
+                    "failure_class": "stuck",
+                    "implementation": "known-bug:B-01",
+                },
+            }
+        )
+    )
+    assert run("shrink", str(scenario), "-o", "short.json", "--budget", "40") == 1
+    assert (tmp_path / ".short.json.reduction").exists()
+    between = len(json.loads((tmp_path / "short.json").read_text())["steps"])
+    assert 4 <= between < len(steps)
+    for _ in range(60):
+        if not (tmp_path / ".short.json.reduction").exists():
+            break
+        assert run("shrink", "short.json", "-o", "short.json", "--budget", "400") == 1
+    assert not (tmp_path / ".short.json.reduction").exists()
+    assert len(json.loads((tmp_path / "short.json").read_text())["steps"]) == 4

@@ -107,14 +107,19 @@ def resume(folder: Path, runner: str, master: str | None, accept_changed_code: b
 
 @campaign.command(name="status")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--store", is_flag=True, help="Write the committed blocks as Parquet tables, too.")
 @json_option
-def campaign_status(folder: Path, json_path: Path | None) -> int:
+def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
     """How far it is, what was found so far, and how to go on."""
     now = campaigns.status(folder)
     for line in reporting.status_lines(now, folder):
         out.print(line, markup=False, soft_wrap=True)
     if json_path is not None:
         reporting.write_json(json_path, msgspec.to_builtins(now))
+    if store:
+        from conformance.campaigns.store import write_store  # pyarrow takes a while to load
+
+        out.print(f"Tables: {write_store(folder)}", soft_wrap=True, markup=False)
     return CONFORMS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -20,13 +21,14 @@ from conformance.cli.options import (
     out,
     read_scenario,
 )
-from conformance.engines import reduce, replay
+from conformance.engines import replay
+from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import (
     find_implementation,
 )
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
-from conformance.scenarios import Scenario, encode_scenario
+from conformance.scenarios import Scenario, encode_scenario, scenario_id
 
 
 @click.command(name="replay")
@@ -52,24 +54,82 @@ def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_p
 @click.option(
     "--implementation", "name", metavar="NAME", help="On whom it fails.  [default: the one in the file, or reference]"
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write here instead of printing.")
-def shrink(path: Path, name: str | None, output: Path | None) -> int:
-    """Make a failing scenario as short as possible."""
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="Write here instead of printing, whenever something simpler is found.",
+)  # fmt: skip
+@click.option("--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="Runs that it may take.")
+def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> int:
+    """Make a failing scenario as short as possible, and simple.
+
+    One that was cut off, by its budget or by Ctrl-C, goes on with: conformance shrink FILE -o FILE.
+    """
     scenario = read_scenario(path)
     implementation = find_implementation(name or implementation_of(scenario))
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
         program = Program(alphabet_of(scenario.component), implementation)
         try:
-            reduced = reduce(program, scenario)
+            reduction = Reduction(program, scenario, _drawn_before(path, scenario))
+            better = _Keeper(output, scenario, reduction)
+            reduction.better = better.keep
+            try:
+                reduction.go_on(budget - reduction.runs)
+            finally:
+                better.remember()
+            reduced = reduction.result()
         except ValueError as error:
             raise click.UsageError(f"{path} on {implementation.name}: {error}") from None
-    short = Scenario(scenario.component, reduced.scenario.config, reduced.scenario.steps, scenario.finding)
+    short = better.named(reduced.scenario)
     notes.print(
         f"{len(scenario.steps)} steps became {len(short.steps)}, in {reduced.runs} runs: {reduced.signature[0]}"
+        + ("" if reduced.finished else "; not finished")
     )
     if output is None:
         out.print(encode_scenario(short), end="", markup=False, soft_wrap=True)
     else:
         reporting.write_text(output, encode_scenario(short))
     return VIOLATION
+
+
+class _Keeper:
+    """Keeps the best scenario in its file, and beside it how far the reduction is."""
+
+    def __init__(self, output: Path | None, scenario: Scenario, reduction: Reduction) -> None:
+        self._output = output
+        self._finding = scenario.finding
+        self._reduction = reduction
+
+    def named(self, scenario: Scenario) -> Scenario:
+        """With the finding that it is evidence of."""
+        return Scenario(scenario.component, scenario.config, scenario.steps, self._finding)
+
+    def keep(self, scenario: Scenario) -> None:
+        """Something simpler was found."""
+        if self._output is not None:
+            reporting.write_text(self._output, encode_scenario(self.named(scenario)))
+
+    def remember(self) -> None:
+        """Say beside the scenario how many fresh ones were drawn, unless nothing is left to do."""
+        if self._output is None:
+            return
+        beside = _beside(self._output)
+        if self._reduction.finished:
+            beside.unlink(missing_ok=True)
+        else:
+            self.keep(self._reduction.best)
+            progress = {"scenario": scenario_id(self.named(self._reduction.best)), "drawn": self._reduction.drawn}
+            reporting.write_json(beside, progress)
+
+
+def _drawn_before(path: Path, scenario: Scenario) -> int:
+    """How far an earlier reduction of this very scenario came."""
+    try:
+        progress = json.loads(_beside(path).read_text(encoding="utf-8"))
+        return int(progress["drawn"]) if progress["scenario"] == scenario_id(scenario) else 0
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.reduction")

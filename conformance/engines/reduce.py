@@ -98,7 +98,8 @@ class Reduction:
         """Fresh scenarios drawn so far."""
         self.runs = 0
         self.finished = False
-        self._better = better
+        self.better = better
+        """Told of every scenario that is simpler than all before."""
         self._alike = alike or self.signature.__eq__
         self._ranking = Ranking(program)
         self._left = 1
@@ -239,6 +240,6 @@ class Reduction:
         found = Scenario(scenario.component, scenario.config, tuple(run.performed))
         if self._ranking(found) < self._ranking(self.best):
             self.best = found
-            if self._better is not None:
-                self._better(found)
+            if self.better is not None:
+                self.better(found)
         return found

@@ -1,0 +1,146 @@
+"""The blocks of a campaign as Parquet tables, for whoever wants to ask more of them than the result says.
+
+    DIR/store/blocks.parquet        a row per block and implementation: what was run
+    DIR/store/exercised.parquet     a row per block, implementation and property: in how many scenarios it was tested
+    DIR/store/failures.parquet      a row per block, implementation and signature, with the shortest scenario as JSON
+    DIR/store/differences.parquet   a row per block, implementation, operation and field that is not the baseline's
+    DIR/store/lost.parquet          a row per block that could not be run
+
+The tables hold the committed blocks and nothing else, sorted; they are made from them at any time, and are the same for
+every runner. `result.json` is the result; this is a copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.campaigns import files
+from conformance.campaigns.block import BlockResult, decode
+from conformance.campaigns.plan import Plan
+from conformance.scenarios import encode_scenario
+
+STORE = "store"
+_BLOCK = [("component", pa.string()), ("block", pa.int64())]
+_MINE = [*_BLOCK, ("implementation", pa.string())]
+SCHEMAS: dict[str, pa.Schema] = {
+    "blocks": pa.schema(
+        [*_MINE, ("first", pa.int64()), ("scenarios", pa.int64()), ("steps", pa.int64()), ("closing_steps", pa.int64())]
+    ),
+    "exercised": pa.schema([*_MINE, ("property", pa.string()), ("scenarios", pa.int64())]),
+    "failures": pa.schema(
+        [
+            *_MINE,
+            ("property", pa.string()),
+            ("class", pa.string()),
+            ("operation", pa.string()),
+            ("count", pa.int64()),
+            ("owed", pa.string()),
+            ("observed", pa.string()),
+            ("steps", pa.int64()),
+            ("scenario", pa.string()),
+        ]
+    ),
+    "differences": pa.schema(
+        [
+            *_MINE,
+            ("operation", pa.string()),
+            ("field", pa.string()),
+            ("count", pa.int64()),
+            ("steps", pa.int64()),
+            ("scenario", pa.string()),
+        ]
+    ),
+    "lost": pa.schema([*_BLOCK, ("first", pa.int64()), ("scenarios", pa.int64()), ("reason", pa.string())]),
+}
+"""By name of table. `scenario` is a scenario file, which `conformance replay` takes."""
+
+Row = dict[str, Any]
+
+
+def write_store(folder: Path) -> Path:
+    """Write the tables of a campaign, each whole or not at all, and answer where.
+
+    Raises: CampaignError, SchemaError if the folder is none or something in it is damaged; OSError.
+    """
+    folder = Path(folder)
+    plan = files.read(folder / files.PLAN, Plan)
+    results = sorted(files.all_committed(folder, plan), key=lambda one: (one.block.component, one.block.number))
+    store = folder / STORE
+    store.mkdir(exist_ok=True)
+    for name, schema in SCHEMAS.items():
+        table = pa.Table.from_pylist(list(_rows(_MAKERS[name], results)), schema=schema)
+        beside = store / f".{name}.parquet.part"
+        pq.write_table(table, beside)
+        os.replace(beside, store / f"{name}.parquet")
+    return store
+
+
+def _rows(make: Callable[[BlockResult], Iterator[Row]], results: Iterable[BlockResult]) -> Iterator[Row]:
+    for result in results:
+        for row in make(result):
+            yield {"component": result.block.component, "block": result.block.number, **row}
+
+
+def _blocks(result: BlockResult) -> Iterator[Row]:
+    for name, one in sorted(result.tallies.items()):
+        yield {
+            "implementation": name,
+            "first": result.block.first,
+            "scenarios": one.scenarios,
+            "steps": one.steps,
+            "closing_steps": one.closing_steps,
+        }
+
+
+def _exercised(result: BlockResult) -> Iterator[Row]:
+    for name, one in sorted(result.tallies.items()):
+        for slug, count in sorted(one.exercised.items()):
+            yield {"implementation": name, "property": slug, "scenarios": count}
+
+
+def _failures(result: BlockResult) -> Iterator[Row]:
+    for name, tally in sorted(result.tallies.items()):
+        for one in sorted(tally.failures, key=lambda one: (one.property, one.failure_class, one.operation)):
+            yield {
+                "implementation": name,
+                "property": one.property,
+                "class": one.failure_class,
+                "operation": one.operation,
+                "count": one.count,
+                "owed": one.owed,
+                "observed": one.observed,
+                "steps": len(one.scenario.steps),
+                "scenario": encode_scenario(decode(one.scenario)),
+            }
+
+
+def _differences(result: BlockResult) -> Iterator[Row]:
+    for one in sorted(result.differences, key=lambda one: (one.implementation, one.operation, one.field)):
+        yield {
+            "implementation": one.implementation,
+            "operation": one.operation,
+            "field": one.field,
+            "count": one.count,
+            "steps": len(one.scenario.steps),
+            "scenario": encode_scenario(decode(one.scenario)),
+        }
+
+
+def _lost(result: BlockResult) -> Iterator[Row]:
+    if result.lost is not None:
+        yield {"first": result.block.first, "scenarios": result.block.count, "reason": result.lost}
+
+
+_MAKERS: dict[str, Callable[[BlockResult], Iterator[Row]]] = {
+    "blocks": _blocks,
+    "exercised": _exercised,
+    "failures": _failures,
+    "differences": _differences,
+    "lost": _lost,
+}

@@ -1,0 +1,70 @@
+"""The Parquet copy of a campaign."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+
+from conformance import cli
+from conformance.alphabets import vocabulary
+from conformance.campaigns import Inline, Processes, load, make_plan, start
+from conformance.campaigns.store import SCHEMAS, write_store
+from conformance.engines import replay
+from conformance.engines.replay import ReplayVerdict
+from conformance.ports import find_implementation
+from conformance.scenarios import decode_scenario
+
+PLAN = make_plan("store", ["reference", "known-bug:B-01"], ["deque", "subpartition"], scenarios=60, block=30, budget=50)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "campaign"
+    start(path, PLAN, Inline())
+    write_store(path)
+    return path
+
+
+def table(folder, name):
+    return pq.read_table(folder / "store" / f"{name}.parquet")
+
+
+def test_the_tables_have_the_documented_schemas(folder):
+    for name, schema in SCHEMAS.items():
+        assert table(folder, name).schema.equals(schema)
+
+
+def test_the_rows_add_up_to_the_result(folder):
+    result = load(folder)
+    rows = table(folder, "blocks").to_pylist()
+    for one in result.implementations:
+        for part in one.components:
+            mine = [row for row in rows if (row["implementation"], row["component"]) == (one.name, part.component)]
+            assert sum(row["scenarios"] for row in mine) == part.scenarios
+            assert sum(row["steps"] for row in mine) == part.steps
+    failures = table(folder, "failures").to_pylist()
+    assert {row["implementation"] for row in failures} == {"known-bug:B-01"}
+    found = result.implementations[1].components[1].findings
+    assert sum(row["count"] for row in failures) == sum(one.count for one in found)
+
+
+def test_a_scenario_in_a_table_replays(folder):
+    row = table(folder, "failures").to_pylist()[0]
+    scenario = decode_scenario(row["scenario"], vocabulary)
+    assert replay(scenario, find_implementation(row["implementation"])).verdict is ReplayVerdict.FAILED
+
+
+def test_every_runner_leads_to_the_same_tables(folder, tmp_path):
+    start(tmp_path / "c", PLAN, Processes(2))
+    write_store(tmp_path / "c")
+    for name in SCHEMAS:
+        assert table(folder, name).equals(table(tmp_path / "c", name))
+    assert not list((tmp_path / "c" / "store").glob(".*"))
+
+
+def test_the_command_writes_them_also_of_an_unfinished_campaign(folder, capsys):
+    (folder / "result.json").unlink()
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["campaign", "status", str(folder), "--store"])
+    assert ended.value.code == 0
+    assert str(folder / "store") in capsys.readouterr().out
