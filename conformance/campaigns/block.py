@@ -17,6 +17,7 @@ from conformance.campaigns.limit import limited
 from conformance.campaigns.plan import SCHEMA, Block, Plan
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference
+from conformance.engines.corpus import replay_corpus
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure, Tally
 from conformance.ports import Implementation, find_implementation
@@ -127,6 +128,8 @@ def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> Blo
                     known = differences.setdefault((name, operation, field), example)
                     if known is not example:
                         known.absorb(example)
+        if block.number == 0:
+            _replay_corpus(plan, [(baseline, counter), *((program, counts) for _, program, counts in others)])
         counters = {plan.baseline: counter, **{name: counts for name, _, counts in others}}
         return BlockResult(
             plan.digest,
@@ -137,6 +140,14 @@ def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> Blo
                 for key, failure in sorted(differences.items())
             ),
         )
+
+
+def _replay_corpus(plan: Plan, everybody: list[tuple[Program, Counter]]) -> None:
+    """Once per component: the scenarios that showed a bug somewhere."""
+    for program, counter in everybody:
+        with limited(plan.scenario_seconds):
+            for signature, failure in replay_corpus(program).items():
+                counter.fail(signature, failure)
 
 
 def attempt_block(plan: Plan, block: Block, find: Find = find_implementation) -> BlockResult:

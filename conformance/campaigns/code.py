@@ -1,7 +1,7 @@
 """Which code a campaign runs: blocks of different code must not be added up.
 
-Told apart is every source file of the suite and of the reference, and of each implementation its version and, where it
-is named `module:object`, the file of that module.
+Told apart is every source file of the suite and of the reference, every scenario of the corpus, and of each
+implementation its version and, where it is named `module:object`, the file of that module.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from conformance.campaigns.plan import Plan
+from conformance.engines.corpus import corpus_folder
 from conformance.ports import find_implementation
 
 _PACKAGES = ("conformance", "strategies", "reference_impl")
@@ -55,6 +56,9 @@ def code_of(plan: Plan) -> Code:
             for path in folder.rglob("*"):
                 if path.suffix in _ENDINGS and "corpus" not in path.relative_to(folder).parts:
                     files[f"{package}/{path.relative_to(folder).as_posix()}"] = _hash(path)
+    corpus = corpus_folder()
+    for path in corpus.glob("*.json") if corpus is not None else ():
+        files[f"corpus/{path.name}"] = _hash(path)
     versions = {}
     for name in plan.implementations:
         implementation = find_implementation(name)
