@@ -169,6 +169,7 @@ def _asked(ledger: Ledger, seen: Seen, has_credit: bool) -> None:
 
 
 def _flushed(ledger: Ledger, seen: Seen) -> None:
+    ledger.flush()
     if ledger.closing:
         ledger.closing = 2
 

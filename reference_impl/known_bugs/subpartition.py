@@ -253,6 +253,14 @@ class FlushIsIgnored(ReferenceSubpartition):
     def flush(self) -> None: ...
 
 
+class FlushIsForgotten(ReferenceSubpartition):
+    """A flush is announced; whoever asks is told that there is nothing."""
+
+    def flush(self) -> None:
+        super().flush()
+        self.flush_requested = False
+
+
 class SecondElementIsNotAnnounced(ReferenceSubpartition):
     """Only an element that finds the queue empty is announced: one behind an unfinished buffer is not."""
 
@@ -356,6 +364,8 @@ BUGS: tuple[KnownBug, ...] = (
     _bug("B-S23", "own", "nothing-due-waits-for-ever",
          "An element added behind an unfinished buffer is not announced.", SecondElementIsNotAnnounced),
     _bug("B-S28", "own", "what-is-flushed-is-announced", "A flush does nothing.", FlushIsIgnored),
+    _bug("B-S29", "own", "availability-tells-the-truth", "A flush is announced and then forgotten.",
+         FlushIsForgotten),
     _bug("B-S24", "own", "elements-arrive-once-in-order-and-unchanged",
          "Recovered buffers are empty.", RecoveryEmptiesBuffers),
     _bug("B-S25", "own", "elements-arrive-once-in-order-and-unchanged",

@@ -257,7 +257,7 @@ def availability_is_true(ledger: Ledger, seen: Seen) -> Judgement:
             return Broken(
                 FailureClass.PROTOCOL, "nothing is there", "the consumer was told that something is available"
             )
-        if not told and ledger.due():
+        if not told and (ledger.due() or (ledger.flushed and ledger.readable())):
             return Broken(
                 FailureClass.STUCK, f"{_first(ledger)} can be polled", "the consumer was told that nothing is"
             )

@@ -54,6 +54,7 @@ class SubpartitionLedger:
         "events",
         "failed",
         "finished",
+        "flushed",
         "hands_out_empty",
         "inspected",
         "last_checkpoint",
@@ -97,6 +98,8 @@ class SubpartitionLedger:
         """Data buffers among `ordinary`."""
         self.seq = 0
         self.view = self.blocked = self.finished = self.failed = False
+        self.flushed = False
+        """What was written is to be handed out, also in an unfinished buffer."""
         self.awake = False
         """The consumer has a reason to poll."""
         self.probe = False
@@ -210,6 +213,16 @@ class SubpartitionLedger:
         """The producer finished its buffer; nobody was told."""
         self.ordinary[-1].open = False
 
+    def flush(self) -> None:
+        """The producer wants everything read. Nothing to read, no flush."""
+        ordinary = self.ordinary
+        if (
+            len(ordinary) + len(self.urgent) > 1
+            or self.urgent
+            or (ordinary and (ordinary[0].element is not None or ordinary[0].end > self.delivered))
+        ):
+            self.flushed = True
+
     def add_event(self, element: Element) -> None:
         """An element without priority stands behind everything."""
         self.ordinary.append(Queued(element))
@@ -266,6 +279,7 @@ class SubpartitionLedger:
             self.seq += 1
             if self.urgent:
                 self.polled_barriers[self.urgent.pop(0)] = self.delivered
+                self.flushed = self.flushed and bool(self.urgent or self.ordinary)
                 return
         elif self.blocked or self.urgent:
             return
@@ -274,8 +288,11 @@ class SubpartitionLedger:
             del ordinary[0]
             self.buffers -= 1
         if taken is None:
+            self.flushed = False
             return
         head = ordinary[0]
+        if head.open or len(ordinary) == 1:
+            self.flushed = False
         if head.element is None:
             self.delivered = max(self.delivered, head.end)
             if not head.open:
