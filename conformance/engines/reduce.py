@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.alphabets import run_scenario
 from conformance.alphabets.program import Program
-from conformance.engines.search import Search, tables
+from conformance.engines.search import Search, Tables, tables
 from conformance.engines.simpler import (
     Rank,
     Ranking,
@@ -182,8 +183,8 @@ class Reduction:
     def _draw_again(self) -> bool:
         """Fresh scenarios, no longer than one and a half times the best: the way out of a local minimum.
 
-        Two in three consist of the kinds of steps that the best one has, in each configuration in turn, the simple ones
-        first. False: something better was found.
+        Half of them consist of the kinds of steps that the best one has, in its configuration and in each other in
+        turn; the others of any, in simpler configurations and in all. False: something better was found.
         """
         if not self.best.steps:
             return True
@@ -212,17 +213,22 @@ class Reduction:
             self.program.alphabet, {kind.name: int(kind.name in used) for kind in self.program.alphabet.steps}
         )
         anything = Search(self.program, length)
-        found = []
         configs = self._ranking.configs()
-        for config in (
-            config for pair in zip(configs, [self.best.config] * len(configs), strict=True) for config in pair
-        ):
-            twin = self.program.made_by(self.program.factory)
-            twin.configs = (config,)
-            found.append(Search(twin, length, only))
-            if len(found) % 3 == 2:
-                found.append(anything)
+        simplest = configs[: configs.index(self.best.config) + 1] if self.best.config in configs else configs
+        found = []
+        for number, config in enumerate(configs):
+            found += [
+                self._search(config, length, only),
+                self._search(self.best.config, length, only),
+                self._search(simplest[number % len(simplest)], length),
+                anything,
+            ]
         return found
+
+    def _search(self, config: Any, length: int, only: Tables | None = None) -> Search:
+        twin = self.program.made_by(self.program.factory)
+        twin.configs = (config,)
+        return Search(twin, length, only)
 
     # ---- runs --------------------------------------------------------------------------------------------------------
     def _spend(self) -> None:

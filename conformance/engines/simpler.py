@@ -179,8 +179,18 @@ def _lowerings(steps: Steps) -> list[Change]:
     return found
 
 
+_SMALL = (0, 1, -1)
+MOST_EXCHANGED = 12
+"""Steps of a scenario in which every step is tried as every simpler one; too many tries where there are more."""
+
+
 def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
-    """Another step of the same actor that the alphabet declares earlier: with the same operands, or small ones."""
+    """Another step that the alphabet declares earlier: with the same operands, or small ones.
+
+    One that names no checkpoint, say, where the old one did, or the other way round, moves the numbers behind it.
+    """
+    if len(steps) > MOST_EXCHANGED:
+        return
     for index, step in enumerate(steps):
         mine = program.alphabet.kind(step[0])
         if mine is None:  # a turn
@@ -188,11 +198,15 @@ def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
         for kind in program.alphabet.steps:
             if kind is mine:
                 break
-            if kind.actor == mine.actor:
-                given = step[1 : 1 + len(kind.operands)]
-                for small in (0, 1) if len(given) < len(kind.operands) else (0,):
-                    missing = (small,) * (len(kind.operands) - len(given))
-                    yield _exchanging(index, (kind.name, *given, *missing))
+            count = len(kind.operands)
+            operands = {step[1 : 1 + count]} if len(step) > count else set()
+            operands |= {(small,) * count for small in _SMALL[: 1 + 2 * bool(count)]}
+            moved = {*kind.operands} ^ {*mine.operands}
+            for some in sorted(operands, key=repr):
+                yield _exchanging(program, index, (kind.name, *some), moved, 0)
+                if moved:
+                    yield _exchanging(program, index, (kind.name, *some), moved, 1 if len(kind.operands) else -1)
+                    yield _exchanging(program, index, (kind.name, *some), moved, -1 if len(kind.operands) else 1)
 
 
 def _moves(count: int) -> Iterator[Change]:
@@ -206,8 +220,23 @@ def _moves(count: int) -> Iterator[Change]:
             )
 
 
-def _exchanging(index: int, step: Step) -> Change:
-    return lambda old: _with(old, index, step) if index < len(old) else old
+def _exchanging(program: Program, index: int, step: Step, moved: set[str], by: int) -> Change:
+    """Another step in this place; operands of these names behind it become larger or smaller."""
+
+    def change(steps: Steps) -> Steps:
+        if index >= len(steps):
+            return steps
+        behind = steps[index + 1 :]
+        return (*steps[:index], step, *(map(renumbered, behind) if by else behind))
+
+    def renumbered(one: Step) -> Step:
+        kind = program.alphabet.kind(one[0])
+        if kind is None:
+            return one
+        pairs = zip(kind.operands, one[1:], strict=True)
+        return one[0], *(value + by if name in moved and type(value) is int else value for name, value in pairs)
+
+    return change
 
 
 def _replacing(index: int, at: int, value: int | str) -> Change:
