@@ -41,7 +41,6 @@ from conformance.ports.gate import (
 )
 from conformance.ports.implementation import Batch, Implementation, KnownBug, UnusableImplementation
 from conformance.ports.outcomes import (
-    Blocked,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
@@ -82,7 +81,6 @@ __all__ = [
     "Availability",
     "Barrier",
     "Batch",
-    "Blocked",
     "CancelMarker",
     "Capability",
     "ChainCheckpoint",

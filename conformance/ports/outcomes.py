@@ -1,4 +1,4 @@
-"""What comes back from an operation: a value, or blocked, or an error of a closed set of kinds, plus signals.
+"""What comes back from an operation: a value, or an error of a closed set of kinds, plus signals.
 
 An implementation returns a value or raises `PortError`, and emits signals; the driver makes the `Outcome`. Texts are
 for people and are never compared; kinds and values are.
@@ -124,12 +124,6 @@ class Error(Struct, frozen=True, omit_defaults=True):
     kind: ErrorKind
     reason: str = ""
     checkpoint_reason: CheckpointReason | None = None
-
-
-class Blocked(Struct, frozen=True, tag="blocked"):
-    """The answer of an implementation that cannot go on before it is resumed with `token`."""
-
-    token: int
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):

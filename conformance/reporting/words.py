@@ -17,7 +17,6 @@ from conformance.ports import (
     Announcement,
     Availability,
     Barrier,
-    Blocked,
     CancelMarker,
     ChainCheckpoint,
     CheckpointAcknowledged,
@@ -156,8 +155,6 @@ def value_in_words(value: Any) -> str:
             return _scalar(status) + (f": {_records(ids)}" if ids else "")
         case Resources():
             return _resources(value)
-        case Blocked(token=token):
-            return f"blocked, token {token}"
     return element_in_words(value)
 
 

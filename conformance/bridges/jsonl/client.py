@@ -25,6 +25,7 @@ from conformance.bridges.jsonl.protocol import (
     Refused,
     Reply,
     Request,
+    Resume,
     RunScenario,
     decode_reply,
     encode,
@@ -35,6 +36,7 @@ _EXPECTED: dict[type[Request], type[Reply]] = {
     Hello: Greeting,
     Open: Opened,
     Call: OneOutcome,
+    Resume: OneOutcome,
     RunScenario: Outcomes,
     Close: Closed,
 }

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from conformance.bridges.jsonl.client import Client
-from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Outcomes, RunScenario
+from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Outcomes, Resume, RunScenario, StrictOutcome
 from conformance.bridges.jsonl.remote import PORTS, RemotePort, convert_outcomes, remote_port
 from conformance.ports import (
     Batch,
@@ -82,12 +82,13 @@ class JsonLinesImplementation(Implementation):
         self._current = port = remote_port(component, self._ask)
         return port
 
-    def _ask(self, port: RemotePort, call: tuple[Any, ...]) -> Outcome:
+    def _ask(self, port: RemotePort, what: Call | Resume) -> StrictOutcome:
         if port is not self._current:
-            if call[0] == "release":
-                return Outcome()  # the program let go of it when it made the next one
-            raise PortError(ErrorKind.RELEASED, f"{call[0]!r} was asked of a port that ended when another was made")
-        reply = self.client.request(Call(call))
+            name = what.call[0] if isinstance(what, Call) else "resume"
+            if name == "release":
+                return StrictOutcome()  # the program let go of it when it made the next one
+            raise PortError(ErrorKind.RELEASED, f"{name!r} was asked of a port that ended when another was made")
+        reply = self.client.request(what)
         assert isinstance(reply, OneOutcome)
         return reply.outcome
 

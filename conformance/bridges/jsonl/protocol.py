@@ -9,14 +9,22 @@ from msgspec import Struct
 
 from conformance.ports import (
     Availability,
+    ChainCheckpoint,
+    ChainConfig,
+    ChannelConfig,
+    Consumed,
     DequeConfig,
     Element,
+    GateConfig,
+    GateTaken,
     Item,
     Outcome,
     OutputState,
+    PersisterConfig,
     Resources,
     SubpartitionConfig,
     Taken,
+    UnionGateConfig,
 )
 
 PROTOCOL = 1
@@ -40,6 +48,12 @@ class Call(Struct, frozen=True, forbid_unknown_fields=True, tag="call"):
     """Perform one operation: the name of a port method, then its arguments."""
 
     call: tuple[Any, ...]
+
+
+class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="resume"):
+    """Go on with the operation that answered `blocked` with this token, after an outcome said that it is ready."""
+
+    token: int
 
 
 class RunScenario(Struct, frozen=True, forbid_unknown_fields=True, tag="scenario"):
@@ -71,6 +85,11 @@ class Opened(Struct, frozen=True, forbid_unknown_fields=True, tag="opened"):
 class StrictOutcome(Outcome, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An outcome as a program may write it: a misspelt `value` must not pass for no value."""
 
+    blocked: int | None = None
+    """The operation is not over. It waits, and is gone on with by `resume` and this token."""
+    ready: tuple[int, ...] = ()
+    """Operations that need not wait any longer, by their tokens; each is said once."""
+
 
 class Outcomes(Struct, frozen=True, forbid_unknown_fields=True, tag="outcomes"):
     """The outcomes of a scenario, one for each call."""
@@ -94,7 +113,7 @@ class Refused(Struct, frozen=True, forbid_unknown_fields=True, tag="error"):
     reason: str
 
 
-Request: TypeAlias = Hello | Open | Call | RunScenario | Close
+Request: TypeAlias = Hello | Open | Call | Resume | RunScenario | Close
 Reply: TypeAlias = Greeting | Opened | OneOutcome | Outcomes | Closed | Refused
 
 _encoder = msgspec.json.Encoder()
@@ -119,7 +138,13 @@ def decode_reply(line: bytes) -> Reply:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of both directions, and of everything that calls and values are made of."""
-    vocabulary = [DequeConfig, SubpartitionConfig, Item, Element, Taken, Availability, OutputState, Resources]
+    configs = [
+        DequeConfig, SubpartitionConfig, PersisterConfig, ChannelConfig, GateConfig, UnionGateConfig, ChainConfig,
+    ]  # fmt: skip
+    values = [
+        Item, Element, Taken, Availability, OutputState, GateTaken, Consumed, ChainCheckpoint, Resources,
+    ]  # fmt: skip
+    vocabulary = [*configs, *values]
     (request, reply, *_), components = msgspec.json.schema_components(
         [Request, Reply, *vocabulary], ref_template="#/$defs/{name}"
     )

@@ -4,28 +4,90 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import cache
+from inspect import signature
 from typing import Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from conformance.bridges.jsonl.process import shortened
-from conformance.ports import DequePort, Error, ErrorKind, Outcome, Port, PortError, SubpartitionPort
+from conformance.bridges.jsonl.protocol import Call, Resume, StrictOutcome
+from conformance.ports import (
+    ChainConfig,
+    ChainPort,
+    ChannelConfig,
+    DequeConfig,
+    DequePort,
+    Error,
+    ErrorKind,
+    GateConfig,
+    GatePort,
+    LocalChannelPort,
+    Outcome,
+    PersisterConfig,
+    PersisterPort,
+    Port,
+    PortError,
+    RecoveredChannelPort,
+    RemoteChannelPort,
+    SubpartitionConfig,
+    SubpartitionPort,
+    UnionGateConfig,
+    UnionGatePort,
+)
 from conformance.ports.implementation import NEW
+from conformance.scheduling import Waitable
 
-Ask: TypeAlias = Callable[["RemotePort", tuple[Any, ...]], Outcome]
-"""Performs one call of a port elsewhere."""
+Ask: TypeAlias = Callable[["RemotePort", Call | Resume], StrictOutcome]
+"""Performs one call of a port elsewhere, or goes on with one."""
 
-PORTS: dict[str, type[Port]] = {
-    "deque": DequePort,  # type: ignore[type-abstract]  # nobody makes one of these two
-    "subpartition": SubpartitionPort,  # type: ignore[type-abstract]
+PORTS: dict[str, Any] = {
+    "deque": DequePort,
+    "subpartition": SubpartitionPort,
+    "persister": PersisterPort,
+    "recovered-channel": RecoveredChannelPort,
+    "local-channel": LocalChannelPort,
+    "remote-channel": RemoteChannelPort,
+    "gate": GatePort,
+    "union-gate": UnionGatePort,
+    "chain": ChainPort,
 }
-"""The components that can be spoken of over a wire."""
+"""The components that can be spoken of over a wire: all of them. Abstract classes; nobody makes one."""
+
+CONFIGS: dict[str, type[Struct]] = {
+    "deque": DequeConfig,
+    "subpartition": SubpartitionConfig,
+    "persister": PersisterConfig,
+    "recovered-channel": ChannelConfig,
+    "local-channel": ChannelConfig,
+    "remote-channel": ChannelConfig,
+    "gate": GateConfig,
+    "union-gate": UnionGateConfig,
+    "chain": ChainConfig,
+}
+"""What a port of each component is made from."""
 
 
 class RemotePort(Port):
     """What the ports of all components share here."""
 
     _ask: Ask
+    _ready: set[int]
+    """Tokens of operations that wait no longer."""
+
+
+class Blocked(Waitable):
+    """An operation waits elsewhere. Nobody here knows for what, only when that is over."""
+
+    __slots__ = ("_port", "_token")
+
+    def __init__(self, port: RemotePort, token: int, operation: str) -> None:
+        super().__init__(f"in {operation}")
+        self._port = port
+        self._token = token
+
+    def ready(self) -> bool:
+        return self._token in self._port._ready
 
 
 @cache
@@ -40,6 +102,7 @@ def remote_port(component: str, ask: Ask) -> RemotePort:
     """A port of a component, which asks `ask`."""
     port = remote_class(component)()
     port._ask = ask
+    port._ready = set()
     return port
 
 
@@ -50,8 +113,23 @@ def answers(component: str) -> dict[str, Any]:
     return {name: _answer_type(getattr(interface, name)) for name in sorted(interface.__abstractmethods__)}
 
 
-def convert_outcomes(component: str, calls: Sequence[Sequence[Any]], outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes of a scenario, with the values of a stepwise run. Nonsense becomes an error, as it does there."""
+@cache
+def operands(component: str) -> dict[str, tuple[Any, ...]]:
+    """The types of the operands of each operation of a component, in their order."""
+    interface = PORTS[component]
+    return {name: _operand_types(getattr(interface, name)) for name in sorted(interface.__abstractmethods__)}
+
+
+def convert_outcomes(
+    component: str, calls: Sequence[Sequence[Any]], outcomes: Sequence[StrictOutcome]
+) -> list[Outcome]:
+    """The outcomes of a scenario, with the values of a stepwise run. Nonsense becomes an error, as it does there.
+
+    Raises: PortError PROTOCOL if an operation waits, since what follows depends on who goes on when.
+    """
+    for call, outcome in zip(calls, outcomes, strict=True):
+        if outcome.blocked is not None:
+            raise PortError(ErrorKind.PROTOCOL, f"{call[0]!r} waits: the scenario must be run step by step")
     types = {**answers(component), NEW: None}
     return [_convert_outcome(call[0], types[call[0]], one) for call, one in zip(calls, outcomes, strict=True)]
 
@@ -68,16 +146,37 @@ def _convert_outcome(name: str, answer: Any, outcome: Outcome) -> Outcome:
 
 def _method(name: str, answer: Any) -> Callable[..., Any]:
     def method(self: RemotePort, *arguments: Any) -> Any:
-        outcome = self._ask(self, (name, *arguments))
-        for signal in outcome.signals:
-            self.emit(signal)
-        error = outcome.error
-        if error is not None:
-            raise PortError(error.kind, error.reason, error.checkpoint_reason)
-        return _convert(name, answer, outcome.value)
+        outcome = self._ask(self, Call((name, *arguments)))
+        if outcome.blocked is not None:
+            return _waiting(self, name, answer, outcome)
+        return _answered(self, name, answer, outcome)
 
     method.__name__ = name
     return method
+
+
+async def _waiting(port: RemotePort, name: str, answer: Any, outcome: StrictOutcome) -> Any:
+    """An operation that waits elsewhere, for as long as it does."""
+    while (token := outcome.blocked) is not None:
+        _hear(port, outcome)
+        await Blocked(port, token, name)
+        port._ready.discard(token)
+        outcome = port._ask(port, Resume(token))
+    return _answered(port, name, answer, outcome)
+
+
+def _answered(port: RemotePort, name: str, answer: Any, outcome: StrictOutcome) -> Any:
+    _hear(port, outcome)
+    error = outcome.error
+    if error is not None:
+        raise PortError(error.kind, error.reason, error.checkpoint_reason)
+    return _convert(name, answer, outcome.value)
+
+
+def _hear(port: RemotePort, outcome: StrictOutcome) -> None:
+    port._ready.update(outcome.ready)
+    for signal in outcome.signals:
+        port.emit(signal)
 
 
 def _convert(name: str, answer: Any, value: Any) -> Any:
@@ -88,6 +187,11 @@ def _convert(name: str, answer: Any, value: Any) -> Any:
         raise PortError(
             ErrorKind.CRASHED, f"answered nonsense to {name!r}: {str(error)[:200]}, found {found}"
         ) from None
+
+
+def _operand_types(method: Callable[..., Any]) -> tuple[Any, ...]:
+    hints = get_type_hints(method)
+    return tuple(hints[name] for name in signature(method).parameters if name != "self")
 
 
 def _answer_type(method: Callable[..., Any]) -> Any:

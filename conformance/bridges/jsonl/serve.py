@@ -1,0 +1,202 @@
+"""Any implementation in Python as a program behind the protocol: `python -m conformance.bridges.jsonl NAME`.
+
+An implementation in Python needs no protocol. This is the other end of the wire, for trying the wire itself: what
+passes through it must come out as it went in, operations that wait included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from types import CoroutineType
+from typing import Any, BinaryIO
+
+import msgspec
+
+from conformance.bridges.jsonl.protocol import (
+    PROTOCOL,
+    Call,
+    Close,
+    Closed,
+    Greeting,
+    Hello,
+    OneOutcome,
+    Open,
+    Opened,
+    Outcomes,
+    Refused,
+    Reply,
+    Request,
+    Resume,
+    RunScenario,
+    StrictOutcome,
+    decode_request,
+    encode,
+)
+from conformance.bridges.jsonl.remote import CONFIGS, PORTS, operands
+from conformance.ports import Capability, Error, ErrorKind, Implementation, Port, PortError
+from conformance.ports.implementation import NEW
+from conformance.scheduling import LockOrder, Thread, Waitable
+
+
+class Server:
+    """Answers requests about the ports of one implementation. At most one port is open."""
+
+    def __init__(self, implementation: Implementation) -> None:
+        self._implementation = implementation
+        self._components = implementation.components()
+        self._component = ""
+        self._port: Port | None = None
+        self._waiting: dict[int, _Operation] = {}
+        self._tokens = 0
+
+    def answer(self, request: Request) -> Reply:
+        """The answer to one request."""
+        match request:
+            case Hello(protocol=protocol):
+                return self._greet(protocol)
+            case Open(component=component, config=config):
+                return self._answered(lambda: self._open(component, config), Opened())
+            case Call(call=call):
+                return self._one(lambda: self._call(call))
+            case Resume(token=token):
+                return self._one(lambda: self._resume(token))
+            case RunScenario(component=component, config=config, calls=calls):
+                return self._scenario(component, config, calls)
+            case Close():
+                return Closed()
+
+    def _greet(self, protocol: int) -> Reply:
+        if protocol != PROTOCOL:
+            return Refused(f"protocol {protocol} is not spoken here, only {PROTOCOL}")
+        mine = self._implementation
+        offered = tuple(one for one in PORTS if one in self._components)
+        claims = mine.capabilities - {Capability.STEPPING}  # over a wire an operation pauses only where it must wait
+        return Greeting(PROTOCOL, mine.name, mine.version, tuple(sorted(claims)), offered)
+
+    def _answered(self, action: Callable[[], None], reply: Reply) -> Reply:
+        try:
+            action()
+        except _Senseless as error:
+            return Refused(str(error))
+        return reply
+
+    def _one(self, action: Callable[[], StrictOutcome]) -> Reply:
+        try:
+            return OneOutcome(action())
+        except _Senseless as error:
+            return Refused(str(error))
+
+    def _scenario(self, component: str, config: Any, calls: tuple[tuple[Any, ...], ...]) -> Reply:
+        outcomes = []
+        try:
+            for call in calls:
+                if call[:1] == (NEW,):
+                    self._open(component, call[1] if len(call) > 1 else config)
+                    outcomes.append(StrictOutcome())
+                else:
+                    outcomes.append(self._call(call))
+        except _Senseless as error:
+            return Refused(str(error))
+        return Outcomes(tuple(outcomes))
+
+    def _open(self, component: str, config: Any) -> None:
+        factory = self._components.get(component)
+        if factory is None:
+            raise _Senseless(f"there is no component {component!r}")
+        for operation in self._waiting.values():
+            operation.coroutine.close()
+        self._waiting.clear()
+        self._component = component
+        self._port = factory(_converted(config, CONFIGS[component], "the configuration"))
+
+    def _call(self, call: tuple[Any, ...]) -> StrictOutcome:
+        if self._port is None:
+            raise _Senseless("nothing is open")
+        expected = operands(self._component).get(call[0] if call else "")
+        if expected is None:
+            raise _Senseless(f"a {self._component} has no operation {call[:1]}")
+        if len(call) - 1 != len(expected):
+            raise _Senseless(f"{call[0]} has {len(expected)} operands, not {len(call) - 1}")
+        given = [_converted(one, type_, call[0]) for one, type_ in zip(call[1:], expected, strict=True)]
+        try:
+            value = getattr(self._port, call[0])(*given)
+            if type(value) is not CoroutineType:
+                return self._over(value)
+        except Exception as error:
+            return self._over(error=error)
+        return self._advance(_Operation(value))
+
+    def _resume(self, token: int) -> StrictOutcome:
+        operation = self._waiting.pop(token, None)
+        if operation is None or not operation.waits_for.ready():
+            raise _Senseless(f"no operation {token} is ready")
+        operation.waits_for.grant(operation.thread)
+        return self._advance(operation)
+
+    def _advance(self, operation: _Operation) -> StrictOutcome:
+        try:
+            while True:
+                at = operation.coroutine.send(None)
+                if not at.ready():
+                    break
+                at.grant(operation.thread)
+        except StopIteration as end:
+            return self._over(end.value)
+        except Exception as error:
+            return self._over(error=error)
+        operation.waits_for = at
+        self._tokens += 1
+        self._waiting[self._tokens] = operation
+        return self._over(blocked=self._tokens)
+
+    def _over(self, value: Any = None, error: Exception | None = None, blocked: int | None = None) -> StrictOutcome:
+        assert self._port is not None
+        signals = tuple(self._port.signals)
+        self._port.signals.clear()
+        ready = tuple(token for token, one in self._waiting.items() if not one.told and one.waits_for.ready())
+        for token in ready:
+            self._waiting[token].told = True
+        told = None if error is None else _told(error)
+        return StrictOutcome(value, signals, told, blocked=blocked, ready=ready)
+
+
+class _Operation:
+    """One that is not over."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self.coroutine = coroutine
+        self.thread = Thread("", LockOrder())
+        self.waits_for: Waitable = Waitable("")
+        self.told = False
+        """That it is ready."""
+
+
+class _Senseless(Exception):
+    """A request that means nothing here."""
+
+
+def _converted(value: Any, type_: Any, what: str) -> Any:
+    try:
+        return msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        raise _Senseless(f"{what}: {error}") from None
+
+
+def _told(error: Exception) -> Error:
+    if isinstance(error, PortError):
+        return Error(error.kind, error.reason, error.checkpoint_reason)
+    return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {error}")
+
+
+def serve(implementation: Implementation, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Until `close`, or until no more requests come."""
+    server = Server(implementation)
+    for line in requests:
+        try:
+            reply = server.answer(decode_request(line))
+        except msgspec.DecodeError as error:
+            reply = Refused(str(error))
+        answers.write(encode(reply))
+        answers.flush()
+        if isinstance(reply, Closed):
+            return

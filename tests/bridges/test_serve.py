@@ -1,0 +1,88 @@
+"""What passes through the wire comes out as it went in: the reference behind the protocol is the reference."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
+from conformance.alphabets.program import Program
+from conformance.bridges.jsonl import JsonLinesImplementation
+from conformance.bridges.jsonl.protocol import Call
+from conformance.engines.search import Search, seeds
+from conformance.ports import ErrorKind, PortError, find_implementation
+from conformance.scenarios import Step
+
+SCENARIOS = 20
+
+
+@pytest.fixture(scope="module")
+def wired():
+    """The reference, at the other end of a wire."""
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", "reference"]
+    implementation = JsonLinesImplementation(command)
+    yield implementation
+    implementation.close()
+
+
+@pytest.mark.parametrize("component", ALPHABETS)
+def test_a_history_is_the_same_at_both_ends_of_a_wire(component, wired):
+    near, far = (Program(alphabet_of(component), one) for one in (find_implementation("reference"), wired))
+    search = Search(near.made_by(near.factory))
+    search.program.configs = tuple(one for one in near.configs if one.interleaving == "whole")
+    steps = 0
+    for seed in seeds("wire", component, range(SCENARIOS)):
+        scenario, run = search.run(seed)
+        here, there = (run_scenario(one, scenario.config, scenario.steps, record=True) for one in (near, far))
+        assert run.violation is here.violation is there.violation is None
+        assert _compared(there.entries) == _compared(here.entries)
+        steps += len(here.entries)
+    assert steps > SCENARIOS
+
+
+def _compared(entries):
+    """Without the names of the places where an operation waits, which are inside the implementation."""
+    return [
+        (one.step[:2] if one.step[0] == "run" else one.step, one.outcome and (one.outcome.value, one.outcome.signals))
+        for one in entries
+    ]
+
+
+def test_an_operation_that_waits_is_gone_on_with_over_the_wire(wired):
+    config = alphabet_of("remote-channel").config_type("pushed")
+    steps: tuple[Step, ...] = (("request",), ("push_recovered",), ("event", 0))
+    run = run_scenario(Program(alphabet_of("remote-channel"), wired), config, steps, record=True)
+    paused = [(one.step[0], one.outcome.paused_at) for one in run.entries if one.outcome and one.outcome.paused_at]
+    assert run.violation is None
+    assert paused == [("push_recovered", "in push_recovered")]
+    assert ("finish", "recovery") in [one.step for one in run.entries]
+
+
+def test_a_known_bug_is_found_through_the_wire():
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", "known-bug:B-01"]
+    implementation = JsonLinesImplementation(command)
+    try:
+        search = Search(Program(alphabet_of("subpartition"), implementation))
+        search.program.configs = tuple(one for one in search.program.configs if one.interleaving == "whole")
+        broken = [search.run(seed)[1].violation for seed in seeds("wire", "subpartition", range(60))]
+    finally:
+        implementation.close()
+    assert any(one is not None for one in broken)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (("frobnicate",), "has no operation"),
+        (("add",), "has 1 operands, not 0"),
+        (("add", {"type": "data"}), "missing required field `ids`"),
+    ],
+)
+def test_a_request_without_sense_is_refused(wired, call, said):
+    port = wired.components()["subpartition"](
+        alphabet_of("subpartition").port_config(alphabet_of("subpartition").configs[0])
+    )
+    with pytest.raises(PortError, match=said) as caught:
+        wired._ask(port, Call(call))
+    assert caught.value.kind is ErrorKind.CRASHED
