@@ -250,7 +250,7 @@ class ReferenceGate(GatePort):
                 continue
             if type(taken.element) is EndOfPartition:
                 more = await self.end(channel) and more
-            return GateTaken(channel.index, taken.element, taken.seq, more, more_priority)
+            return GateTaken(channel.index, taken.element, more, more_priority)
 
     async def next_element(self) -> tuple[Channel, Taken] | None:
         """Of the first channel that has something. The caller holds the gate lock."""

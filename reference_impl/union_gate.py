@@ -128,7 +128,7 @@ class ReferenceUnionGate(UnionGatePort):
                 self.is_available = self.finished()
         if taken is None:
             return None
-        return GateTaken(self.first_channel(gate) + taken.channel, taken.element, taken.seq, more, more_priority)
+        return GateTaken(self.first_channel(gate) + taken.channel, taken.element, more, more_priority)
 
     async def next_gate(self) -> ReferenceGate | None:
         async with self.lock:

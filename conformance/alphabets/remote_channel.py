@@ -48,14 +48,17 @@ _FLOWING = ("live", "starting")
 _OPEN = ("new", "live", "starting")
 _RELEASED = ("released",)
 _FAILED = ("failed",)
-_ALWAYS = (*_OPEN, "released", "failed")
+_RELEASABLE = (*_OPEN, "broken")
+_ALWAYS = (*_RELEASABLE, "released", "failed")
 _NOTHING = -1
 """No backlog is said."""
 
 
 # ---- what a step does, and what is learned ---------------------------------------------------------------------------
-def _arrival(name: str, make: Callable[..., Element], possible: Any, operands: Any, weight: int) -> StepKind:
-    """A live element; data and events say a backlog."""
+def _arrival(
+    name: str, make: Callable[..., Element], possible: Any, operands: Any, weight: int, backlog: int = _NOTHING
+) -> StepKind:
+    """A live element; data and events say a backlog, and a producer that is blocked says that it has none."""
     said = "backlog" in operands
 
     def begin(ledger: Ledger, *more: int) -> None:
@@ -64,10 +67,10 @@ def _arrival(name: str, make: Callable[..., Element], possible: Any, operands: A
     def call(port: Any, ledger: Ledger, *more: int) -> Any:
         sent = max((*ledger.queue, *ledger.urgent), key=lambda one: one.seq)
         element = next(one.element for one in (*ledger.queue, *ledger.urgent) if one.seq == sent.seq)
-        return port.receive(element, sent.seq, more[0] if said else _NOTHING)
+        return port.receive(element, sent.seq, more[0] if said else backlog)
 
     def learn(ledger: Ledger, seen: Seen, *more: int) -> None:
-        ledger.end_arrival(more[0] if said else _NOTHING)
+        ledger.end_arrival(more[0] if said else backlog)
 
     return StepKind(name, "network", _FLOWING, operands, possible, call, learn, weight, begin=begin)
 
@@ -95,6 +98,10 @@ def _began(ledger: Ledger, *operands: Any) -> None:
 
 def _ended(ledger: Ledger, seen: Seen, *operands: Any) -> None:
     ledger.end()
+
+
+def _lost_the_connection(ledger: Ledger, seen: Seen) -> None:
+    ledger.lose_the_connection()
 
 
 def _disturbs(ledger: Ledger) -> None:
@@ -144,7 +151,7 @@ def _reaching(stage: int) -> Any:
 
 def _closing(ledger: Ledger) -> Step | None:
     """Recover all, take what there is, look at what was written and at the credit, and release."""
-    if not ledger.released:
+    if not ledger.released and not ledger.broken:
         if not ledger.requested:
             return ("request",)
         for checkpoint in ledger.marked:
@@ -202,19 +209,19 @@ REMOTE_CHANNEL = Alphabet(
         _arrival("data", _make_data, choices.data, _BACKLOG, 24),
         _arrival("event", lambda ledger, backlog: Event(ledger.seq), choices.event, _BACKLOG, 5),
         _arrival("aligned_barrier", lambda ledger, checkpoint: Barrier(checkpoint, Alignment.ALIGNED),
-                 choices.ordinary_barrier, _CHECKPOINT, 3),
+                 choices.ordinary_barrier, _CHECKPOINT, 3, backlog=0),
         _arrival("timeoutable_barrier", lambda ledger, checkpoint: Barrier(checkpoint, Alignment.TIMEOUTABLE),
-                 choices.announced_barrier, _CHECKPOINT, 6),
+                 choices.announced_barrier, _CHECKPOINT, 6, backlog=0),
         _arrival("unaligned_barrier", lambda ledger, checkpoint: Barrier(checkpoint, Alignment.UNALIGNED),
                  choices.unaligned_barrier, _CHECKPOINT, 8),
-        _arrival("completion", lambda ledger: RecoveryCompletion(), choices.ordinary, {}, 2),
+        _arrival("completion", lambda ledger: RecoveryCompletion(), choices.ordinary, {}, 2, backlog=0),
         _arrival("end_of_partition", lambda ledger: EndOfPartition(), choices.ordinary, {}, 1),
-        StepKind("receive_out_of_order", "network", _LIVE, {}, choices.unended, _wrong_order, _ended, weight=1,
-                 fails=True, begin=_began),
+        StepKind("receive_out_of_order", "network", _LIVE, {}, choices.unended, _wrong_order,
+                 _lost_the_connection, weight=1, fails=True, begin=_began),
         StepKind("data_in_recovery", "network", _LIVE, {}, choices.in_recovery_surely, _data_in_recovery,
                  _trespassed, weight=1, fails=True, begin=_trespasses),
-        StepKind("blocked_with_backlog", "network", _LIVE, {}, choices.unended, _blocked_with_backlog, _ended,
-                 weight=1, fails=True, begin=_disturbs),
+        StepKind("blocked_with_backlog", "network", _LIVE, {}, choices.unended, _blocked_with_backlog,
+                 _lost_the_connection, weight=1, fails=True, begin=_disturbs),
         StepKind("push_recovered", "recovery", _FLOWING, {}, choices.push,
                  lambda port, ledger: port.push_recovered(ledger.recovered[-1].element),
                  lambda ledger, seen: ledger.end_push(), weight=14, begin=lambda ledger: ledger.begin_push()),
@@ -253,7 +260,7 @@ REMOTE_CHANNEL = Alphabet(
                  lambda port, ledger, seq: port.convert_to_priority(seq), _moved, weight=16, fails=True, begin=_moves),
         StepKind("convert_unknown_to_priority", "task", _LIVE, {}, choices.always,
                  lambda port, ledger: port.convert_to_priority(1000), _ended, weight=1, fails=True, begin=_began),
-        StepKind("release", "task", _OPEN, {}, choices.always, lambda port, ledger: port.release(),
+        StepKind("release", "task", _RELEASABLE, {}, choices.always, lambda port, ledger: port.release(),
                  lambda ledger, seen: ledger.release(), weight=1, begin=lambda ledger: ledger.begin_release()),
         StepKind("in_use", "observer", _OPEN, {}, choices.always, lambda port, ledger: port.in_use(), ignore, weight=2,
                  answers=int),

@@ -37,8 +37,6 @@ class GateTaken(Struct, frozen=True):
 
     channel: int
     element: Element
-    seq: int
-    """The sequence number that the channel gave it."""
     more: bool
     """Something else can be polled now."""
     more_priority: bool

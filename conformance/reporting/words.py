@@ -139,9 +139,9 @@ def value_in_words(value: Any) -> str:
     match value:
         case Taken(element=element, seq=seq, next=following, backlog=backlog):
             return f"{element_in_words(element)}, seq {seq}, next {_scalar(following)}, backlog {backlog}"
-        case GateTaken(channel=channel, element=element, seq=seq, more=more, more_priority=more_priority):
+        case GateTaken(channel=channel, element=element, more=more, more_priority=more_priority):
             behind = "more with priority" if more_priority else "more" if more else "nothing more"
-            return f"{element_in_words(element)} from channel {channel}, seq {seq}, {behind}"
+            return f"{element_in_words(element)} from channel {channel}, {behind}"
         case Consumed(channel=channel, element=element):
             return f"{element_in_words(element)} from channel {channel}"
         case ChainCheckpoint(status=status, counted=counted, input_state=before, output_state=after):

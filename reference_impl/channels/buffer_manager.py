@@ -74,7 +74,8 @@ class BufferManager:
         return self.available() + sum(kind != "heap" for kind in [*self.queued, *self.taken])
 
     def take_for_live(self) -> None:
-        """Data arrived, into a floating buffer if there is one."""
+        """Data arrived, into a floating buffer if there is one. The producer's backlog is shorter by it."""
+        self.required -= 1
         self.queued.append(self.take_one())
 
     def take_for_recovered(self) -> None:

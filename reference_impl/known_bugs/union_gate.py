@@ -93,7 +93,7 @@ class MoreAfterTheEnd(ReferenceUnionGate):
         taken = await super().poll()
         if taken is None or type(taken.element) is not EndOfPartition:
             return taken
-        return GateTaken(taken.channel, taken.element, taken.seq, True, taken.more_priority)
+        return GateTaken(taken.channel, taken.element, True, taken.more_priority)
 
 
 class ForgetsWhatCameMeanwhile(QueuesAgainLater):

@@ -44,7 +44,7 @@ class ResetsWhenFoundEmpty(ReferenceUnionGate):
         if taken is None:
             return None
         more = more and not self.finished()
-        return GateTaken(self.first_channel(gate) + taken.channel, taken.element, taken.seq, more, priority)
+        return GateTaken(self.first_channel(gate) + taken.channel, taken.element, more, priority)
 
     def wakes(self, changed: bool) -> bool:
         was_available = self.is_available

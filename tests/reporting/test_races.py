@@ -137,7 +137,7 @@ def test_words_of_threads_and_channels():
         signal_in_words(CheckpointDeclined(4, CheckpointReason.DECLINED_SUBSUMED))
         == "checkpoint 4 declined, declined-subsumed"
     )
-    assert value_in_words(GateTaken(1, Data((3,)), 4, True, False)) == "record 3 from channel 1, seq 4, more"
+    assert value_in_words(GateTaken(1, Data((3,)), True, False)) == "record 3 from channel 1, more"
 
 
 @pytest.mark.parametrize(

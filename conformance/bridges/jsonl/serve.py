@@ -88,6 +88,7 @@ class Server:
 
     def _scenario(self, component: str, config: Any, calls: tuple[tuple[Any, ...], ...]) -> Reply:
         outcomes = []
+        self._port = None  # a scenario makes its own
         try:
             for call in calls:
                 if call[:1] == (NEW,):

@@ -125,7 +125,7 @@ def served_in_turn(ledger: Ledger, seen: Seen) -> Judgement:
         return False
     others = len(ledger.sides) - 1
     for number, side in enumerate(ledger.sides):
-        if side.waited >= others and number != seen.value.channel and ledger.hands_out(side):
+        if side.waited >= others * ledger.rounds(side) and number != seen.value.channel and ledger.hands_out(side):
             return Broken(
                 FailureClass.STUCK,
                 f"channel {number} was ready during {side.waited} polls of {others} others: it is its turn",
@@ -183,6 +183,8 @@ def not_requested_before_conversion(ledger: Ledger, seen: Seen) -> Judgement:
 def completes_once(ledger: Ledger, seen: Seen) -> Judgement:
     (channel,) = seen.operands
     if ledger.sides[channel].tracked:
+        if all(side.tracked for side in ledger.sides):
+            return False  # every producer was resumed, and nobody counts any more (2.3.0 ignores it)
         return _must_be_state(seen, f"the end of output state of channel {channel} was noted before")
     if seen.error is None:
         return True
@@ -301,11 +303,11 @@ def written_once(ledger: Ledger, seen: Seen) -> Judgement:
 
 # ---- resources -------------------------------------------------------------------------------------------------------
 def counts_what_waits(ledger: Ledger, seen: Seen) -> Judgement:
-    """Events may be counted too, where a channel counts what is queued upstream."""
+    """Events may be counted too, the end of recovered data among them."""
     (channel,) = seen.operands
     side = ledger.sides[channel]
     data = sum(type(sent.element) is Data for sent in (*side.recovered, *side.queue))
-    most = data + (len(side.urgent) + len(side.queue) if side.local else 0)
+    most = data + len(side.urgent) + len(side.queue) + side.finishing
     if data <= seen.value <= most:
         return data > 0
     return Broken(FailureClass.CORRUPTED, f"{data} data buffers wait in channel {channel}", f"it counts {seen.value}")

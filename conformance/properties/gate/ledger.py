@@ -165,6 +165,11 @@ class GateLedger(CheckpointRules):
         """Whether it is ready with an element; the end of recovered data is none."""
         return self.ready(side) and bool(side.recovered or self.urgent_ready(side) or self.live_ready(side))
 
+    def rounds(self, side: Side) -> int:
+        """Rounds in which a channel is given something. The end of recovered data, which a poll does not show, takes a
+        turn of its own where it moved into the physical channel with the data (2.3.0)."""
+        return 1 + (self.recovery == "in-memory" and side.finishing)
+
     def urgent_ready(self, side: Side) -> bool:
         """Whether a priority event can be taken."""
         if not (side.urgent and side.urgent[0].sure and self.requested) or side.ended:
@@ -323,7 +328,7 @@ class GateLedger(CheckpointRules):
                     other.waited = other.waited + 1 if alone and self.hands_out(other) else 0
         if type(element) is Announcement:
             side.urgent.pop(0)
-            self.announced.append((taken.channel, taken.seq, element.checkpoint))
+            self.announced.append((taken.channel, element.seq, element.checkpoint))
             return
         if element.data_type.has_priority:
             side.urgent.pop(0)

@@ -265,7 +265,7 @@ def counts_what_waits(ledger: Ledger, seen: Seen) -> Judgement:
         return False
     recovered = ledger.waiting()
     least = most = recovered
-    most += ledger.in_recovery() + len(ledger.marks)
+    most += (ledger.in_recovery() or ledger.recovery == "in-memory") + len(ledger.marks)  # their end may count
     if ledger.requested:  # events may count upstream, as in 2.3.0
         least += ledger.buffers
         most += len(ledger.live) + len(ledger.urgent)

@@ -46,6 +46,7 @@ class RemoteChannelLedger(Persisting):
         "asked",
         "awake",
         "blocked",
+        "broken",
         "closing",
         "consumed",
         "credit",
@@ -109,6 +110,9 @@ class RemoteChannelLedger(Persisting):
         self.queue: list[Sent] = []
         self.urgent: list[Sent] = []
         self.requested = self.released = self.releasing = self.failed = self.over = False
+        self.broken = False
+        """The producer sent what it must not: the connection is lost, and so is the task (Flink keeps the error, and
+        whoever takes next gets it)."""
         self.finishing = self.finished = self.ready_upstream = False
         self.consumed = self.recovery != "pushed"
         """Live data may be taken: the end of recovered data was."""
@@ -124,8 +128,10 @@ class RemoteChannelLedger(Persisting):
         self.flying = 0
         self.sending = self.polling = self.moving = self.trespassing = self.alone = False
         """A live element arrives; the task takes; a barrier is moved to the front; data comes that must not."""
-        self.awake = self.told = self.disturbed = False
-        """The gate was told; it was told during a take; the producer sent what it must not, which is a message too."""
+        self.told = self.disturbed = False
+        self.awake = self.recovery == "in-memory"
+        """The gate was told during a take; the producer sent what it must not, which is a message too; the gate was
+        told at all, or will look: at conversion it asks what waits."""
         self.starting = self.newest = self.last_barrier = self.tried = 0
         """Which checkpoint is being started or stopped; the newest known, by a barrier, and tried to start."""
         self.doubtful = False
@@ -147,6 +153,8 @@ class RemoteChannelLedger(Persisting):
             return "failed"
         if self.released:
             return "released"
+        if self.broken:
+            return "broken"
         if not self.requested:
             return "new"
         return "starting" if self.marked else "live"
@@ -194,6 +202,12 @@ class RemoteChannelLedger(Persisting):
         self.requested = True
         if self.recovery != "pushed":
             self.credit += self.exclusive
+
+    def lose_the_connection(self) -> None:
+        """After what the producer must not send, nothing can be taken any more."""
+        self.end()
+        self.broken = True
+        self.awake = False
 
     def begin_recycle(self, count: int) -> None:
         """The task gives data buffers back."""
@@ -252,6 +266,7 @@ class RemoteChannelLedger(Persisting):
         (self.urgent if element.data_type.has_priority else self.queue).append(sent)
         if type(element) is Data:
             self.credit -= 1
+            self.required -= 1  # the backlog is shorter by what was sent
             self.asked = False  # whoever looks now cannot say any more what was missing
         elif type(element) is Barrier:
             self.doubtful = self.doubtful or self.starting > 0
@@ -306,7 +321,7 @@ class RemoteChannelLedger(Persisting):
 
     def ready(self) -> bool:
         """Whether the task can take something, the end of recovered data included."""
-        if self.released or not self.requested:
+        if self.released or self.broken or not self.requested:
             return False
         if (self.urgent and self.urgent[0].sure) or (self.recovered and self.recovered[0].sure):
             return True

@@ -95,11 +95,12 @@ def served_in_turn(ledger: Ledger, seen: Seen) -> Judgement:
     for gate in gates:
         if gate.due and gate is not served:
             judged = True
-            if gate.waited + 1 >= len(gates):
+            rounds = 1 + ledger.turns_of_ends(gate)
+            if gate.waited + 1 >= rounds * (len(gates) - 1) + 1:
                 return Broken(
                     FailureClass.REORDERED,
                     f"gate {gates.index(gate)} has had something all the time, and has its turn after at most "
-                    f"{len(gates) - 1} of other gates",
+                    f"{rounds * (len(gates) - 1)} of other gates",
                     f"{gate.waited + 1} came from others",
                 )
     return judged

@@ -284,6 +284,11 @@ class UnionGateLedger:
             if not due:
                 gate.waited = 0
 
+    def turns_of_ends(self, gate: Gate) -> int:
+        """Turns in which the consumer may be given the end of recovered data, which it does not show: where it moves
+        into the physical channel with the data (2.3.0), it takes a turn like any other element."""
+        return sum(line.finishing for line in gate.lines) if self.recovery == "in-memory" else 0
+
     def polled(self, taken: GateTaken | None) -> None:
         """What came of it; the properties have compared it with what was owed."""
         self.in_poll = False

@@ -3,8 +3,10 @@ package conformance.flink;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
+import org.apache.flink.runtime.execution.CancelTaskException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /** What Flink throws, in the words of the port. */
@@ -57,7 +59,14 @@ final class Errors {
     }
 
     private static String kind(Throwable thrown) {
-        if (thrown instanceof IllegalStateException) {
+        if (thrown.getClass().getSimpleName().equals("BufferReorderingException")) { // private in RemoteInputChannel
+            return "reordering";
+        }
+        if (thrown instanceof CancelTaskException) {
+            return "released";
+        }
+        if (thrown instanceof IllegalStateException
+                || thrown instanceof NoSuchElementException) { // an element that should be queued is not
             return "state";
         }
         if (thrown instanceof IllegalArgumentException) {

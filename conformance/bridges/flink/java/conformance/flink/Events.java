@@ -8,6 +8,7 @@ import org.apache.flink.runtime.io.network.api.CancelCheckpointMarker;
 import org.apache.flink.runtime.io.network.api.CheckpointBarrier;
 import org.apache.flink.runtime.io.network.api.EndOfData;
 import org.apache.flink.runtime.io.network.api.EndOfPartitionEvent;
+import org.apache.flink.runtime.io.network.api.EventAnnouncement;
 import org.apache.flink.runtime.io.network.api.StopMode;
 import org.apache.flink.runtime.io.network.api.SubtaskConnectionDescriptor;
 import org.apache.flink.runtime.io.network.api.serialization.EventSerializer;
@@ -30,6 +31,14 @@ final class Events {
 
     private Events() {}
 
+    static boolean isData(JsonNode element) throws BadRequest {
+        return "data".equals(Json.text(Json.field(element, "type")));
+    }
+
+    static boolean endsPartition(JsonNode element) throws BadRequest {
+        return "end-of-partition".equals(Json.text(Json.field(element, "type")));
+    }
+
     static BufferConsumer encode(JsonNode element) throws BadRequest, IOException {
         AbstractEvent event = event(element);
         boolean priority =
@@ -38,13 +47,54 @@ final class Events {
         return EventSerializer.toBufferConsumer(event, priority);
     }
 
+    /** For whoever gives buffers to a channel. */
+    static Buffer encodeBuffer(JsonNode element) throws BadRequest, IOException {
+        AbstractEvent event = event(element);
+        boolean priority =
+                event instanceof EventAnnouncement
+                        || event instanceof CheckpointBarrier
+                                && ((CheckpointBarrier) event).getCheckpointOptions().isUnalignedCheckpoint();
+        return EventSerializer.toBuffer(event, priority);
+    }
+
+    /** The barrier of an unaligned checkpoint, as whoever starts it hands it over. */
+    static CheckpointBarrier barrier(JsonNode element) throws BadRequest {
+        AbstractEvent event = event(element);
+        if (!(event instanceof CheckpointBarrier)) {
+            throw new BadRequest("a barrier expected, not " + element);
+        }
+        return (CheckpointBarrier) event;
+    }
+
+    /** What a producer sends on: a barrier must travel as it says. */
     static ObjectNode decode(Buffer buffer) throws IOException {
-        AbstractEvent event = EventSerializer.fromBuffer(buffer, Events.class.getClassLoader());
+        AbstractEvent event = event(buffer);
+        if (event instanceof CheckpointBarrier) {
+            check((CheckpointBarrier) event, buffer.getDataType());
+        }
+        return describe(event, buffer.getDataType().hasPriority());
+    }
+
+    static AbstractEvent event(Buffer buffer) throws IOException {
+        return EventSerializer.fromBuffer(buffer, Events.class.getClassLoader());
+    }
+
+    /**
+     * {@code hasPriority}: of its buffer, which says how a barrier travels. A remote channel that moves an announced
+     * barrier to the front leaves in it that it was to be aligned.
+     */
+    static ObjectNode describe(AbstractEvent event, boolean hasPriority) {
         if (event instanceof CheckpointBarrier) {
             CheckpointBarrier barrier = (CheckpointBarrier) event;
             return Json.tagged("barrier")
                     .put("checkpoint", barrier.getId())
-                    .put("alignment", alignment(barrier.getCheckpointOptions(), buffer.getDataType()));
+                    .put("alignment", hasPriority ? UNALIGNED : alignment(barrier.getCheckpointOptions()));
+        }
+        if (event instanceof EventAnnouncement) {
+            EventAnnouncement announcement = (EventAnnouncement) event;
+            return Json.tagged("announcement")
+                    .put("checkpoint", ((CheckpointBarrier) announcement.getAnnouncedEvent()).getId())
+                    .put("seq", announcement.getSequenceNumber());
         }
         if (event instanceof CancelCheckpointMarker) {
             return Json.tagged("cancel-marker").put("checkpoint", ((CancelCheckpointMarker) event).getCheckpointId());
@@ -78,6 +128,10 @@ final class Events {
                         Json.number(Json.field(element, "checkpoint")),
                         0, // the time it was triggered
                         options(Json.text(Json.field(element, "alignment"))));
+            case "announcement":
+                return new EventAnnouncement(
+                        new CheckpointBarrier(Json.number(Json.field(element, "checkpoint")), 0, options(TIMEOUTABLE)),
+                        (int) Json.number(Json.field(element, "seq")));
             case "cancel-marker":
                 return new CancelCheckpointMarker(Json.number(Json.field(element, "checkpoint")));
             case "event":
@@ -112,14 +166,16 @@ final class Events {
         }
     }
 
-    /** The barrier says it, and so does the type of its buffer, which is all that the network stack looks at. */
-    private static String alignment(CheckpointOptions options, Buffer.DataType type) {
-        String said =
-                options.isUnalignedCheckpoint() ? UNALIGNED : options.isTimeoutable() ? TIMEOUTABLE : ALIGNED;
+    private static String alignment(CheckpointOptions options) {
+        return options.isUnalignedCheckpoint() ? UNALIGNED : options.isTimeoutable() ? TIMEOUTABLE : ALIGNED;
+    }
+
+    /** The barrier says how it travels, and so does the type of its buffer, all that the network stack looks at. */
+    private static void check(CheckpointBarrier barrier, Buffer.DataType type) {
+        String said = alignment(barrier.getCheckpointOptions());
         String shown = type.hasPriority() ? UNALIGNED : type.requiresAnnouncement() ? TIMEOUTABLE : ALIGNED;
         if (!said.equals(shown)) {
             throw new Segments.Garbled("the barrier is " + said + ", but its buffer has the type " + type);
         }
-        return said;
     }
 }

@@ -22,6 +22,12 @@ final class Features {
         if (has(NETWORK + "partition.PipelinedResultPartition", "finishReadRecoveredState")) {
             found.add("output-recovered-upstream");
         }
+        if (has(NETWORK + "partition.consumer.RecoveredInputChannel", "toInputChannel")) {
+            found.add("recover-first");
+        }
+        if (has(NETWORK + "partition.consumer.SingleInputGate", "setCheckpointingDuringRecoveryEnabled")) {
+            found.add("recover-in-memory");
+        }
         // FLINK-39018 made priority events pass a blocked subpartition so that checkpoints can be taken during recovery.
         // It changed no method of the subpartition. The switch for such checkpoints came with it, in 2.3.0; 2.2 has
         // neither. In a subpartition a local and a remote reader are served by the same code.

@@ -54,7 +54,7 @@ public final class Main {
             case "hello":
                 return hello(request);
             case "open":
-                subject = open(component(request), Json.field(request, "config"));
+                subject = Components.open(component(request), Json.field(request, "config"));
                 return Json.tagged("opened");
             case "call":
                 return (ObjectNode) Json.tagged("outcome").set("outcome", outcome(Json.field(request, "call")));
@@ -78,7 +78,7 @@ public final class Main {
                         .put("name", "flink-component")
                         .put("version", EnvironmentInformation.getVersion());
         hello.set("capabilities", Features.capabilities());
-        hello.set("components", Json.array().add("deque").add("subpartition"));
+        hello.set("components", Components.names());
         return hello;
     }
 
@@ -88,7 +88,7 @@ public final class Main {
         subject = null;
         for (JsonNode call : Json.field(request, "calls")) {
             if (call.path(0).asText().equals("new")) {
-                subject = open(component, call.has(1) ? call.get(1) : Json.field(request, "config"));
+                subject = Components.open(component, call.has(1) ? call.get(1) : Json.field(request, "config"));
                 outcomes.add(Json.object());
             } else {
                 outcomes.add(outcome(call));
@@ -99,21 +99,6 @@ public final class Main {
 
     private static String component(JsonNode request) throws BadRequest {
         return Json.text(Json.field(request, "component"));
-    }
-
-    private static Subject open(String component, JsonNode config) throws BadRequest {
-        try {
-            switch (component) {
-                case "deque":
-                    return new DequeSubject();
-                case "subpartition":
-                    return new SubpartitionSubject((int) Json.number(Json.field(config, "exclusive_buffers")));
-                default:
-                    throw new BadRequest("unknown component \"" + component + "\"");
-            }
-        } catch (RuntimeException refused) {
-            throw new BadRequest("Flink does not accept the configuration " + config + ": " + refused);
-        }
     }
 
     private ObjectNode outcome(JsonNode call) throws BadRequest {

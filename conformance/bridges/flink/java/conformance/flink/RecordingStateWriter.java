@@ -22,6 +22,8 @@ final class RecordingStateWriter implements ChannelStateWriter {
     }
 
     private final Map<Long, Written> checkpoints = new HashMap<>();
+    /** By checkpoint and channel. */
+    private final Map<Long, Map<InputChannelInfo, List<Integer>>> inputs = new HashMap<>();
     private int open;
 
     /** Futures that it waits for. */
@@ -38,6 +40,27 @@ final class RecordingStateWriter implements ChannelStateWriter {
         ObjectNode state = Json.object().put("status", written.status);
         state.set("ids", Json.array(written.ids));
         return state;
+    }
+
+    /** The input state of one channel in a checkpoint, in the order written. */
+    List<Integer> persistedInput(long checkpoint, InputChannelInfo channel) {
+        return inputs.getOrDefault(checkpoint, Map.of()).getOrDefault(channel, List.of());
+    }
+
+    @Override
+    public void addInputData(
+            long checkpoint, InputChannelInfo channel, int firstNumber, CloseableIterator<Buffer> data) {
+        List<Integer> ids =
+                inputs.computeIfAbsent(checkpoint, unused -> new HashMap<>())
+                        .computeIfAbsent(channel, unused -> new ArrayList<>());
+        while (data.hasNext()) {
+            Buffer buffer = data.next();
+            try {
+                ids.addAll(Segments.read(buffer));
+            } finally {
+                buffer.recycleBuffer();
+            }
+        }
     }
 
     @Override
@@ -78,16 +101,10 @@ final class RecordingStateWriter implements ChannelStateWriter {
         written.status = "written";
     }
 
-    // A subpartition calls none of what follows.
+    // Nothing under test calls what follows.
 
     @Override
     public void start(long checkpoint, CheckpointOptions options) {}
-
-    @Override
-    public void addInputData(
-            long checkpoint, InputChannelInfo info, int firstNumber, CloseableIterator<Buffer> data) {
-        throw new UnsupportedOperationException("a subpartition has no input");
-    }
 
     @Override
     public void finishInput(long checkpoint) {}

@@ -8,6 +8,8 @@ import org.apache.flink.core.memory.MemorySegmentFactory;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.buffer.BufferBuilder;
 import org.apache.flink.runtime.io.network.buffer.BufferRecycler;
+import org.apache.flink.runtime.io.network.buffer.NetworkBuffer;
+import org.apache.flink.shaded.netty4.io.netty.buffer.ByteBuf;
 
 /** Where the memory of data buffers comes from and goes back to; and how record ids are written into it. */
 final class Segments implements BufferRecycler {
@@ -24,6 +26,22 @@ final class Segments implements BufferRecycler {
     BufferBuilder take() {
         taken++;
         return new BufferBuilder(MemorySegmentFactory.allocateUnpooledSegment(SEGMENT_SIZE), this);
+    }
+
+    /** A whole buffer with these records. */
+    Buffer buffer(int... ids) {
+        taken++;
+        return fill(new NetworkBuffer(MemorySegmentFactory.allocateUnpooledSegment(SEGMENT_SIZE), this), ids);
+    }
+
+    /** Writes records into an empty buffer. */
+    static Buffer fill(Buffer buffer, int... ids) {
+        buffer.setSize(0);
+        ByteBuf bytes = buffer.asByteBuf();
+        for (int id : ids) {
+            bytes.writeInt(id);
+        }
+        return buffer;
     }
 
     @Override

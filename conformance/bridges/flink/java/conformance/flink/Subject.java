@@ -40,6 +40,11 @@ interface Subject {
             return Json.number(node(index));
         }
 
+        /** A number that Flink keeps in 32 bits. */
+        int index(int index) throws BadRequest {
+            return Math.toIntExact(number(index));
+        }
+
         boolean truth(int index) throws BadRequest {
             JsonNode node = node(index);
             if (!node.isBoolean()) {

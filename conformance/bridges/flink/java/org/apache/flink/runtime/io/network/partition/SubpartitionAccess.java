@@ -26,25 +26,41 @@ public final class SubpartitionAccess {
 
     /** A real partition with one real subpartition, which gives its output state to {@code writer}. */
     public static PipelinedResultPartition partition(int exclusiveBuffers, ChannelStateWriter writer) {
-        ResultSubpartition[] subpartitions = new ResultSubpartition[1];
+        return partition(ID, 1, exclusiveBuffers, new ResultPartitionManager(), writer);
+    }
+
+    /** A real partition with real subpartitions. */
+    public static PipelinedResultPartition partition(
+            ResultPartitionID id,
+            int count,
+            int exclusiveBuffers,
+            ResultPartitionManager manager,
+            ChannelStateWriter writer) {
+        ResultSubpartition[] subpartitions = new ResultSubpartition[count];
         PipelinedResultPartition partition =
                 new PipelinedResultPartition(
                         "conformance",
                         0,
-                        ID,
+                        id,
                         ResultPartitionType.PIPELINED_BOUNDED,
                         subpartitions,
-                        1,
-                        new ResultPartitionManager(),
+                        count,
+                        manager,
                         null, // no compression
                         SubpartitionAccess::noPool);
-        subpartitions[0] = new PipelinedSubpartition(0, exclusiveBuffers, BUFFER_SIZE, partition);
+        for (int index = 0; index < count; index++) {
+            subpartitions[index] = new PipelinedSubpartition(index, exclusiveBuffers, BUFFER_SIZE, partition);
+        }
         partition.setChannelStateWriter(writer);
         return partition;
     }
 
     public static PipelinedSubpartition subpartition(PipelinedResultPartition partition) {
-        return (PipelinedSubpartition) partition.subpartitions[0];
+        return subpartition(partition, 0);
+    }
+
+    public static PipelinedSubpartition subpartition(PipelinedResultPartition partition, int index) {
+        return (PipelinedSubpartition) partition.subpartitions[index];
     }
 
     /** What a view does when it is asked for its next buffer; this way it can be asked before there is a view. */
@@ -58,6 +74,11 @@ public final class SubpartitionAccess {
 
     private static BufferPool noPool() throws IOException {
         throw new IOException("the segments of this partition come from the adapter, not from a pool");
+    }
+
+    /** The same in every run, another one for every producer. */
+    public static ResultPartitionID id(int producer) {
+        return id(new JobVertexID(producer, 0));
     }
 
     private static ResultPartitionID id(JobVertexID vertex) {

@@ -1,0 +1,115 @@
+package conformance.flink;
+
+import java.io.IOException;
+import java.util.Optional;
+import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.RecoveredInputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** What the channels of all kinds share: each stands in a gate that passes on what it is told. */
+abstract class ChannelSubject implements Subject {
+
+    final Signals signals = new Signals();
+    final Segments segments = new Segments();
+    final RecordingStateWriter writer = new RecordingStateWriter();
+    final Memory memory;
+    final SingleInputGate gate;
+    final int exclusiveBuffers;
+
+    ChannelSubject(JsonNode config) throws BadRequest, IOException {
+        exclusiveBuffers = (int) Json.number(Json.field(config, "exclusive_buffers"));
+        memory = new Memory(1, exclusiveBuffers, (int) Json.number(Json.field(config, "floating_buffers")));
+        gate =
+                ConsumerAccess.listening(
+                        memory.floating(),
+                        memory.all(),
+                        new ConsumerAccess.Listener() {
+                            @Override
+                            public void nonEmpty(InputChannel channel) {
+                                signals.dataAvailable();
+                            }
+
+                            @Override
+                            public void priorityEvent(InputChannel channel, int sequenceNumber) {
+                                signals.priorityAvailable(sequenceNumber);
+                            }
+                        });
+        Recovery.prepare(gate, config);
+    }
+
+    abstract InputChannel channel();
+
+    /** What only this kind of channel can do. */
+    abstract Object callMore(String method, Arguments arguments) throws Exception;
+
+    abstract ObjectNode resources();
+
+    @Override
+    public final Object call(String method, Arguments arguments) throws Exception {
+        switch (method) {
+            case "take":
+                return take();
+            case "checkpoint_started":
+                channel().checkpointStarted(Events.barrier(arguments.node(0)));
+                return null;
+            case "checkpoint_stopped":
+                channel().checkpointStopped(arguments.number(0));
+                return null;
+            case "in_use":
+                return ConsumerAccess.buffersInUse(channel());
+            case "persisted":
+                return Json.array(writer.persistedInput(arguments.number(0), new InputChannelInfo(0, 0)));
+            case "resources":
+                return resources();
+            default:
+                return callMore(method, arguments);
+        }
+    }
+
+    @Override
+    public final ArrayNode takeSignals() {
+        return signals.take();
+    }
+
+    ObjectNode take() throws IOException, InterruptedException {
+        while (true) {
+            Optional<InputChannel.BufferAndAvailability> next = channel().getNextBuffer();
+            if (next.isEmpty()) {
+                return null;
+            }
+            InputChannel.BufferAndAvailability taken = next.get();
+            if (!Elements.endsRecoveredState(taken.buffer())) {
+                return answer(taken);
+            }
+            taken.buffer().recycleBuffer();
+            if (!taken.moreAvailable()) {
+                return null;
+            }
+        }
+    }
+
+    /** The consumer is done with the buffer at once. */
+    ObjectNode answer(InputChannel.BufferAndAvailability taken) throws IOException {
+        try {
+            return Elements.taken(taken);
+        } finally {
+            taken.buffer().recycleBuffer();
+        }
+    }
+
+    /** Gives a recovered channel the records that its successor takes over, and converts it. */
+    InputChannel converted(RecoveredInputChannel recovered, JsonNode handedOver) throws BadRequest, IOException {
+        for (int id : Json.ids(handedOver)) {
+            recovered.onRecoveredStateBuffer(segments.buffer(id));
+        }
+        recovered.finishReadRecoveredState();
+        InputChannel physical = ConsumerAccess.convert(recovered);
+        signals.take(); // what it told belongs to the channel before this one
+        return physical;
+    }
+}

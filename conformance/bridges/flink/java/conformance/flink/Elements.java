@@ -1,0 +1,63 @@
+package conformance.flink;
+
+import java.io.IOException;
+import org.apache.flink.runtime.event.AbstractEvent;
+import org.apache.flink.runtime.io.network.buffer.Buffer;
+import org.apache.flink.runtime.io.network.partition.consumer.BufferOrEvent;
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** What came out of Flink, as the port answers it. */
+final class Elements {
+
+    private Elements() {}
+
+    /** What a subpartition handed out; the buffer stays with the caller. */
+    static ObjectNode decode(Buffer buffer) throws IOException {
+        return buffer.isBuffer() ? data(buffer) : Events.decode(buffer);
+    }
+
+    /** What a gate handed out. */
+    static ObjectNode decode(BufferOrEvent polled) {
+        return polled.isBuffer()
+                ? data(polled.getBuffer())
+                : Events.describe(polled.getEvent(), polled.hasPriority());
+    }
+
+    /** What a channel handed out; the buffer stays with the caller. */
+    static ObjectNode taken(InputChannel.BufferAndAvailability taken) throws IOException {
+        Buffer buffer = taken.buffer();
+        ObjectNode answer = Json.object();
+        answer.set(
+                "element", buffer.isBuffer() ? data(buffer) : Events.describe(Events.event(buffer), taken.hasPriority()));
+        return answer.put("seq", taken.getSequenceNumber())
+                .put("next", next(ConsumerAccess.nextType(taken)))
+                .put("backlog", taken.buffersInBacklog());
+    }
+
+    static String next(Buffer.DataType type) {
+        if (type == Buffer.DataType.NONE) {
+            return "none";
+        }
+        return type.isBuffer() ? "data" : type.hasPriority() ? "priority" : "event";
+    }
+
+    /**
+     * Since 2.3.0 the event that ends recovered state moves into the physical channel with what was left in front of it.
+     * It comes out like any other, and every reader of a gate ignores it; it is no element of the port.
+     */
+    static boolean endsRecoveredState(Buffer buffer) throws IOException {
+        return !buffer.isBuffer() && endsRecoveredState(Events.event(buffer));
+    }
+
+    static boolean endsRecoveredState(AbstractEvent event) {
+        return ConsumerAccess.isEndOfRecoveredState(event);
+    }
+
+    private static ObjectNode data(Buffer buffer) {
+        ObjectNode data = Json.tagged("data");
+        data.set("ids", Json.array(Segments.read(buffer)));
+        return data;
+    }
+}

@@ -1,0 +1,174 @@
+package conformance.flink;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.io.network.partition.PipelinedResultPartition;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
+import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.RecoveredInputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+
+/** One real gate, its channels, and what is at their other ends: subpartitions in this process, or the network. */
+final class GateFixture {
+
+    final SingleInputGate gate;
+
+    private final int first; // how the port numbers the first channel
+    private final Signals signals;
+    private final Segments segments = new Segments();
+    private final RecordingStateWriter writer = new RecordingStateWriter();
+    private final Memory memory;
+    private final Network network;
+    private final PipelinedResultPartition partition;
+    private final Producer[] producers; // null for remote channels
+    private final RecoveredInputChannel[] recovered; // null if nothing is recovered, or was consumed
+    private final int[] nextSequenceNumbers;
+    private final boolean duringRecovery;
+
+    GateFixture(int index, int first, Signals signals, JsonNode config) throws BadRequest, IOException {
+        this.first = first;
+        this.signals = signals;
+        JsonNode kinds = Json.field(config, "channels");
+        int count = kinds.size();
+        int exclusiveBuffers = (int) Json.number(Json.field(config, "exclusive_buffers"));
+        int floatingBuffers = (int) Json.number(Json.field(config, "floating_buffers"));
+        memory = new Memory(count, exclusiveBuffers, floatingBuffers);
+        network = new Network(signals, segments, channel -> first + channel.getChannelIndex());
+        ResultPartitionManager partitions = new ResultPartitionManager();
+        ResultPartitionID id = SubpartitionAccess.id(index);
+        partition = SubpartitionAccess.partition(id, count, exclusiveBuffers, partitions, writer);
+        partitions.registerResultPartition(partition);
+        gate = ConsumerAccess.gate(index, count, memory.floating(), memory.all());
+        Recovery.prepare(gate, config);
+        duringRecovery = Recovery.isInMemory(config);
+        producers = new Producer[count];
+        recovered = new RecoveredInputChannel[count];
+        nextSequenceNumbers = new int[count];
+        InputChannel[] channels = new InputChannel[count];
+        for (int number = 0; number < count; number++) {
+            boolean isLocal = Json.text(kinds.get(number)).equals("local");
+            if (isLocal) {
+                producers[number] = new Producer(SubpartitionAccess.subpartition(partition, number), segments);
+            }
+            if (!Recovery.isNone(config)) {
+                recovered[number] =
+                        isLocal
+                                ? ConsumerAccess.recoveredLocal(
+                                        gate, number, id, partitions, exclusiveBuffers, writer)
+                                : ConsumerAccess.recoveredRemote(
+                                        gate, number, id, network, exclusiveBuffers, writer);
+                channels[number] = recovered[number];
+            } else if (isLocal) {
+                channels[number] = ConsumerAccess.local(gate, number, id, partitions, writer);
+            } else {
+                channels[number] = ConsumerAccess.remote(gate, number, id, network, exclusiveBuffers, writer);
+            }
+        }
+        gate.setInputChannels(channels);
+    }
+
+    int channels() {
+        return producers.length;
+    }
+
+    void recover(int channel, JsonNode data) throws BadRequest {
+        recovered(channel).onRecoveredStateBuffer(segments.buffer(Json.ids(Json.field(data, "ids"))));
+    }
+
+    void finishRecovery(int channel) throws IOException {
+        recovered(channel).finishReadRecoveredState();
+    }
+
+    /**
+     * The gate converts its channels when it requests partitions, and keeps what goes wrong for whoever reads the channel
+     * next. A task does not ask before the gate says that it is ready; so neither do we.
+     */
+    void convert() {
+        if (!ConsumerAccess.isReadyToConvert(gate, duringRecovery)) {
+            throw new IllegalStateException("a task waits until recovered state is " + (duringRecovery ? "read" : "consumed"));
+        }
+        gate.convertRecoveredInputChannels();
+    }
+
+    void requestPartitions() {
+        for (int number = 0; number < channels(); number++) {
+            if (gate.getChannel(number) instanceof RecoveredInputChannel) {
+                throw new IllegalStateException("channel " + number + " is not converted yet");
+            }
+        }
+        gate.requestPartitions();
+    }
+
+    void arrive(int channel, JsonNode element) throws BadRequest, IOException {
+        if (producers[channel] != null) {
+            producers[channel].send(element);
+            return;
+        }
+        RemoteInputChannel remote = (RemoteInputChannel) gate.getChannel(channel);
+        network.deliver(remote, element, nextSequenceNumbers[channel], Network.UNKNOWN_BACKLOG);
+        nextSequenceNumbers[channel]++;
+    }
+
+    int buffersInUse(int channel) {
+        return ConsumerAccess.buffersInUse(gate.getChannel(channel));
+    }
+
+    List<Integer> persisted(long checkpoint, int channel) {
+        return writer.persistedInput(checkpoint, new InputChannelInfo(gate.getGateIndex(), channel));
+    }
+
+    ArrayNode persisted(long checkpoint) {
+        ArrayNode all = Json.array();
+        for (int channel = 0; channel < channels(); channel++) {
+            all.add(Json.array(persisted(checkpoint, channel)));
+        }
+        return all;
+    }
+
+    /** Tells of recovered channels that were consumed since it was asked last. */
+    void tellWhatWasConsumed() {
+        for (int channel = 0; channel < channels(); channel++) {
+            if (recovered[channel] != null && ConsumerAccess.stateIsConsumed(recovered[channel])) {
+                recovered[channel] = null;
+                signals.stateConsumed(first + channel);
+            }
+        }
+    }
+
+    void release() throws IOException {
+        gate.close();
+        for (int channel = 0; channel < channels(); channel++) {
+            SubpartitionAccess.subpartition(partition, channel).release();
+        }
+    }
+
+    int segments() {
+        return segments.taken() + memory.taken();
+    }
+
+    int listeners() {
+        int count = 0;
+        for (int channel = 0; channel < channels(); channel++) {
+            count += ConsumerAccess.listens(gate.getChannel(channel)) ? 1 : 0;
+        }
+        return count;
+    }
+
+    int futures() {
+        return writer.openFutures();
+    }
+
+    private RecoveredInputChannel recovered(int channel) {
+        if (recovered[channel] == null) {
+            throw new IllegalStateException("channel " + channel + " does not recover");
+        }
+        return recovered[channel];
+    }
+}

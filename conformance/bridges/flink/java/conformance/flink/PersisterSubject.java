@@ -1,0 +1,71 @@
+package conformance.flink;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.io.network.buffer.Buffer;
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+
+/** Flink's {@code ChannelStatePersister}. */
+final class PersisterSubject implements Subject {
+
+    private final Segments segments = new Segments();
+    private final RecordingStateWriter writer = new RecordingStateWriter();
+    private final ConsumerAccess.Persister persister = new ConsumerAccess.Persister(writer);
+
+    @Override
+    public Object call(String method, Arguments arguments) throws Exception {
+        switch (method) {
+            case "start":
+                persister.start(arguments.number(0), buffers(Json.ids(arguments.node(1))));
+                return null;
+            case "stop":
+                persister.stop(arguments.number(0));
+                return null;
+            case "maybe_persist":
+                Buffer arrived = buffer(arguments.node(0));
+                persister.maybePersist(arrived);
+                arrived.recycleBuffer();
+                return null;
+            case "barrier":
+                Buffer event = buffer(arguments.node(0));
+                OptionalLong barrier = persister.checkForBarrier(event);
+                event.recycleBuffer();
+                return barrier.isPresent() ? barrier.getAsLong() : null;
+            case "barrier_received":
+                return persister.hasBarrierReceived();
+            case "persisted":
+                return Json.array(writer.persistedInput(arguments.number(0), new InputChannelInfo(0, 0)));
+            case "resources":
+                return Json.object().put("segments", segments.taken()).put("futures", writer.openFutures());
+            case "release":
+                return null;
+            default:
+                throw new BadRequest("a persister has no method \"" + method + "\"");
+        }
+    }
+
+    @Override
+    public ArrayNode takeSignals() {
+        return null;
+    }
+
+    private Buffer buffer(JsonNode element) throws BadRequest, IOException {
+        return Events.isData(element)
+                ? segments.buffer(Json.ids(Json.field(element, "ids")))
+                : Events.encodeBuffer(element);
+    }
+
+    /** One buffer for each record; whoever writes them gives them back. */
+    private List<Buffer> buffers(int[] ids) {
+        List<Buffer> buffers = new ArrayList<>();
+        for (int id : ids) {
+            buffers.add(segments.buffer(id));
+        }
+        return buffers;
+    }
+}

@@ -1,0 +1,36 @@
+package conformance.flink;
+
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+
+/** Where recovered data lives, in the words of the port; the adapter knows the two generations that were released. */
+final class Recovery {
+
+    private Recovery() {}
+
+    static boolean isNone(JsonNode config) throws BadRequest {
+        return name(config).equals("none");
+    }
+
+    static boolean isInMemory(JsonNode config) throws BadRequest {
+        return name(config).equals("in-memory");
+    }
+
+    /** Tells the gate whether checkpoints are taken while its channels recover. */
+    static void prepare(SingleInputGate gate, JsonNode config) throws BadRequest {
+        if (name(config).equals("pushed")) {
+            throw new BadRequest("no release pushes recovered buffers into physical channels yet");
+        }
+        if (isInMemory(config)) {
+            if (!ConsumerAccess.canCheckpointDuringRecovery()) {
+                throw new BadRequest("this release cannot hand recovered buffers over to a physical channel");
+            }
+            ConsumerAccess.enableCheckpointingDuringRecovery(gate);
+        }
+    }
+
+    private static String name(JsonNode config) throws BadRequest {
+        return Json.text(Json.field(config, "recovery"));
+    }
+}

@@ -1,0 +1,86 @@
+package conformance.flink;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import org.apache.flink.runtime.io.network.buffer.Buffer;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
+import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** Flink's {@link RemoteInputChannel}, with its buffers; what it tells the producer is noted. */
+final class RemoteChannelSubject extends ChannelSubject {
+
+    private final Network network = new Network(signals, segments, channel -> 0);
+    private final RemoteInputChannel channel;
+    /** Data that the consumer took and has not given back. */
+    private final ArrayDeque<Buffer> held = new ArrayDeque<>();
+
+    RemoteChannelSubject(JsonNode config) throws BadRequest, IOException {
+        super(config);
+        ResultPartitionID id = SubpartitionAccess.id(0);
+        channel =
+                Recovery.isInMemory(config)
+                        ? (RemoteInputChannel)
+                                converted(
+                                        ConsumerAccess.recoveredRemote(
+                                                gate, 0, id, network, exclusiveBuffers, writer),
+                                        Json.field(config, "handed_over"))
+                        : ConsumerAccess.remote(gate, 0, id, network, exclusiveBuffers, writer);
+    }
+
+    @Override
+    InputChannel channel() {
+        return channel;
+    }
+
+    @Override
+    Object callMore(String method, Arguments arguments) throws Exception {
+        switch (method) {
+            case "request":
+                ConsumerAccess.request(channel);
+                return null;
+            case "receive":
+                network.deliver(channel, arguments.node(0), (int) arguments.number(1), (int) arguments.number(2));
+                return null;
+            case "convert_to_priority":
+                channel.convertToPriorityEvent((int) arguments.number(0));
+                return null;
+            case "recycle":
+                for (long left = arguments.number(0); left > 0; left--) {
+                    held.remove().recycleBuffer();
+                }
+                return null;
+            case "resume":
+                channel.resumeConsumption();
+                return null;
+            case "free_for_live":
+                return channel.getNumberOfAvailableBuffers();
+            case "insert_recovery_barrier":
+            case "in_recovery":
+                return false; // only where recovered buffers are pushed
+            case "release":
+                ConsumerAccess.release(channel);
+                return null;
+            default:
+                throw new BadRequest("this remote channel has no method \"" + method + "\"");
+        }
+    }
+
+    @Override
+    ObjectNode answer(InputChannel.BufferAndAvailability taken) throws IOException {
+        if (!taken.buffer().isBuffer()) {
+            return super.answer(taken);
+        }
+        held.add(taken.buffer());
+        return Elements.taken(taken);
+    }
+
+    @Override
+    ObjectNode resources() {
+        return Json.object().put("segments", segments.taken() + memory.taken()).put("listeners", 0);
+    }
+}

@@ -1,0 +1,36 @@
+package conformance.flink;
+
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** What the object under test told somebody since the last outcome. */
+final class Signals {
+
+    private ArrayNode told;
+
+    void add(ObjectNode signal) {
+        if (told == null) {
+            told = Json.array();
+        }
+        told.add(signal);
+    }
+
+    void dataAvailable() {
+        add(Json.tagged("data-available"));
+    }
+
+    void priorityAvailable(int sequenceNumber) {
+        add(Json.tagged("priority-available").put("seq", sequenceNumber));
+    }
+
+    void stateConsumed(int channel) {
+        add(Json.tagged("state-consumed").put("channel", channel));
+    }
+
+    /** Null if there was nothing. */
+    ArrayNode take() {
+        ArrayNode taken = told;
+        told = null;
+        return taken;
+    }
+}

@@ -1,0 +1,390 @@
+package org.apache.flink.runtime.io.network.partition.consumer;
+
+import java.io.IOException;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.core.memory.MemorySegmentProvider;
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.SimpleCounter;
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
+import org.apache.flink.runtime.checkpoint.CheckpointException;
+import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
+import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.io.network.ConnectionID;
+import org.apache.flink.runtime.io.network.ConnectionManager;
+import org.apache.flink.runtime.io.network.TaskEventPublisher;
+import org.apache.flink.runtime.io.network.buffer.Buffer;
+import org.apache.flink.runtime.io.network.buffer.BufferPool;
+import org.apache.flink.runtime.io.network.metrics.InputChannelMetrics;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionType;
+import org.apache.flink.runtime.io.network.partition.ResultSubpartitionIndexSet;
+import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.throughput.ThroughputCalculator;
+import org.apache.flink.util.clock.ManualClock;
+
+/**
+ * Opens what Flink keeps package-private on the consumer's side, and hides in what its releases differ: 2.3.0 gives a
+ * channel the recovered buffers that are left, 2.2 does not know of any.
+ */
+public final class ConsumerAccess {
+
+    private static final int SEGMENT_SIZE = 64; // of the segment into which a gate copies what it reads from a file
+    private static final int NO_BACKOFF = 0;
+    private static final TaskEventPublisher NOBODY = (partition, event) -> true;
+    private static final ConnectionID CONNECTION = connection();
+
+    private static final Method ENABLE = optional("setCheckpointingDuringRecoveryEnabled", boolean.class);
+    private static final Method FILTERED = optional("getBufferFilteringCompleteFuture");
+    private static final Field NEXT_TYPE = field(InputChannel.BufferAndAvailability.class, "nextDataType");
+    private static final Field LAST_STOPPED = field(RecoveredInputChannel.class, "lastStoppedCheckpointId");
+
+    private ConsumerAccess() {}
+
+    /** Who is told what a channel tells its gate. */
+    public interface Listener {
+        void nonEmpty(InputChannel channel);
+
+        void priorityEvent(InputChannel channel, int sequenceNumber);
+    }
+
+    /** Flink's gate, except that it passes on what its channel tells it. For a channel that stands alone. */
+    private static final class ListeningGate extends SingleInputGate {
+
+        private final Listener listener;
+
+        private ListeningGate(BufferPool pool, MemorySegmentProvider segments, Listener listener) {
+            super(
+                    "conformance",
+                    0,
+                    new IntermediateDataSetID(new JobVertexID(0, 0), 0),
+                    ResultPartitionType.PIPELINED_BOUNDED,
+                    1,
+                    (dataSet, partition, handler) -> {},
+                    () -> pool,
+                    null,
+                    segments,
+                    SEGMENT_SIZE,
+                    new ThroughputCalculator(new ManualClock()),
+                    null);
+            this.listener = listener;
+        }
+
+        @Override
+        void notifyChannelNonEmpty(InputChannel channel) {
+            listener.nonEmpty(channel);
+        }
+
+        @Override
+        void notifyPriorityEvent(InputChannel channel, int sequenceNumber) {
+            listener.priorityEvent(channel, sequenceNumber);
+        }
+
+        @Override
+        void notifyPriorityEventForce(InputChannel channel) {
+            listener.priorityEvent(channel, -1);
+        }
+    }
+
+    /** A gate around one channel; {@code listener} is told what the channel tells it. */
+    public static SingleInputGate listening(BufferPool pool, MemorySegmentProvider segments, Listener listener) {
+        SingleInputGate gate = new ListeningGate(pool, segments, listener);
+        gate.setBufferPool(pool);
+        return gate;
+    }
+
+    /** Flink's gate. */
+    public static SingleInputGate gate(int index, int channels, BufferPool pool, MemorySegmentProvider segments) {
+        SingleInputGate gate =
+                new SingleInputGate(
+                        "conformance",
+                        index,
+                        new IntermediateDataSetID(new JobVertexID(0, 0), index),
+                        ResultPartitionType.PIPELINED_BOUNDED,
+                        channels,
+                        (dataSet, partition, handler) -> {},
+                        () -> pool,
+                        null,
+                        segments,
+                        SEGMENT_SIZE,
+                        new ThroughputCalculator(new ManualClock()),
+                        null);
+        gate.setBufferPool(pool);
+        return gate;
+    }
+
+    /** Whether this release can take checkpoints while channels recover. */
+    public static boolean canCheckpointDuringRecovery() {
+        return ENABLE != null;
+    }
+
+    public static void enableCheckpointingDuringRecovery(SingleInputGate gate) {
+        invoke(ENABLE, gate, true);
+    }
+
+    /**
+     * What a task waits for before it requests partitions, which converts the channels: all recovered state is read, or
+     * where no checkpoint is taken meanwhile, consumed.
+     */
+    public static boolean isReadyToConvert(SingleInputGate gate, boolean duringRecovery) {
+        Object future = duringRecovery ? invoke(FILTERED, gate) : gate.getStateConsumedFuture();
+        return ((CompletableFuture<?>) future).isDone();
+    }
+
+    // ---- channels --------------------------------------------------------------------------------------------------
+
+    public static RecoveredInputChannel recoveredLocal(
+            SingleInputGate gate,
+            int index,
+            ResultPartitionID partition,
+            ResultPartitionManager partitions,
+            int exclusiveBuffers,
+            ChannelStateWriter writer) {
+        RecoveredInputChannel channel =
+                new LocalRecoveredInputChannel(
+                        gate,
+                        index,
+                        partition,
+                        new ResultSubpartitionIndexSet(index),
+                        partitions,
+                        NOBODY,
+                        NO_BACKOFF,
+                        NO_BACKOFF,
+                        exclusiveBuffers,
+                        new InputChannelMetrics(new UnregisteredMetricsGroup()));
+        channel.setChannelStateWriter(writer);
+        return channel;
+    }
+
+    public static RecoveredInputChannel recoveredRemote(
+            SingleInputGate gate,
+            int index,
+            ResultPartitionID partition,
+            ConnectionManager network,
+            int exclusiveBuffers,
+            ChannelStateWriter writer) {
+        RecoveredInputChannel channel =
+                new RemoteRecoveredInputChannel(
+                        gate,
+                        index,
+                        partition,
+                        new ResultSubpartitionIndexSet(index),
+                        CONNECTION,
+                        network,
+                        NO_BACKOFF,
+                        NO_BACKOFF,
+                        NO_BACKOFF,
+                        exclusiveBuffers,
+                        new InputChannelMetrics(new UnregisteredMetricsGroup()));
+        channel.setChannelStateWriter(writer);
+        return channel;
+    }
+
+    public static LocalInputChannel local(
+            SingleInputGate gate,
+            int index,
+            ResultPartitionID partition,
+            ResultPartitionManager partitions,
+            ChannelStateWriter writer) {
+        return make(
+                LocalInputChannel.class,
+                gate,
+                index,
+                partition,
+                new ResultSubpartitionIndexSet(index),
+                partitions,
+                NOBODY,
+                NO_BACKOFF,
+                NO_BACKOFF,
+                counter(),
+                counter(),
+                writer);
+    }
+
+    public static RemoteInputChannel remote(
+            SingleInputGate gate,
+            int index,
+            ResultPartitionID partition,
+            ConnectionManager network,
+            int exclusiveBuffers,
+            ChannelStateWriter writer)
+            throws IOException {
+        RemoteInputChannel channel =
+                make(
+                        RemoteInputChannel.class,
+                        gate,
+                        index,
+                        partition,
+                        new ResultSubpartitionIndexSet(index),
+                        CONNECTION,
+                        network,
+                        NO_BACKOFF,
+                        NO_BACKOFF,
+                        NO_BACKOFF,
+                        exclusiveBuffers,
+                        counter(),
+                        counter(),
+                        writer);
+        channel.setup();
+        return channel;
+    }
+
+    public static void request(InputChannel channel) throws IOException, InterruptedException {
+        channel.requestSubpartitions();
+    }
+
+    /** What the gate does when it replaces a recovered channel. */
+    public static InputChannel convert(RecoveredInputChannel channel) throws IOException {
+        InputChannel physical = channel.toInputChannel();
+        channel.releaseAllResources();
+        return physical;
+    }
+
+    public static boolean stateIsConsumed(RecoveredInputChannel channel) {
+        return channel.getStateConsumedFuture().isDone();
+    }
+
+    /** -1 if none was. */
+    public static long lastStopped(RecoveredInputChannel channel) {
+        return (Long) get(LAST_STOPPED, channel);
+    }
+
+    public static int buffersInUse(InputChannel channel) {
+        return channel.getBuffersInUseCount();
+    }
+
+    /** Whether a local channel has a view of its subpartition. */
+    public static boolean listens(InputChannel channel) {
+        return channel instanceof LocalInputChannel && ((LocalInputChannel) channel).getSubpartitionView() != null;
+    }
+
+    public static boolean isReleased(InputChannel channel) {
+        return channel.isReleased();
+    }
+
+    public static void release(InputChannel channel) throws IOException {
+        channel.releaseAllResources();
+    }
+
+    /** Throws the error that the channel keeps for whoever reads it next. */
+    public static void checkError(InputChannel channel) throws IOException {
+        channel.checkError();
+    }
+
+    /** What could be taken next, as the channel tells its gate. */
+    public static Buffer.DataType nextType(InputChannel.BufferAndAvailability taken) {
+        return (Buffer.DataType) get(NEXT_TYPE, taken);
+    }
+
+    public static boolean isEndOfRecoveredState(Object event) {
+        return event instanceof EndOfInputChannelStateEvent;
+    }
+
+    // ---- persister -------------------------------------------------------------------------------------------------
+
+    /** Flink's {@link ChannelStatePersister}, all of which is package-private. */
+    public static final class Persister {
+
+        private final ChannelStatePersister persister;
+
+        public Persister(ChannelStateWriter writer) {
+            persister = new ChannelStatePersister(writer, new InputChannelInfo(0, 0));
+        }
+
+        public void start(long checkpoint, List<Buffer> known) throws CheckpointException {
+            persister.startPersisting(checkpoint, known);
+        }
+
+        public void stop(long checkpoint) {
+            persister.stopPersisting(checkpoint);
+        }
+
+        public void maybePersist(Buffer buffer) {
+            persister.maybePersist(buffer);
+        }
+
+        public OptionalLong checkForBarrier(Buffer buffer) throws IOException {
+            return persister.checkForBarrier(buffer);
+        }
+
+        public boolean hasBarrierReceived() {
+            return persister.hasBarrierReceived();
+        }
+    }
+
+    // ---- reflection ------------------------------------------------------------------------------------------------
+
+    /** The only public constructor; where it takes one argument more, that is the queue of buffers left to consume. */
+    private static <T> T make(Class<T> type, Object... arguments) {
+        try {
+            Constructor<?> constructor =
+                    Arrays.stream(type.getConstructors())
+                            .filter(one -> one.getParameterCount() >= arguments.length)
+                            .findFirst()
+                            .orElseThrow();
+            Object[] all = Arrays.copyOf(arguments, constructor.getParameterCount());
+            if (all.length > arguments.length) {
+                all[arguments.length] = new ArrayDeque<Buffer>();
+            }
+            return type.cast(constructor.newInstance(all));
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException("Flink's " + type.getSimpleName() + " is made in another way", error);
+        }
+    }
+
+    private static Method optional(String name, Class<?>... parameters) {
+        try {
+            return SingleInputGate.class.getMethod(name, parameters);
+        } catch (NoSuchMethodException missing) {
+            return null;
+        }
+    }
+
+    private static Object invoke(Method method, Object target, Object... arguments) {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException error) {
+            throw new IllegalStateException(error.getCause());
+        } catch (IllegalAccessException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static Field field(Class<?> type, String name) {
+        try {
+            Field field = type.getDeclaredField(name);
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException missing) {
+            throw new IllegalStateException("Flink's " + type.getSimpleName() + " has no field " + name, missing);
+        }
+    }
+
+    private static Object get(Field field, Object target) {
+        try {
+            return field.get(target);
+        } catch (IllegalAccessException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static Counter counter() {
+        return new SimpleCounter();
+    }
+
+    private static ConnectionID connection() {
+        return new ConnectionID(
+                new org.apache.flink.runtime.clusterframework.types.ResourceID("elsewhere"),
+                java.net.InetSocketAddress.createUnresolved("elsewhere", 1),
+                0);
+    }
+}
