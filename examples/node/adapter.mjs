@@ -161,21 +161,23 @@ class Subpartition {
   }
 
   #enqueue(element) {
-    const queued = new QueuedElement(element);
     if (isUnaligned(element)) {
-      this.#overtake(element, this.queue.unprioritized);
+      this.#writeOvertaken(element.checkpoint);
+      this.#putInFront(element);
       return;
     }
     if (isTimeoutable(element)) this.#promise(element.checkpoint);
-    if (queued.isBuffer) this.backlog += 1;
-    this.queue.add(queued);
+    if (isData(element)) this.backlog += 1;
+    this.queue.add(new QueuedElement(element));
   }
 
-  /** The barrier goes in front; the data that it overtakes becomes output state of its checkpoint. */
-  #overtake(barrier, overtaken) {
-    if (overtaken.some((queued) => queued.isBuffer)) {
-      this.#write(barrier.checkpoint, overtaken.flatMap((queued) => queued.ids));
-    }
+  /** What an unaligned barrier overtakes is output state of its checkpoint, and is delivered all the same. */
+  #writeOvertaken(checkpoint) {
+    const buffers = this.queue.unprioritized.filter((queued) => queued.isBuffer);
+    if (buffers.length > 0) this.#write(checkpoint, buffers.flatMap((buffer) => buffer.ids));
+  }
+
+  #putInFront(barrier) {
     this.queue.addPriority(new QueuedElement(barrier));
     this.#notifyPriority();
   }
@@ -301,7 +303,7 @@ class Subpartition {
     const position = unprioritized.findIndex((queued) => isBarrier(queued.element, checkpoint));
     this.queue.remove(unprioritized[position]);
     this.#keepPromise(unprioritized.slice(0, position).flatMap((queued) => queued.ids));
-    this.#overtake({ type: "barrier", checkpoint, alignment: "unaligned" }, []);
+    this.#putInFront({ type: "barrier", checkpoint, alignment: "unaligned" });
   }
 
   abort(checkpoint, _reason) {
@@ -631,7 +633,8 @@ class RemoteChannel extends PhysicalChannel {
     if (this.released) return;
     const seq = this.expectedSequenceNumber++;
     this.#enqueue(element, seq);
-    if (this.persister.inspect(element) && !(this.lastBarrier?.checkpoint >= element.checkpoint)) {
+    const newest = this.lastBarrier?.checkpoint ?? 0;
+    if (this.persister.inspect(element) && element.checkpoint > newest) {
       this.lastBarrier = { checkpoint: element.checkpoint, seq };
     }
     this.notifyIfReadable();
@@ -691,11 +694,12 @@ class RemoteChannel extends PhysicalChannel {
   }
 
   checkpointStarted(checkpoint) {
-    if (checkpoint < this.lastBarrier?.checkpoint) throw subsumed(checkpoint, this.lastBarrier.checkpoint);
-    if (checkpoint > this.lastBarrier?.checkpoint) this.lastBarrier = null;
-    const inFront = this.received.items.filter(({ seq }) => this.lastBarrier === null || seq < this.lastBarrier.seq);
-    const inFlight = [...this.recovered, ...inFront.map(({ element }) => element)];
-    this.persister.start(checkpoint, recordIds(inFlight));
+    const newest = this.lastBarrier?.checkpoint ?? checkpoint;
+    if (checkpoint < newest) throw subsumed(checkpoint, newest);
+    if (checkpoint > newest) this.lastBarrier = null;
+    const barrierSeq = this.lastBarrier?.seq ?? Infinity;
+    const inFront = this.received.items.filter(({ seq }) => seq < barrierSeq).map(({ element }) => element);
+    this.persister.start(checkpoint, recordIds([...this.recovered, ...inFront]));
   }
 
   checkpointStopped(checkpoint) {
@@ -910,6 +914,8 @@ class Gate {
 
 const PROTOCOL = 1;
 
+const words = (text) => text.trim().split(/\s+/);
+
 const CAPABILITIES = [
   "blocked-priority-local",
   "blocked-priority-remote",
@@ -921,7 +927,7 @@ const CAPABILITIES = [
   "recover-in-memory",
 ];
 
-/** How each component is made, and its operations as the protocol names them; methods have the same names in camelCase. */
+/** How each component is made, and its operations as the protocol names them; its methods are named in camelCase. */
 const COMPONENTS = {
   subpartition: {
     make: (config, emit) =>
@@ -929,14 +935,16 @@ const COMPONENTS = {
         dataAvailable: () => emit({ type: "data-available" }),
         priorityAvailable: (seq) => emit({ type: "priority-available", seq }),
       }),
-    operations: `add append finish_buffer flush finish attach_view poll available resume aligned_timeout abort recover
-      finish_recovery persisted resources release`.split(/\s+/),
+    operations: words(`
+      add append finish_buffer flush finish attach_view poll available resume aligned_timeout abort recover
+      finish_recovery persisted resources release`),
   },
   gate: {
     make: (config, emit) => new Gate(config, emit),
-    operations: `recover finish_recovery convert request_partitions poll resume end_of_output_state
-      insert_recovery_barriers checkpoint_started checkpoint_stopped convert_to_priority arrive available in_use finished
-      persisted resources release`.split(/\s+/),
+    operations: words(`
+      recover finish_recovery convert request_partitions poll resume end_of_output_state insert_recovery_barriers
+      checkpoint_started checkpoint_stopped convert_to_priority arrive available in_use finished persisted resources
+      release`),
   },
 };
 
@@ -981,9 +989,10 @@ class Server {
   }
 
   #scenario({ component, config, calls }) {
+    this.#port = null;
     return calls.map((call) => {
       if (call[0] !== "new") return this.#call(call);
-      this.#open(component, call[1] ?? config);
+      this.#open(component, call[1] ?? config); // a fresh object, also in the middle: somebody restores
       return {};
     });
   }
