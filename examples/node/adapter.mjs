@@ -224,7 +224,7 @@ class Subpartition {
     if (this.deliveryBlocked) return null;
     while (this.queue.size > 0) {
       const { head } = this.queue;
-      // A barrier that is polled in its place stayed aligned: nothing was in flight behind it.
+      // A barrier that is polled in its place stayed aligned: nothing was in flight in front of it.
       if (isBarrier(head.element, this.promised)) this.#keepPromise([]);
       if (this.queue.size === 1) this.flushRequested = false;
       const { readable } = head;

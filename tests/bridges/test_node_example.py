@@ -18,7 +18,7 @@ from conformance.properties import Kind, Level, Verdict
 NODE = shutil.which("node") or ""
 ADAPTER = Path(__file__).resolve().parents[2] / "examples" / "node" / "adapter.mjs"
 COMPONENTS = ("subpartition", "gate")
-SCENARIOS = 600
+SCENARIOS = 1000
 SCENARIOS_TO_A_BUG = 150
 REDUCTION = 20
 """Runs in which a violation is made shorter: here it is only looked at which one it is."""
@@ -100,7 +100,7 @@ BREAKAGES = [
         "the-consumer-is-told-of-what-can-be-polled",
     ),
     (
-        "an-end-of-output-state-resumes-at-once",  # FLINK-38544
+        "an-end-of-output-state-resumes-at-once",
         "if (this.unrestored.size === 0) this.channels.forEach((_, index) => this.resume(index));",
         "this.resume(channel);",
         "gate",
