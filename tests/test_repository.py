@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("conformance", "strategies", "reference_impl", "tests", "docs", "reports", ".ci")
+FOLDERS = ("conformance", "strategies", "reference_impl", "tests", "docs", "examples", "reports", ".ci")
 WRITTEN_BY_HAND = {".py", ".java", ".md", ".toml", ".sh", ""}
 LONGEST = 450
 

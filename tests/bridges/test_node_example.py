@@ -1,0 +1,191 @@
+"""The example for Node: it conforms, and what is broken in it on purpose is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conformance.alphabets import alphabet_of
+from conformance.alphabets.program import Program
+from conformance.bridges.jsonl import JsonLinesImplementation
+from conformance.engines import check
+from conformance.properties import Kind, Level, Verdict
+
+NODE = shutil.which("node") or ""
+ADAPTER = Path(__file__).resolve().parents[2] / "examples" / "node" / "adapter.mjs"
+COMPONENTS = ("subpartition", "gate")
+SCENARIOS = 1000
+SCENARIOS_TO_A_BUG = 150
+REDUCTION = 20
+"""Runs in which a violation is made shorter: here it is only looked at which one it is."""
+
+UNEXERCISED = {"what-was-begun-comes-to-an-end"}
+"""Judged where operations are interleaved, and those of the example run whole."""
+
+pytestmark = pytest.mark.skipif(not NODE, reason="Node is not installed: there is no `node` on the PATH")
+
+
+@pytest.fixture(scope="module")
+def example():
+    implementation = JsonLinesImplementation([NODE, str(ADAPTER)])
+    yield implementation
+    implementation.close()
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_the_example_conforms(example, component):
+    program = Program(alphabet_of(component), example)
+    result = check(program, SCENARIOS, "node")
+    assert [found.signature for found in result.found] == []
+    verdicts = {one.slug: result.verdict(one) for one in program.properties if one.level is Level.MUST}
+    assert {slug for slug, verdict in verdicts.items() if verdict is not Verdict.PASSED} <= UNEXERCISED
+    situations = [one for one in program.properties if one.kind is Kind.SOMETIMES]
+    assert situations
+    assert [one.slug for one in situations if result.verdict(one) is not Verdict.PASSED] == []
+
+
+BREAKAGES = [
+    (
+        "a-blocked-subpartition-announces-no-barrier",  # FLINK-39018
+        "if (this.viewAttached && this.queue.priorityCount === 1)",
+        "if (this.viewAttached && this.queue.priorityCount === 1 && !this.blocked)",
+        "subpartition",
+        "a-blocked-subpartition-announces-priority-events",
+    ),
+    (
+        "an-unaligned-barrier-overtakes-nothing",
+        "this.queue.addPriority(new QueuedElement(barrier));",
+        "this.queue.add(new QueuedElement(barrier));",
+        "subpartition",
+        "elements-arrive-once-in-order-and-unchanged",
+    ),
+    (
+        "a-newer-promise-forgets-the-older-one",
+        "    this.#breakPromise();\n    this.promised = checkpoint;\n",
+        "    this.promised = checkpoint;\n",
+        "subpartition",
+        "a-newer-timeoutable-barrier-fails-the-older-promise",
+    ),
+    (
+        "segments-leak-on-release",
+        "    this.queue.clear();\n    this.backlog = 0;\n",
+        "    this.queue.clear();\n",
+        "subpartition",
+        "a-subpartition-holds-what-it-should-and-releases-all",
+    ),
+    (
+        "recovered-buffers-are-written-twice",  # FLINK-40016
+        "return { element: this.recovered.shift(), seq: this.recoveredSequenceNumber++ };",
+        "this.persister.inspect(this.recovered[0]);\n"
+        "    return { element: this.recovered.shift(), seq: this.recoveredSequenceNumber++ };",
+        "gate",
+        "data-in-front-of-a-barrier-is-written-once",
+    ),
+    (
+        "a-late-stop-ends-a-newer-checkpoint",
+        "    if (checkpoint < this.lastSeen) return;\n",
+        "",
+        "gate",
+        "data-in-front-of-a-barrier-is-written-once",
+    ),
+    (
+        "resuming-tells-nobody",
+        "    this.subpartition.resume();\n    this.notifyIfReadable();\n",
+        "    this.subpartition.resume();\n",
+        "gate",
+        "the-consumer-is-told-of-what-can-be-polled",
+    ),
+    (
+        "an-end-of-output-state-resumes-at-once",
+        "if (this.unrestored.size === 0) this.channels.forEach((_, index) => this.resume(index));",
+        "this.resume(channel);",
+        "gate",
+        "producers-go-on-once-all-output-state-has-ended",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "component", "expected"), [pytest.param(*rest, id=name) for name, *rest in BREAKAGES]
+)
+def test_a_bug_in_the_example_is_found(tmp_path, old, new, component, expected):
+    source = ADAPTER.read_text(encoding="utf-8")
+    assert source.count(old) == 1
+    broken = tmp_path / "adapter.mjs"
+    broken.write_text(source.replace(old, new), encoding="utf-8")
+    implementation = JsonLinesImplementation([NODE, str(broken)])
+    try:
+        result = check(Program(alphabet_of(component), implementation), SCENARIOS_TO_A_BUG, "node", budget=REDUCTION)
+    finally:
+        implementation.close()
+    assert expected in {found.slug for found in result.found}
+
+
+HELLO = {"type": "hello", "protocol": 1, "suite": "0"}
+OPEN = {"type": "open", "component": "subpartition", "config": {}}
+
+
+def answers_to(*lines: object) -> list[dict[str, object]]:
+    """Texts are sent as they are, anything else as JSON. The end of stdin follows."""
+    text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
+    ran = subprocess.run([NODE, str(ADAPTER)], input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ({**HELLO, "protocol": 2}, "protocol 2 is not spoken"),
+        ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
+        ({"type": "open", "component": "toString", "config": {}}, "no component toString"),
+        ({"type": "open", "component": "gate", "config": {"channels": ["local"], "recovery": "pushed"}}, "pushed"),
+        ({"type": "call", "call": ["frobnicate"]}, "no method frobnicate"),
+        ({"type": "call", "call": ["constructor"]}, "no method constructor"),
+        ({"type": "call", "call": ["add"]}, "add has 1 operands, not 0"),
+        ({"type": "call"}, ""),
+        ({"type": "resume", "token": 1}, "no request resume"),
+        ({"type": "frobnicate"}, "no request frobnicate"),
+        ("null", ""),
+        ("no JSON", "JSON"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_the_next_request_is_answered(request_, said):
+    *_, refused, answered = answers_to(HELLO, OPEN, request_, {"type": "call", "call": ["poll"]})
+    assert refused["type"] == "error"
+    assert said in str(refused["reason"])
+    assert answered == {"type": "outcome", "outcome": {"value": None}}
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        [{"type": "call", "call": ["poll"]}],
+        [OPEN, {"type": "scenario", "component": "subpartition", "config": {}, "calls": [["poll"]]}],
+    ],
+)
+def test_nothing_can_be_called_before_something_is_open(requests):
+    assert answers_to(HELLO, *requests)[-1] == {"type": "error", "reason": "nothing is open"}
+
+
+def test_an_exception_is_a_crash_of_the_operation_alone():
+    crashing, polling = {"type": "call", "call": ["append", [1]]}, {"type": "call", "call": ["poll"]}
+    *_, crashed, polled = answers_to(HELLO, OPEN, crashing, polling)
+    outcome = crashed["outcome"]
+    assert isinstance(outcome, dict)
+    assert outcome["error"]["kind"] == "crashed"
+    assert "TypeError" in outcome["error"]["reason"]
+    assert polled == {"type": "outcome", "outcome": {"value": None}}
+
+
+def test_it_ends_at_close_and_reads_no_further():
+    assert [one["type"] for one in answers_to(HELLO, {"type": "close"}, OPEN)] == ["hello", "closed"]
+
+
+def test_it_ends_at_the_end_of_stdin():
+    assert answers_to() == []
+    assert [one["type"] for one in answers_to(HELLO, OPEN)] == ["hello", "opened"]
