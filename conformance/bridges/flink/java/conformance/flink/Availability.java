@@ -36,7 +36,7 @@ final class Availability {
 
     /** After a poll that said that there is no more: a reader looks at the future before it sleeps. */
     void lookForData() {
-        if (gate.getAvailableFuture().isDone() && !gate.isFinished()) {
+        if (gate.getAvailableFuture().isDone()) {
             signals.dataAvailable();
         }
     }

@@ -28,7 +28,9 @@ final class Polling {
         while (true) {
             Optional<BufferOrEvent> next = gate.pollNext();
             if (next.isEmpty()) {
-                availability.lookForData();
+                if (!gate.isFinished()) { // a finished gate stays available, and its reader is done
+                    availability.lookForData();
+                }
                 return null;
             }
             BufferOrEvent polled = next.get();
