@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from conformance import reporting
 from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
 from conformance.ports import (
     Capability,
@@ -70,6 +71,14 @@ def check_components(components: tuple[str, ...]) -> None:
             alphabet_of(component)
         except KeyError as error:
             raise click.UsageError(error.args[0]) from None
+
+
+def check_page(page: Path) -> None:
+    """Raises: click.UsageError if a report cannot have this name."""
+    try:
+        reporting.scenario_folder(page)
+    except ValueError as error:
+        raise click.UsageError(f"--report: {error}") from None
 
 
 def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:

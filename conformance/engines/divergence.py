@@ -10,8 +10,9 @@ can be seen.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from conformance.alphabets import Run, Violation
 from conformance.alphabets.program import Program
@@ -26,7 +27,7 @@ from conformance.scenarios import Entry, Scenario, Step
 
 BUDGET = 1_500
 """Scenarios, each run on both sides, that the reduction of one divergence may take..."""
-FAR_BUDGET = 150
+FAR_BUDGET = 300
 """... and so many if one of the sides is far away."""
 MOST_CRASHES = 5
 """So many scenarios may crash or hang the baseline; then nothing is compared any further."""
@@ -131,9 +132,10 @@ class Differ:
             self._reason = f"{name} does not offer the component {component}"
             return
         self._baseline = Program(program.alphabet, baseline, assume)
+        known: tuple[Any, ...] = program.alphabet.configs
         self._configs = tuple(
             one
-            for one in dict.fromkeys(program.alphabet.configs)
+            for one in dict.fromkeys(known)
             if one.interleaving == "whole" and program.understands(one) and self._baseline.understands(one)
         )
         if not self._configs:
@@ -180,10 +182,8 @@ class Differ:
     def _divergence(self, group: Group, failure: Failure) -> Divergence:
         scenario = failure.scenario
         if group.free:
-            try:
+            with suppress(ValueError):  # if it does not show twice, what was seen is told as it was seen
                 scenario = reduce(self._drawing(), scenario, self._budget, judge=self._judge).scenario
-            except ValueError:  # it does not show twice: what was seen is told as it was seen
-                pass
         difference = _compare(self._run_baseline(scenario), self._run_other(scenario))
         if difference is None:
             return Divergence(group, failure.count, scenario, 0, (group.operation,), None, None)
