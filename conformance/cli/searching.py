@@ -83,28 +83,29 @@ def check(
     reported: list[reporting.Tested] = []
     standings: list[tuple[Implementation, Standing]] = []
     statuses: list[int] = []
-    for (name, implementation), mine in zip(chosen, offered, strict=True):
-        checks = []
-        bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
-        with ExitStack() as stack:
-            stack.enter_context(closing(implementation))
-            baseline = None if against is None else stack.enter_context(closing(find_implementation(against)))
-            advance = stack.enter_context(bar)
-            for index, component in enumerate(mine):
-                program = Program(alphabet_of(component), implementation, assumed)
-                differ = None if against is None or baseline is None else Differ(against, baseline, program, assumed)
-                checks.append(run(program, scenarios, seed, partial(advance, index * scenarios), differ=differ))
-            now = standing(entries, name, implementation, mine, assumed)
-            if report_folder is not None:
-                for found in (one for checked in checks for one in checked.found):
-                    reporting.report_violation(report_folder, name, found, implementation, assumed)
-            if page is not None:
-                reported.append(reporting.evidence_of(name, implementation, checks, now, assumed))
-        results.append((implementation, checks))
-        statuses += [status_of(checked.found, now) for checked in checks]
-        statuses += [INCONCLUSIVE for checked in checks if checked.idle]
-        statuses += [VIOLATION for _ in now.fixed]
-        standings.append((implementation, now))
+    with ExitStack() as stack:
+        baseline = None if against is None else stack.enter_context(closing(find_implementation(against)))
+        for (name, implementation), mine in zip(chosen, offered, strict=True):
+            checks = []
+            bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
+            with closing(implementation), bar as advance:
+                for index, component in enumerate(mine):
+                    program = Program(alphabet_of(component), implementation, assumed)
+                    differ = (
+                        None if against is None or baseline is None else Differ(against, baseline, program, assumed)
+                    )
+                    checks.append(run(program, scenarios, seed, partial(advance, index * scenarios), differ=differ))
+                now = standing(entries, name, implementation, mine, assumed)
+                if report_folder is not None:
+                    for found in (one for checked in checks for one in checked.found):
+                        reporting.report_violation(report_folder, name, found, implementation, assumed)
+                if page is not None:
+                    reported.append(reporting.evidence_of(name, implementation, checks, now, assumed))
+            results.append((implementation, checks))
+            statuses += [status_of(checked.found, now) for checked in checks]
+            statuses += [INCONCLUSIVE for checked in checks if checked.idle]
+            statuses += [VIOLATION for _ in now.fixed]
+            standings.append((implementation, now))
     every = [one for _, checks in results for one in checks]
     for table in [*reporting.verdict_tables(every), *reporting.divergence_tables(every)]:
         out.print(table)

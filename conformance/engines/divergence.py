@@ -27,7 +27,7 @@ from conformance.scenarios import Entry, Scenario, Step
 
 BUDGET = 1_500
 """Scenarios, each run on both sides, that the reduction of one divergence may take..."""
-FAR_BUDGET = 300
+FAR_BUDGET = 600
 """... and so many if one of the sides is far away."""
 MOST_CRASHES = 5
 """So many scenarios may crash or hang the baseline; then nothing is compared any further."""

@@ -3,8 +3,8 @@
 This room judges nothing and searches nothing: it reads checks, replays and results of campaigns. Out come JSON
 documents whose names are fixed (`documents`), tables for a terminal (`tables`, `campaign`), the explanation of one
 failure (`story`, `diagram`), the folder that is attached to a ticket (`bug_report`), the page about an implementation
-(`conformance_report`, `report_sections`), and where implementations part ways (`divergences`). The same result gives the same
-text on every machine; only the environment section of a report tells where it was written.
+(`conformance_report`, `report_sections`), and where implementations part ways (`divergences`). The same result gives
+the same text on every machine; only the environment section of a bug report tells where it was written.
 """
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
