@@ -76,9 +76,14 @@ def check_components(components: tuple[str, ...]) -> None:
 def check_page(page: Path) -> None:
     """Raises: click.UsageError if a report cannot have this name."""
     try:
-        reporting.scenario_folder(page)
+        folder = reporting.scenario_folder(page)
     except ValueError as error:
         raise click.UsageError(f"--report: {error}") from None
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(
+            f"--report: {folder} is a file, and the scenarios of {page} go into a folder of that name; "
+            "give the report another name, or move the file"
+        )
 
 
 def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:

@@ -208,7 +208,9 @@ def _told(one: Divergence, outcome: Outcome | None) -> str:
 
 def steps_text(scenario: Scenario) -> str:
     """The steps of a scenario as JSON, one per line, in a code block."""
-    lines = [json.dumps(msgspec.to_builtins(step)) for step in scenario.steps] or ["[]"]
+    if not scenario.steps:
+        return "It has no steps: it is enough to make a port, and to drain the run."
+    lines = [json.dumps(msgspec.to_builtins(step)) for step in scenario.steps]
     return "\n".join(("```json", *lines, "```"))
 
 

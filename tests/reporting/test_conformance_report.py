@@ -43,7 +43,7 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a call was made that has a failure, a known failure, and properties that were not put to the test."""
     here = tmp_path_factory.mktemp("report")
     call_in(here)
@@ -59,7 +59,7 @@ def call_in(here: Path, *more: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def page(folder) -> str:
+def page(folder: Path) -> str:
     return (folder / "new" / "page.md").read_text(encoding="utf-8")
 
 
@@ -164,6 +164,23 @@ def test_a_report_without_a_suffix_is_refused(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ValueError, match="has no suffix"):
         scenario_folder(Path("page"))
+
+
+def test_a_report_beside_a_file_of_its_name_is_refused(tmp_path, capsys):
+    (tmp_path / "page").write_text("mine")
+    assert run("check", "--component", "deque", "--report", str(tmp_path / "page.md")) == 2
+    assert "move the file" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_crash_before_the_first_step_has_a_page_too(tmp_path):
+    page = tmp_path / "page.md"
+    broken = ["--implementation", "tests.implementations:NothingToMake", "--component", "subpartition"]
+    assert run("check", *broken, "--scenarios", "10", "--against", "reference", "--report", str(page)) == 3
+    text = page.read_text()
+    assert "Class **crashed**" in text
+    assert "It has no steps" in text
+    assert "some crashed or hung before it could have been" in text
+    assert len(list((tmp_path / "page").iterdir())) == 1
 
 
 def test_divergences_are_listed_and_change_no_status(tmp_path, monkeypatch, capsys):
