@@ -195,8 +195,8 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
         f"### {number}. {scenario.component}: `{found.slug}` on {cell(one.name)}",
         *statement,
         "\n".join(facts),
-        f"The shortest scenario known, {length} step{'' if length == 1 else 's'} and the fair drain that ends every run; "
-        f"configuration `{config_text(scenario)}`:",
+        f"The shortest scenario known, {length} step{'' if length == 1 else 's'} and the fair drain that ends every "
+        f"run; configuration `{config_text(scenario)}`:",
         steps_text(scenario),
         table(("", ""), [("**owed**", cell(found.owed)), ("**found**", cell(found.observed))]),
     ]
