@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from conformance import reporting
 from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
 from conformance.ports import (
     Capability,
@@ -70,6 +71,19 @@ def check_components(components: tuple[str, ...]) -> None:
             alphabet_of(component)
         except KeyError as error:
             raise click.UsageError(error.args[0]) from None
+
+
+def check_page(page: Path) -> None:
+    """Raises: click.UsageError if a report cannot have this name."""
+    try:
+        folder = reporting.scenario_folder(page)
+    except ValueError as error:
+        raise click.UsageError(f"--report: {error}") from None
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(
+            f"--report: {folder} is a file, and the scenarios of {page} go into a folder of that name; "
+            "give the report another name, or move the file"
+        )
 
 
 def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:

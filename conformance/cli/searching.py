@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from conformance.cli.options import (
     assume_option,
     capabilities_of,
     check_components,
+    check_page,
     component_option,
     implementation_option,
     json_option,
@@ -24,7 +25,7 @@ from conformance.cli.options import (
     out,
     seed_option,
 )
-from conformance.engines import Check, Standing, check_with_hypothesis, load_known_failures, standing
+from conformance.engines import Check, Differ, Standing, check_with_hypothesis, load_known_failures, standing
 from conformance.engines import check as check_at_random
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.explore import MOST_STATES, Explorer, ScopeError, scope_of
@@ -51,47 +52,82 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, stat
     type=click.Path(path_type=Path),
     help="Write a bug report folder per violation here.",
 )
+@click.option(
+    "--report",
+    "page",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a conformance report (Markdown), scenario files in a folder beside it.",
+)
+@click.option(
+    "--against",
+    metavar="NAME",
+    help="Run the same scenarios on this one too, and tell where outcomes differ. No difference is a failure.",
+)
 @json_option
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
-    assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, json_path: Path | None,
+    assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
+    against: str | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and say of every property what became of it."""
     assumed = capabilities_of(assume)
     check_components(components)
+    if page is not None:
+        check_page(page)
     entries = load_known_failures(known_path) if known_path is not None else ()
     chosen = [(name, find_implementation(name)) for name in implementations]
     offered = [offered_of(implementation, components) for _, implementation in chosen]
     run = check_with_hypothesis if engine == "hypothesis" else check_at_random
     results: list[tuple[Implementation, list[Check]]] = []
+    reported: list[reporting.Tested] = []
     standings: list[tuple[Implementation, Standing]] = []
     statuses: list[int] = []
-    for (name, implementation), mine in zip(chosen, offered, strict=True):
-        checks = []
-        bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
-        with closing(implementation), bar as advance:
-            for index, component in enumerate(mine):
-                program = Program(alphabet_of(component), implementation, assumed)
-                checks.append(run(program, scenarios, seed, partial(advance, index * scenarios)))
-            now = standing(entries, name, implementation, mine, assumed)
-            if report_folder is not None:
-                for found in (one for checked in checks for one in checked.found):
-                    reporting.report_violation(report_folder, name, found, implementation, assumed)
-        results.append((implementation, checks))
-        statuses += [status_of(checked.found, now) for checked in checks]
-        statuses += [INCONCLUSIVE for checked in checks if checked.idle]
-        statuses += [VIOLATION for _ in now.fixed]
-        standings.append((implementation, now))
-    for table in reporting.verdict_tables([one for _, checks in results for one in checks]):
+    with ExitStack() as stack:
+        baseline = None if against is None else stack.enter_context(closing(find_implementation(against)))
+        for (name, implementation), mine in zip(chosen, offered, strict=True):
+            checks = []
+            bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
+            with closing(implementation), bar as advance:
+                for index, component in enumerate(mine):
+                    program = Program(alphabet_of(component), implementation, assumed)
+                    differ = (
+                        None if against is None or baseline is None else Differ(against, baseline, program, assumed)
+                    )
+                    checks.append(run(program, scenarios, seed, partial(advance, index * scenarios), differ=differ))
+                now = standing(entries, name, implementation, mine, assumed)
+                if report_folder is not None:
+                    for found in (one for checked in checks for one in checked.found):
+                        reporting.report_violation(report_folder, name, found, implementation, assumed)
+                if page is not None:
+                    reported.append(reporting.evidence_of(name, implementation, checks, now, assumed))
+            results.append((implementation, checks))
+            statuses += [status_of(checked.found, now) for checked in checks]
+            statuses += [INCONCLUSIVE for checked in checks if checked.idle]
+            statuses += [VIOLATION for _ in now.fixed]
+            standings.append((implementation, now))
+    every = [one for _, checks in results for one in checks]
+    for table in [*reporting.verdict_tables(every), *reporting.divergence_tables(every)]:
         out.print(table)
-    for line in reporting.summary_lines([one for _, checks in results for one in checks]):
+    for line in reporting.summary_lines(every):
         out.print(line)
+    for words in reporting.divergence_lines(every):
+        out.print(words, markup=False, soft_wrap=True)
     for implementation, now in standings:
         reporting.print_standing(out, f"{implementation.name} {implementation.version}".rstrip(), now)
     if report_folder is not None:
         out.print(f"Reports: {report_folder}", soft_wrap=True)
+    if page is not None:
+        known = None if known_path is None else str(known_path)
+        call = reporting.Call(implementations, components, scenarios, seed, engine, assume, known, against)
+        text = reporting.report_page(call, reported, page.name)
+        reporting.write_page(page, text, reporting.scenario_files(reported))
+        out.print(f"Report: {page}", soft_wrap=True, markup=False)
     if json_path is not None:
-        reporting.write_json(json_path, reporting.check_document(seed, scenarios, results))
+        document = reporting.check_document(seed, scenarios, results)
+        if against is not None:
+            document["divergences"] = reporting.divergences_document(against, every)
+        reporting.write_json(json_path, document)
     return worst(statuses)
 
 

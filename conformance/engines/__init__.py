@@ -4,6 +4,7 @@ Engines hold choice and nothing else; what a step means is in `conformance.alpha
 """
 
 from conformance.engines.check import Check, Found, check
+from conformance.engines.divergence import Comparison, Differ, Divergence
 from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
 from conformance.engines.machine import state_machine
@@ -13,6 +14,9 @@ from conformance.engines.search import Search
 
 __all__ = [
     "Check",
+    "Comparison",
+    "Differ",
+    "Divergence",
     "Found",
     "KnownFailure",
     "Reduced",

@@ -81,38 +81,43 @@ class _Script:
         return _Scripted(self)
 
 
-class BatchSearch:
-    """Draws on the reference, runs elsewhere. Answers as `Search` does."""
+class Messenger:
+    """Runs whole scenarios on an implementation that is far away, one message each.
 
-    def __init__(self, program: Program, batch: Batch, length: int = LENGTH) -> None:
+    What is to be sent is what was called on the `local` program since `forget`.
+    """
+
+    def __init__(self, program: Program, batch: Batch) -> None:
         self.program = program
         self._batch = batch
         self._calls: list[Call] = []
         generator = find_implementation(GENERATOR)
-        self._drawing = Program(program.alphabet, generator).made_by(self._recorder(generator, program.alphabet))
-        self._drawing.configs = tuple(config for config in program.configs if config.interleaving == "whole")
-        self._search = Search(self._drawing, length)
+        self.local = Program(program.alphabet, generator).made_by(self._recorder(generator, program.alphabet))
+        self.local.configs = tuple(config for config in program.configs if config.interleaving == "whole")
 
-    def run(self, seed: str) -> tuple[Scenario, Run]:
-        """One scenario, drawn on the reference and judged on the implementation."""
+    def forget(self) -> None:
+        """The next scenario begins."""
         self._calls.clear()
-        scenario, drawn = self._search.run(seed)
-        if drawn.violation is not None:
-            raise AssertionError(f"the reference violates a property in {scenario}: {drawn.violation}")
-        return scenario, self._judge(scenario)
 
-    def _judge(self, scenario: Scenario) -> Run:
+    def judge(self, scenario: Scenario, record: bool = False) -> Run:
+        """Send the calls of the scenario, and judge it by what was answered."""
         alphabet = self.program.alphabet
         config = alphabet.port_config(scenario.config)
         try:
             outcomes = self._batch(alphabet.component, config, tuple(self._calls))
             script = _Script(self._calls, outcomes)
-            run = run_scenario(self.program.made_by(script.port), scenario.config, scenario.steps)
+            run = run_scenario(self.program.made_by(script.port), scenario.config, scenario.steps, record)
         except (PortError, _Departed):
             run = None
         if run is None or run.violation is not None:
-            return run_scenario(self.program, scenario.config, scenario.steps)
+            return run_scenario(self.program, scenario.config, scenario.steps, record)
         return run
+
+    def run(self, scenario: Scenario) -> Run:
+        """A scenario from anywhere, recorded."""
+        self.forget()
+        run_scenario(self.local, scenario.config, scenario.steps)
+        return self.judge(scenario, record=True)
 
     def _recorder(self, generator: Any, alphabet: Alphabet) -> Callable[[Any], Any]:
         factory = generator.components()[alphabet.component]
@@ -122,6 +127,31 @@ class BatchSearch:
             return _Recording(factory(config), self._calls)
 
         return make
+
+
+class BatchSearch:
+    """Draws on the reference, runs elsewhere. Answers as `Search` does."""
+
+    def __init__(self, program: Program, batch: Batch, length: int = LENGTH) -> None:
+        self.program = program
+        self._messenger = Messenger(program, batch)
+        self._search = Search(self._messenger.local, length)
+
+    def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
+        """One scenario, drawn on the reference and judged on the implementation."""
+        self._messenger.forget()
+        scenario, drawn = self._search.run(seed)
+        if drawn.violation is not None:
+            raise AssertionError(f"the reference violates a property in {scenario}: {drawn.violation}")
+        return scenario, self._messenger.judge(scenario, record)
+
+
+def recording(program: Program) -> Callable[[Scenario], Run]:
+    """The quickest way to run one whole scenario, and to have its entries."""
+    batch = program.implementation.batch
+    if batch is not None:
+        return Messenger(program, batch).run
+    return lambda scenario: run_scenario(program, scenario.config, scenario.steps, record=True)
 
 
 def searching(program: Program) -> Search | BatchSearch:

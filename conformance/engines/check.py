@@ -9,6 +9,7 @@ from conformance.alphabets.program import Program
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.batch import searching
 from conformance.engines.corpus import replay_corpus
+from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Signature, Tally
@@ -55,6 +56,8 @@ class Check:
     program: Program
     tally: Tally
     found: tuple[Found, ...]
+    comparison: Comparison | None = None
+    """Where it parts ways with another implementation, if one was named."""
 
     def verdict(self, judged: Property) -> Verdict:
         """What is reported of a property of the component."""
@@ -97,10 +100,11 @@ def search_range(
     numbers: Iterable[int],
     progress: Progress | None = None,
     spent: Iterable[str] = (),
+    differ: Differ | None = None,
 ) -> Tally:
     """Run the random scenarios with these numbers, as long as the implementation does not crash or hang too often.
 
-    `spent` are the classes of failures before, which took patience too.
+    `spent` are the classes of failures before, which took patience too. Every run is shown to `differ`.
     """
     search, counter = searching(program), Counter(program)
     left = dict(PATIENCE)
@@ -109,10 +113,14 @@ def search_range(
             left[failure_class] -= 1
     for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
         audited = is_audited(text)
-        scenario, run = search.run(text, record=True) if audited and isinstance(search, Search) else search.run(text)
+        # What is far away is audited step by step, so that an answer to a message is not held against one to a call.
+        record = audited or differ is not None if isinstance(search, Search) else differ is not None and not audited
+        scenario, run = search.run(text, record)
         counter.add(scenario, run)
         if audited and (difference := audit(program, scenario, run)) is not None:
             counter.fail(*difference)
+        if differ is not None:
+            differ.see(scenario, run)
         if run.violation is not None and (failure_class := run.violation.signature[1]) in left:
             left[failure_class] -= 1
             if not left[failure_class]:
@@ -123,14 +131,20 @@ def search_range(
 
 
 def check(
-    program: Program, scenarios: int, seed: int | str, progress: Progress | None = None, budget: int = BUDGET
+    program: Program,
+    scenarios: int,
+    seed: int | str,
+    progress: Progress | None = None,
+    budget: int = BUDGET,
+    differ: Differ | None = None,
 ) -> Check:
-    """Replay the corpus, search, then reduce one scenario of each signature that was found."""
+    """Replay the corpus, search, then reduce one scenario of each signature that was found, and of each divergence."""
     known = replay_corpus(program)
-    tally = search_range(program, seed, range(scenarios), progress, [signature[1] for signature in known])
+    tally = search_range(program, seed, range(scenarios), progress, [signature[1] for signature in known], differ)
     for signature, failure in known.items():
         tally.fail(signature, failure)
-    return Check(program, tally, reduce_failures(program, tally, budget))
+    found = reduce_failures(program, tally, budget)
+    return Check(program, tally, found, None if differ is None else differ.conclude())
 
 
 def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tuple[Found, ...]:

@@ -21,14 +21,18 @@ ENABLED = "enabled"
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def first_difference(baseline: Run, other: Run) -> tuple[int, str, str] | None:
+def first_difference(baseline: Run, other: Run, violations: bool = False) -> tuple[int, str, str] | None:
     """The first difference between two recorded runs of the same steps: index, operation of the baseline, field.
 
     The field is `value`, `signals`, `error` or `enabled`. From the first violation on, whichever run it is in, nothing
-    is compared: what differs there is that violation, and is counted as such. None: there is no difference.
+    is compared: what differs there is that violation, and is counted as such; with `violations` the step at which it
+    showed is compared too. None: there is no difference.
     """
     left, right = baseline.entries, other.entries
-    end_left, end_right = _judged(baseline), _judged(other)
+    if violations:
+        end_left, end_right = len(left), len(right)
+    else:
+        end_left, end_right = _judged(baseline), _judged(other)
     for index in range(min(end_left, end_right)):
         field = _field(left[index], right[index])
         if field is not None:
@@ -50,7 +54,7 @@ def _field(left: Entry, right: Entry) -> str | None:
     a, b = left.outcome, right.outcome
     if a is None or b is None or left.step != right.step:
         return None if a is b and left.step == right.step else ENABLED
-    if a.value is not b.value and not _alike(a.value, b.value):
+    if a.value is not b.value and not alike(a.value, b.value):
         return "value"
     if a.signals != b.signals:
         return "signals"
@@ -63,7 +67,8 @@ def _field(left: Entry, right: Entry) -> str | None:
     return None
 
 
-def _alike(left: Any, right: Any) -> bool:
+def alike(left: Any, right: Any) -> bool:
+    """Whether two answers are the same, as far as the interface promises anything."""
     if isinstance(left, Resources) and isinstance(right, Resources):  # what one of them cannot tell does not differ
         pairs = zip(astuple(left), astuple(right), strict=True)
         return all(a is None or b is None or a == b for a, b in pairs)

@@ -16,6 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from conformance.alphabets import Run, Violation, World
 from conformance.alphabets.program import Program
 from conformance.engines.check import Check, Progress, reduce_failures
+from conformance.engines.divergence import Differ
 from conformance.engines.machine import state_machine
 from conformance.engines.tally import Counter, Failure, Signature
 from conformance.properties import ANSWERS, Broken, FailureClass
@@ -41,7 +42,13 @@ def machine_settings(examples: int) -> settings:
     )
 
 
-def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, progress: Progress | None = None) -> Check:
+def check_with_hypothesis(
+    program: Program,
+    scenarios: int,
+    seed: int | str,
+    progress: Progress | None = None,
+    differ: Differ | None = None,
+) -> Check:
     """At most one violation: Hypothesis stops at the first and shrinks it; what it leaves over is reduced as always."""
     counter = Counter(program)
     machine = state_machine(program)
@@ -54,7 +61,10 @@ def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, pro
             return  # shrinking
         failed = violation is not None
         run = Run(world, closing_steps, None)
-        counter.add(Scenario(program.alphabet.component, world.config, tuple(steps)), run)
+        scenario = Scenario(program.alphabet.component, world.config, tuple(steps))
+        counter.add(scenario, run)
+        if differ is not None:
+            differ.see(scenario, run)
         done += 1
         if progress is not None and not done % 16:
             progress(done)
@@ -74,4 +84,5 @@ def check_with_hypothesis(program: Program, scenarios: int, seed: int | str, pro
         assert machine.last is not None
         signature, broken = failure
         tally.fail(signature, Failure(machine.last, broken.owed, broken.observed))
-    return Check(program, tally, reduce_failures(program, tally))
+    found = reduce_failures(program, tally)
+    return Check(program, tally, found, None if differ is None else differ.conclude())

@@ -79,6 +79,8 @@ class Standing:
     """How it may fail without that being news."""
     fixed: tuple[KnownFailure, ...]
     """Entries whose scenario does not fail any more as it is recorded."""
+    failing: tuple[KnownFailure, ...] = ()
+    """Entries whose scenario still fails as it is recorded."""
 
 
 def standing(
@@ -90,7 +92,7 @@ def standing(
 ) -> Standing:
     """Replay the entries that concern these components of the implementation that was asked for as `name`."""
     known: dict[Signature, KnownFailure] = {}
-    fixed = []
+    fixed, failing = [], []
     for component in components:
         for entry in entries:
             if entry.concerns(name, component):
@@ -99,7 +101,8 @@ def standing(
                     fixed.append(entry)
                 else:
                     known[signature] = entry
-    return Standing(known, tuple(fixed))
+                    failing.append(entry)
+    return Standing(known, tuple(fixed), tuple(failing))
 
 
 def load_known_failures(path: Path) -> tuple[KnownFailure, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.alphabets import run_scenario
+from conformance.alphabets import Run, run_scenario
 from conformance.alphabets.program import Program
 from conformance.engines.search import Search, Tables, tables
 from conformance.engines.simpler import (
@@ -37,6 +37,8 @@ Alike = Callable[[Signature], bool]
 """Whether a failure counts as the same as the one to be reduced."""
 Better = Callable[[Scenario], None]
 """Told of every scenario that is better than all before."""
+Judge = Callable[[Scenario], Run]
+"""Runs a scenario; the violation of the run is what is to be kept. It need not be one of a property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,23 @@ class NotDeterministic(ValueError):
         )
 
 
-def reduce(program: Program, scenario: Scenario, budget: int = BUDGET, alike: Alike | None = None) -> Reduced:
+def reduce(
+    program: Program,
+    scenario: Scenario,
+    budget: int = BUDGET,
+    alike: Alike | None = None,
+    judge: Judge | None = None,
+) -> Reduced:
     """The simplest scenario that fails as this one does, as far as the budget allows.
 
-    Without `alike`, only failures with the same signature count: two bugs may break one property.
+    Without `alike`, only failures with the same signature count: two bugs may break one property. With `judge`,
+    scenarios are drawn on the program and judged by that.
 
     Raises: ValueError if the scenario does not fail, NotDeterministic if it does not fail alike twice.
     """
     if budget <= 0:
         raise ValueError("it was not reduced: every run would take too long")
-    reduction = Reduction(program, scenario, alike=alike)
+    reduction = Reduction(program, scenario, alike=alike, judge=judge)
     reduction.go_on(budget - reduction.runs)
     return reduction.result()
 
@@ -88,11 +97,13 @@ class Reduction:
         drawn: int = 0,
         better: Better | None = None,
         alike: Alike | None = None,
+        judge: Judge | None = None,
     ) -> None:
-        violation = run_scenario(program, scenario.config, scenario.steps).violation
+        self.program = program
+        self._judge = judge
+        violation = self._run(scenario).violation
         if violation is None:
             raise ValueError("the scenario does not fail, so there is nothing to reduce")
-        self.program = program
         self.signature: Signature = violation.signature
         """Of the scenario as it was given."""
         self.drawn = drawn
@@ -121,7 +132,7 @@ class Reduction:
 
     def result(self) -> Reduced:
         """What it came to. Raises: NotDeterministic."""
-        last = run_scenario(self.program, self.best.config, self.best.steps).violation
+        last = self._run(self.best).violation
         if last is None or not self._alike(last.signature):
             raise NotDeterministic
         return Reduced(self.best, last.signature, last.broken, self.runs, self.finished)
@@ -195,6 +206,8 @@ class Reduction:
             number, self.drawn = self.drawn, self.drawn + 1
             self._spend()
             scenario, run = searches[number % len(searches)].run(f"again/{self.signature}/{number}")
+            if self._judge is not None:
+                run = self._judge(scenario)
             if run.violation is None or not self._alike(run.violation.signature):
                 continue
             before = self.best
@@ -235,12 +248,17 @@ class Reduction:
         self._left -= 1
         self.runs += 1
 
+    def _run(self, scenario: Scenario) -> Run:
+        if self._judge is not None:
+            return self._judge(scenario)
+        return run_scenario(self.program, scenario.config, scenario.steps)
+
     def _failing(self, scenario: Scenario) -> Scenario | None:
         """The scenario without what it skipped or did not reach, if it fails with the signature."""
         if self._left <= 0:
             return None
         self._spend()
-        run = run_scenario(self.program, scenario.config, scenario.steps)
+        run = self._run(scenario)
         if run.violation is None or not self._alike(run.violation.signature):
             return None
         found = Scenario(scenario.component, scenario.config, tuple(run.performed))

@@ -2,14 +2,24 @@
 
 This room judges nothing and searches nothing: it reads checks, replays and results of campaigns. Out come JSON
 documents whose names are fixed (`documents`), tables for a terminal (`tables`, `campaign`), the explanation of one
-failure (`story`, `diagram`), and the folder that is attached to a ticket (`bug_report`). The same result gives the same
-text on every machine; only the environment section of a report tells where it was written.
+failure (`story`, `diagram`), the folder that is attached to a ticket (`bug_report`), the page about an implementation
+(`conformance_report`, `report_sections`), and where implementations part ways (`divergences`). The same result gives
+the same text on every machine; only the environment section of a bug report tells where it was written.
 """
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_tables, status_lines
 from conformance.reporting.conclusion import conclude_campaign, report_violation
+from conformance.reporting.conformance_report import (
+    Call,
+    Tested,
+    evidence_of,
+    scenario_files,
+    scenario_folder,
+    write_page,
+)
 from conformance.reporting.diagram import sequence_diagram
+from conformance.reporting.divergences import divergence_lines, divergence_tables, divergences_document
 from conformance.reporting.documents import (
     BugRow,
     ImplementationRow,
@@ -30,6 +40,7 @@ from conformance.reporting.kill_matrix import matrix_text
 from conformance.reporting.known import print_standing
 from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
+from conformance.reporting.report_sections import report_page
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
 from conformance.reporting.tables import (
     implementation_table,
@@ -41,15 +52,21 @@ from conformance.reporting.tables import (
 
 __all__ = [
     "BugRow",
+    "Call",
     "ImplementationRow",
     "Mark",
     "Story",
     "StoryStep",
+    "Tested",
     "bug_row",
     "bugs_document",
     "campaign_tables",
     "check_document",
     "conclude_campaign",
+    "divergence_lines",
+    "divergence_tables",
+    "divergences_document",
+    "evidence_of",
     "exploration_document",
     "exploration_lines",
     "exploration_table",
@@ -64,8 +81,11 @@ __all__ = [
     "property_tables",
     "replay_document",
     "report_folder_name",
+    "report_page",
     "report_violation",
     "scenario_document",
+    "scenario_files",
+    "scenario_folder",
     "sequence_diagram",
     "status_lines",
     "story_markdown",
@@ -78,5 +98,6 @@ __all__ = [
     "verdict_tables",
     "write_bug_report",
     "write_json",
+    "write_page",
     "write_text",
 ]

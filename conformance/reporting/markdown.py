@@ -174,7 +174,7 @@ def _property(report: Report) -> str:
     binding = f"- `{judged.slug}`, {judged.kind.value}, level **{judged.level.value}**"
     lines.insert(0, binding + (f", invariant {judged.invariant} of the specification." if judged.invariant else "."))
     if judged.tickets:
-        lines.append(f"- Tickets: {', '.join(map(_ticket, judged.tickets))}.")
+        lines.append(f"- Tickets: {', '.join(map(ticket_link, judged.tickets))}.")
     if judged.needs:
         needs = ", ".join(f"`{one}`" for one in sorted(judged.needs))
         claimed = "assumed for this run" if judged.needs & set(report.assume) else "which the implementation claims"
@@ -187,7 +187,8 @@ def _judged(found: Found) -> Property | None:
     return next((one for one in properties if one.slug == found.slug), None)
 
 
-def _ticket(ticket: str) -> str:
+def ticket_link(ticket: str) -> str:
+    """A ticket, as a link if it is one of an Apache project."""
     project, _, number = ticket.partition("-")
     return f"[{ticket}]({TICKETS}{ticket})" if project.isupper() and number.isdigit() else ticket
 

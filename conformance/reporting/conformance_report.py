@@ -1,0 +1,175 @@
+"""The conformance report: one page for all implementations and components of a check, and scenario files beside it.
+
+Nothing in it tells when or where it was written: the same call gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.engines import Check, Found, KnownFailure, Replay, Standing, replay
+from conformance.ports import Capability, Implementation, find_implementation, offered_components
+from conformance.reporting.files import write_text
+from conformance.scenarios import Finding, Scenario, encode_scenario, scenario_id
+
+ENDING = ".scenario.json"
+"""How the names of the scenario files end. Other files in their folder are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A failure with its evidence."""
+
+    found: Found
+    replay: Replay
+    reference: Replay | None
+    """The reference on the same scenario, unless it is the reference that failed, or it lacks the component."""
+    known: KnownFailure | None
+    """The entry by which it is known; None: it is news."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One implementation, and all that came of its check."""
+
+    name: str
+    """The name by which it was asked for."""
+    version: str
+    capabilities: frozenset[Capability]
+    """What it claims."""
+    checks: tuple[Check, ...]
+    """One per component."""
+    standing: Standing
+    failures: tuple[Shown, ...]
+
+    def is_known(self, slug: str, component: str) -> bool:
+        """Whether every failure of a property is known."""
+        mine = [one for one in self.failures if one.found.slug == slug and one.found.scenario.component == component]
+        return bool(mine) and all(one.known is not None for one in mine)
+
+    def check_of(self, component: str) -> Check | None:
+        """The check of a component; None if it was not checked."""
+        return next((one for one in self.checks if one.program.alphabet.component == component), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What was asked for."""
+
+    implementations: Sequence[str]
+    components: Sequence[str]
+    """Empty: all that are offered."""
+    scenarios: int
+    """Per implementation and component."""
+    seed: str
+    engine: str
+    assume: Sequence[str]
+    known_failures: str | None
+    """The file, as it was named."""
+    against: str | None
+
+    def command(self, page: str) -> str:
+        """The command line that writes the report again, as a file of this name."""
+        words = ["conformance", "check"]
+        for option, values in (
+            ("--implementation", self.implementations),
+            ("--component", self.components),
+            ("--scenarios", [str(self.scenarios)]),
+            ("--seed", [self.seed]),
+            ("--engine", [] if self.engine == "random" else [self.engine]),
+            ("--assume", self.assume),
+            ("--known-failures", [] if self.known_failures is None else [self.known_failures]),
+            ("--against", [] if self.against is None else [self.against]),
+            ("--report", [page]),
+        ):
+            for value in values:
+                words += [option, value]
+        return shlex.join(words)
+
+
+def evidence_of(
+    name: str,
+    implementation: Implementation,
+    checks: Sequence[Check],
+    standing: Standing,
+    assumed: Iterable[Capability] = (),
+) -> Tested:
+    """Run each failure once more to tell its story. The implementation must still be open."""
+    assumed = frozenset(assumed)
+    failures = tuple(
+        Shown(
+            found,
+            replay(found.scenario, implementation, assumed),
+            _on_the_reference(name, found),
+            standing.known.get(found.signature),
+        )
+        for check in checks
+        for found in check.found
+    )
+    return Tested(
+        name, implementation.version, implementation.capabilities, tuple(checks), standing, failures
+    )  # fmt: skip
+
+
+def _on_the_reference(name: str, found: Found) -> Replay | None:
+    reference = find_implementation("reference")
+    if name == "reference" or found.scenario.component not in offered_components(reference):
+        return None
+    return replay(found.scenario, reference)
+
+
+def scenario_folder(page: Path) -> Path:
+    """Where the scenario files of a page lie. Raises: ValueError if the name of the page has no suffix."""
+    if not page.suffix:
+        raise ValueError(
+            f"{page} has no suffix: the scenarios are written into a folder named after the report, so the report "
+            "needs a name such as report.md"
+        )
+    return page.with_suffix("")
+
+
+def file_names(everybody: Sequence[Tested]) -> dict[int, str]:
+    """The names of the scenario files, by the place of the failure among all."""
+    every = [(one.name, shown) for one in everybody for shown in one.failures]
+    return {
+        number: "-".join((f"{number:02}", _for_a_file(name), _slugs(shown.found))) + ENDING
+        for number, (name, shown) in enumerate(every, start=1)
+    }
+
+
+def _slugs(found: Found) -> str:
+    return f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)[:8]}"
+
+
+def _for_a_file(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.@_-]+", "-", name).strip("-.")[:40]
+
+
+def scenario_files(everybody: Sequence[Tested]) -> dict[str, str]:
+    """The scenario files by name. Each says on whom it fails, so that a replay needs no more than the file."""
+    names = file_names(everybody)
+    every = [(one.name, shown.found) for one in everybody for shown in one.failures]
+    files = {}
+    for number, (name, found) in enumerate(every, start=1):
+        scenario = found.scenario
+        finding = Finding(found.slug, found.failure_class, name)
+        files[names[number]] = encode_scenario(Scenario(scenario.component, scenario.config, scenario.steps, finding))
+    return files
+
+
+def write_page(page: Path, text: str, files: Mapping[str, str]) -> None:
+    """Write the scenario files, then the page. Scenario files of an older report are taken away, nothing else.
+
+    Raises: OSError that names the file, ValueError if the name of the page has no suffix.
+    """
+    folder = scenario_folder(page)
+    for name, content in files.items():
+        write_text(folder / name, content)
+    write_text(page, text)
+    for old in sorted(folder.glob(f"*{ENDING}")) if folder.is_dir() else ():
+        if old.name not in files:
+            old.unlink()

@@ -1,0 +1,285 @@
+"""The sections of a conformance report, in the order in which a reader asks for them."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from conformance import __version__
+from conformance.alphabets import ALPHABETS
+from conformance.engines import Check, KnownFailure
+from conformance.properties import Kind, Level, Property, Verdict
+from conformance.reporting.conformance_report import Call, Shown, Tested, file_names
+from conformance.reporting.diagram import sequence_diagram
+from conformance.reporting.divergences import config_text, divergences_markdown, steps_text
+from conformance.reporting.markdown import cell, story_markdown, table, ticket_link
+from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, tell
+from conformance.reporting.words import failure_class_in_words
+
+PASSED, FAILED, KNOWN, UNKNOWN = "passed", "failed", "known failure", "unknown"
+NOT_EXERCISED, NOT_APPLICABLE, UNTESTABLE = "not exercised", "not applicable", "untestable"
+_ORDER = (PASSED, FAILED, KNOWN, UNKNOWN, NOT_EXERCISED, NOT_APPLICABLE, UNTESTABLE)
+
+
+def report_page(call: Call, everybody: Sequence[Tested], page: str) -> str:
+    """The whole page. `page` is the name of its file; the scenario files lie in the folder of that name."""
+    sections = [
+        f"# Conformance of {_and([cell(_full_name(one)) for one in everybody])}",
+        _tested(call, everybody, page),
+        _verdicts(everybody),
+        _failures(call, everybody, PurePath(page).stem),
+    ]
+    if call.known_failures is not None:
+        sections.append(_known_failures(everybody))
+    sections.append(_untested(everybody))
+    if call.against is not None:
+        sections.append(_divergences(call.against, everybody))
+    return "\n\n".join(sections) + "\n"
+
+
+def _full_name(one: Tested) -> str:
+    """The name and, unless the name says it, the version."""
+    return one.name if one.name.endswith(f"@{one.version}") else f"{one.name} {one.version}".rstrip()
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _components(everybody: Sequence[Tested]) -> list[str]:
+    return [one for one in ALPHABETS if any(tested.check_of(one) is not None for tested in everybody)]
+
+
+# ---- what was tested -------------------------------------------------------------------------------------------------
+def _tested(call: Call, everybody: Sequence[Tested], page: str) -> str:
+    claims = [
+        (cell(one.name), cell(one.version) or "not told", _names(one.capabilities) or "none") for one in everybody
+    ]
+    assumed = f"assumed of all, claimed or not: {_names(call.assume)}" if call.assume else "nothing is assumed"
+    chosen = "Hypothesis" if call.engine == "hypothesis" else "random search"
+    corpus = ""
+    if call.engine == "random":
+        corpus = " Before them the corpus is replayed, scenarios that once showed a bug: it adds failures, no evidence."
+    amounts = [(one, *(_amount(tested.check_of(one)) for tested in everybody)) for one in _components(everybody)]
+    return "\n\n".join(
+        (
+            "## What was tested",
+            f"Suite: `checkpoint-conformance` {__version__}; seed {cell(call.seed)}; {call.scenarios:,} scenarios were "
+            f"asked for per implementation and component ({chosen})."
+            f"{corpus}",
+            table(("implementation", "version", "capabilities claimed"), claims),
+            f"Capabilities decide which properties apply; {assumed}. Scenarios and steps that were run:",
+            table(("component", *(cell(one.name) for one in everybody)), amounts),
+            f"The same report again:\n\n```sh\n{call.command(page)}\n```",
+        )
+    )
+
+
+def _names(names: Sequence[str] | frozenset[str]) -> str:
+    return ", ".join(f"`{one}`" for one in sorted(map(str, names)))
+
+
+def _amount(check: Check | None) -> str:
+    if check is None:
+        return "not offered"
+    return f"{check.tally.scenarios:,} scenarios, {check.tally.steps:,} steps"
+
+
+# ---- verdicts --------------------------------------------------------------------------------------------------------
+def _verdicts(everybody: Sequence[Tested]) -> str:
+    head = ("component", *(cell(one.name) for one in everybody))
+    components = _components(everybody)
+    rows = [(one, *(_counts(tested, tested.check_of(one)) for tested in everybody)) for one in components]
+    parts = [
+        "## Verdicts",
+        "A property that was not put to the test has not passed. *Situations* are what a search must have seen for its "
+        "verdicts to mean something.",
+        table(head, rows),
+    ]
+    for component in components:
+        parts += [f"### {component}", _property_table(component, everybody)]
+    return "\n\n".join(parts)
+
+
+def verdict_in_words(one: Tested, check: Check, judged: Property) -> str:
+    """What is reported of a property: its verdict, but what is known and what is untestable has a word of its own."""
+    verdict = check.verdict(judged)
+    if verdict is Verdict.FAILED:
+        return KNOWN if one.is_known(judged.slug, check.program.alphabet.component) else FAILED
+    if judged.level is Level.UNTESTABLE and verdict is Verdict.NOT_EXERCISED:
+        return UNTESTABLE
+    return verdict.value
+
+
+def _counts(one: Tested, check: Check | None) -> str:
+    if check is None:
+        return "not offered"
+    counts: Counter[str] = Counter()
+    seen = wanted = 0
+    for judged in check.program.alphabet.properties:
+        word = verdict_in_words(one, check, judged)
+        if judged.kind is not Kind.SOMETIMES:
+            counts[word] += 1
+        elif word != NOT_APPLICABLE:
+            wanted += 1
+            seen += word == PASSED
+    words = [_bold(f"{counts[word]} {_plural(word, counts[word])}", word) for word in _ORDER if counts[word]]
+    if wanted:
+        words.append(f"{seen} of {wanted} situations seen")
+    return ", ".join(words)
+
+
+def _plural(word: str, count: int) -> str:
+    return f"{word}s" if word == KNOWN and count > 1 else word
+
+
+def _bold(text: str, word: str) -> str:
+    return f"**{text}**" if word == FAILED else text
+
+
+def _property_table(component: str, everybody: Sequence[Tested]) -> str:
+    offering = [(one, check) for one in everybody if (check := one.check_of(component)) is not None]
+    rows = [
+        (
+            f"`{judged.slug}`",
+            "to be seen" if judged.kind is Kind.SOMETIMES else judged.level.value,
+            *(_verdict_cell(one, check, judged) for one, check in offering),
+        )
+        for judged in ALPHABETS[component].properties
+    ]
+    note = "In brackets: in how many scenarios it was put to the test; of a failure, in how many it failed."
+    return f"{note}\n\n{table(('property', 'level', *(cell(one.name) for one, _ in offering)), rows)}"
+
+
+def _verdict_cell(one: Tested, check: Check, judged: Property) -> str:
+    word = verdict_in_words(one, check, judged)
+    if word in (FAILED, KNOWN):
+        count = sum(found.count for found in check.found if found.slug == judged.slug)
+    else:
+        count = check.tally.exercised.get(judged.slug, 0)
+    if judged.kind is Kind.SOMETIMES:
+        word = {PASSED: "seen", NOT_EXERCISED: "not seen"}.get(word, word)
+    return _bold(f"{word} ({count:,})" if count else word, word)
+
+
+# ---- failures --------------------------------------------------------------------------------------------------------
+def _failures(call: Call, everybody: Sequence[Tested], folder: str) -> str:
+    names = file_names(everybody)
+    every = [(one, shown) for one in everybody for shown in one.failures]
+    if not every:
+        return "## Failures\n\nNo property failed. That is no proof: no counterexample was found among these scenarios."
+    parts = ["## Failures", f"Each with the shortest scenario known for it; the files lie in `{folder}`."]
+    for number, (one, shown) in enumerate(every, start=1):
+        parts.append(_failure(call, number, one, shown, f"{folder}/{names[number]}"))
+    return "\n\n".join(parts)
+
+
+def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> str:
+    found = shown.found
+    scenario = found.scenario
+    properties = ALPHABETS[scenario.component].properties
+    judged = next((some for some in properties if some.slug == found.slug), None)
+    assumed = "".join(f" --assume {shlex.quote(some)}" for some in call.assume)
+    command = f"conformance replay {shlex.quote(file)} --implementation {shlex.quote(one.name)}{assumed}"
+    length = len(scenario.steps)
+    story = tell(shown.replay, shown.reference)
+    statement = [] if judged is None else [f"> {judged.statement}"]
+    facts = [
+        f"- Tickets: {_tickets(shown, judged)}",
+        f"- Class **{found.failure_class}**: {failure_class_in_words(found.failure_class)}. It showed at "
+        f"`{found.signature[2]}`, in {found.count:,} scenario{'' if found.count == 1 else 's'}.",
+    ]
+    parts = [
+        f"### {number}. {scenario.component}: `{found.slug}` on {cell(one.name)}",
+        *statement,
+        "\n".join(facts),
+        f"The shortest scenario known, {length} step{'' if length == 1 else 's'} and the fair drain that ends every "
+        f"run; configuration `{config_text(scenario)}`:",
+        steps_text(scenario),
+        table(("", ""), [("**owed**", cell(found.owed)), ("**found**", cell(found.observed))]),
+    ]
+    if shown.replay.violation is None:
+        parts.append(
+            f"It did **not** fail when it was run once more ({shown.replay.verdict.value}: {cell(shown.replay.reason)})"
+            ", so the implementation does not answer alike every time."
+        )
+    if story.steps:
+        parts.append(story_markdown(story))
+        if story.has_turns:
+            parts.append(f"*{CONTINUED}*: {WHAT_CONTINUED_MEANS}")
+        if story.from_the_reference is not None:
+            parts.append(story.from_the_reference)
+        parts.append(f"```mermaid\n{sequence_diagram(shown.replay, shown.reference)}```")
+    parts.append(f"Run it again, beside this page:\n\n```sh\n{command}\n```")
+    return "\n\n".join(parts)
+
+
+def _tickets(shown: Shown, judged: Property | None) -> str:
+    if shown.known is not None:
+        return f"{ticket_link(shown.known.ticket)}, known: {cell(shown.known.reason)}."
+    if judged is not None and judged.tickets:
+        return f"not known; see {', '.join(map(ticket_link, judged.tickets))}."
+    return "not known."
+
+
+# ---- known failures --------------------------------------------------------------------------------------------------
+def _known_failures(everybody: Sequence[Tested]) -> str:
+    rows = []
+    for one in everybody:
+        rows += [_entry(one, entry, "yes") for entry in one.standing.failing]
+        rows += [_entry(one, entry, "**no**: take it off the list") for entry in one.standing.fixed]
+    if not rows:
+        return "## Known failures\n\nNo entry of the list concerns what was tested."
+    head = ("implementation", "component", "property", "class", "ticket", "reason", "still fails as recorded")
+    return f"## Known failures\n\n{table(head, rows)}"
+
+
+def _entry(one: Tested, entry: KnownFailure, still: str) -> tuple[str, ...]:
+    return (
+        cell(one.name), entry.component, f"`{entry.property}`", entry.failure_class.value,
+        ticket_link(entry.ticket), cell(entry.reason), still,
+    )  # fmt: skip
+
+
+# ---- what was not put to the test ------------------------------------------------------------------------------------
+def _untested(everybody: Sequence[Tested]) -> str:
+    rows = [
+        (cell(one.name), check.program.alphabet.component, f"`{judged.slug}`", word, why)
+        for one in everybody
+        for check in one.checks
+        for judged in check.program.alphabet.properties
+        for word, why in _why_untested(one, check, judged)
+    ]
+    title = "## What was not put to the test, and why"
+    if not rows:
+        return f"{title}\n\nNothing: every property was put to the test, and every situation was seen."
+    return f"{title}\n\n{table(('implementation', 'component', 'property', 'verdict', 'why'), rows)}"
+
+
+def _why_untested(one: Tested, check: Check, judged: Property) -> list[tuple[str, str]]:
+    """The verdict and the reason; nothing if it was put to the test."""
+    word = verdict_in_words(one, check, judged)
+    scenarios = f"{check.tally.scenarios:,} scenarios"
+    if word == NOT_APPLICABLE:
+        return [(word, f"needs {_names(judged.needs - check.program.capabilities)}, which is not claimed")]
+    if word == UNTESTABLE:
+        return [(word, "no operation of the component can show that it is broken")]
+    if word == UNKNOWN:
+        return [(word, f"not seen in {scenarios}, of which some crashed or hung before it could have been")]
+    if word == NOT_EXERCISED:
+        return [("not seen" if judged.kind is Kind.SOMETIMES else word, f"it did not come up in {scenarios}")]
+    return []
+
+
+# ---- divergences -----------------------------------------------------------------------------------------------------
+def _divergences(against: str, everybody: Sequence[Tested]) -> str:
+    parts = [
+        f"## Divergences from {cell(against)}",
+        "The same scenarios on both, each compared up to the first difference in value, signals or error. No "
+        "divergence is a failure: either answer may be right. Compared are scenarios whose operations run whole, in "
+        "configurations that both understand.",
+        *(divergences_markdown(one.name, one.checks) for one in everybody),
+    ]
+    return "\n\n".join(parts)
