@@ -20,7 +20,7 @@ SCENARIOS = 20
 @pytest.fixture(scope="module")
 def wired():
     """The reference, at the other end of a wire."""
-    command = [sys.executable, "-m", "conformance.bridges.jsonl", "reference"]
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "reference"]
     implementation = JsonLinesImplementation(command)
     yield implementation
     implementation.close()
@@ -60,7 +60,7 @@ def test_an_operation_that_waits_is_gone_on_with_over_the_wire(wired):
 
 
 def test_a_known_bug_is_found_through_the_wire():
-    command = [sys.executable, "-m", "conformance.bridges.jsonl", "known-bug:B-01"]
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "known-bug:B-01"]
     implementation = JsonLinesImplementation(command)
     try:
         search = Search(Program(alphabet_of("subpartition"), implementation))
