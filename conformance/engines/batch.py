@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.alphabets import Run, run_scenario
-from conformance.alphabets.base import Alphabet
 from conformance.alphabets.program import Program
 from conformance.engines.search import LENGTH, Search
 from conformance.ports import Batch, Outcome, PortError, Signal, find_implementation
-from conformance.ports.implementation import NEW, Call
+from conformance.ports.implementation import NEW, Call, Factory
 from conformance.scenarios import Scenario
 
 GENERATOR = "reference"
@@ -28,8 +27,8 @@ class _Departed(BaseException):
     """The next call is not the one that was sent. Not an Exception: no driver may take it for an answer."""
 
 
-class _Recording:
-    """A port that writes down what is called."""
+class Recording:
+    """A port that writes down what is called of another."""
 
     def __init__(self, port: Any, calls: list[Call]) -> None:
         self._port = port
@@ -89,7 +88,8 @@ class BatchSearch:
         self._batch = batch
         self._calls: list[Call] = []
         generator = find_implementation(GENERATOR)
-        self._drawing = Program(program.alphabet, generator).made_by(self._recorder(generator, program.alphabet))
+        drawing = Program(program.alphabet, generator)
+        self._drawing = drawing.made_by(recording(drawing.factory, self._calls))
         self._drawing.configs = tuple(config for config in program.configs if config.interleaving == "whole")
         self._search = Search(self._drawing, length)
 
@@ -114,14 +114,15 @@ class BatchSearch:
             return run_scenario(self.program, scenario.config, scenario.steps)
         return run
 
-    def _recorder(self, generator: Any, alphabet: Alphabet) -> Callable[[Any], Any]:
-        factory = generator.components()[alphabet.component]
 
-        def make(config: Any) -> Any:
-            self._calls.append((NEW, config))
-            return _Recording(factory(config), self._calls)
+def recording(factory: Factory, calls: list[Call]) -> Callable[[Any], Any]:
+    """Makes ports that write down what is called, their making included."""
 
-        return make
+    def make(config: Any) -> Any:
+        calls.append((NEW, config))
+        return Recording(factory(config), calls)
+
+    return make
 
 
 def searching(program: Program) -> Search | BatchSearch:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import cache
 from inspect import signature
 from typing import Any, get_args, get_origin, get_type_hints
 
 from conformance.ports.port import Port
 
 
-@cache
 def operations(port: type[Port]) -> tuple[str, ...]:
     """The operations of a port, in the order declared; what every port has comes last."""
     lineage = [one for one in port.__mro__ if issubclass(one, Port) and one is not Port]
