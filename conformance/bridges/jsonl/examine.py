@@ -71,7 +71,7 @@ def _greeting(greeting: Greeting) -> Iterator[Examined]:
         )
     if Capability.STEPPING in greeting.capabilities:
         yield Examined(
-            "capabilities", "It claims stepping. Over a wire that means nothing: operations are left only where they wait.",
+            "capabilities", "It claims stepping. Over a wire operations are left only where they wait.",
             'Leave "stepping" out of the answer to "hello".',
         )  # fmt: skip
     if unknown := [one for one in greeting.components if one not in PORTS]:
