@@ -103,7 +103,8 @@ class _Performance:
             try:
                 self._port = self._factory(call[1])
             except Exception as error:
-                self._note(call, error=as_error(error))
+                failed = as_error(error)  # whatever it is, there is nothing to call
+                self._note(call, error=Error(ErrorKind.CRASHED, f"{failed.kind}, {failed.reason}"))
             else:
                 self._note(call)
             return

@@ -66,7 +66,9 @@ class Patient:
             if self.wrong:
                 return
 
-    def difference(self, first: Sequence[Happened], second: Sequence[Happened]) -> str:
+    def difference(
+        self, first: Sequence[Happened], second: Sequence[Happened], names: tuple[str, str] = ("first", "then")
+    ) -> str:
         """The first call at which two histories part, in words; empty if they are the same."""
         for number, (one, other) in enumerate(zip_longest(first, second)):
             if one is None or other is None:
@@ -74,8 +76,8 @@ class Patient:
                 return f"Call {number}, {shown(known.call)}, was reached once only: {_outcome(known.outcome)}."
             if not one.same(other):
                 return (
-                    f"The first call that differs is call {number}, {shown(one.call)}: first {_outcome(one.outcome)}, "
-                    f"then {_outcome(other.outcome)}."
+                    f"The first call that differs is call {number}, {shown(one.call)}: {names[0]} "
+                    f"{_outcome(one.outcome)}, {names[1]} {_outcome(other.outcome)}."
                 )
         return ""
 
@@ -213,7 +215,10 @@ class Patient:
                 if complaint is not None:
                     yield complaint
                     return
-                if told_so is not None and (difference := self.difference(history, _until_the_end(told_so))):
+                if told_so is None:
+                    continue
+                ways = ("step by step", "in one message")
+                if difference := self.difference(history, _until_the_end(told_so), ways):
                     said = "The same calls had other outcomes step by step than in one message."
                     cure = "Do the same for `call` as for each call of a `scenario`, `new` as for `open`."
                     if attempt == 2:

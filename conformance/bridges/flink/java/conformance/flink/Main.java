@@ -105,8 +105,10 @@ public final class Main {
         try {
             switch (component) {
                 case "deque":
+                    Json.only(config);
                     return new DequeSubject();
                 case "subpartition":
+                    Json.only(config, "exclusive_buffers");
                     return new SubpartitionSubject((int) Json.number(Json.field(config, "exclusive_buffers")));
                 default:
                     throw new BadRequest("unknown component \"" + component + "\"");
