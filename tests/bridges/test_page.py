@@ -68,9 +68,3 @@ def test_what_is_not_generated_is_told(tmp_path, capsys):
     assert main(["page", str(page)]) == 2
     assert main(["page", str(tmp_path / "none.md")]) == 2
     assert "none.md" in capsys.readouterr().err
-
-
-def test_serve_says_whom_it_does_not_know(capfd):
-    with pytest.raises(SystemExit) as ended:
-        main([])
-    assert ended.value.code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -86,3 +87,13 @@ def test_a_request_without_sense_is_refused(wired, call, said):
     with pytest.raises(PortError, match=said) as caught:
         wired._ask(port, Call(call))
     assert caught.value.kind is ErrorKind.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["serve", "no-such"], "There is no implementation 'no-such'"), ([], "usage: ")]
+)
+def test_a_wrong_call_is_told(arguments, said):
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
