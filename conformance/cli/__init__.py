@@ -15,6 +15,7 @@ import click
 from conformance import __version__, campaigns
 from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
+from conformance.cli.examining import doctor
 from conformance.cli.known_bugs import bugs
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import say
@@ -55,5 +56,5 @@ def cli() -> None:
     """Hold stream processors to what checkpointing and recovery must do."""
 
 
-for _command in (check, explore, replay_command, shrink, bugs, properties, implementations, campaign):
+for _command in (check, explore, replay_command, shrink, bugs, properties, implementations, doctor, campaign):
     cli.add_command(_command)

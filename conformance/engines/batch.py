@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.alphabets import Run, run_scenario
-from conformance.alphabets.base import Alphabet
 from conformance.alphabets.program import Program
 from conformance.engines.search import LENGTH, Search
 from conformance.ports import Batch, Outcome, PortError, Signal, find_implementation
-from conformance.ports.implementation import NEW, Call
+from conformance.ports.implementation import NEW, Call, Factory
 from conformance.scenarios import Scenario
 
 GENERATOR = "reference"
@@ -28,8 +27,8 @@ class _Departed(BaseException):
     """The next call is not the one that was sent. Not an Exception: no driver may take it for an answer."""
 
 
-class _Recording:
-    """A port that writes down what is called."""
+class Recording:
+    """A port that writes down what is called of another."""
 
     def __init__(self, port: Any, calls: list[Call]) -> None:
         self._port = port
@@ -92,7 +91,8 @@ class Messenger:
         self._batch = batch
         self._calls: list[Call] = []
         generator = find_implementation(GENERATOR)
-        self.local = Program(program.alphabet, generator).made_by(self._recorder(generator, program.alphabet))
+        local = Program(program.alphabet, generator)
+        self.local = local.made_by(noting(local.factory, self._calls))
         self.local.configs = tuple(config for config in program.configs if config.interleaving == "whole")
 
     def forget(self) -> None:
@@ -119,14 +119,15 @@ class Messenger:
         run_scenario(self.local, scenario.config, scenario.steps)
         return self.judge(scenario, record=True)
 
-    def _recorder(self, generator: Any, alphabet: Alphabet) -> Callable[[Any], Any]:
-        factory = generator.components()[alphabet.component]
 
-        def make(config: Any) -> Any:
-            self._calls.append((NEW, config))
-            return _Recording(factory(config), self._calls)
+def noting(factory: Factory, calls: list[Call]) -> Callable[[Any], Any]:
+    """Makes ports that write down what is called, their making included."""
 
-        return make
+    def make(config: Any) -> Any:
+        calls.append((NEW, config))
+        return Recording(factory(config), calls)
+
+    return make
 
 
 class BatchSearch:

@@ -21,6 +21,7 @@ from conformance.engines.simpler import (
     Steps,
     changes,
     in_another_config,
+    with_one_exchanged,
     without_chunks,
     without_pairs,
 )
@@ -170,8 +171,8 @@ class Reduction:
 
     def _simplified(self, scenario: Scenario) -> Scenario:
         """A simpler configuration, and simpler steps."""
-        rank = self._ranking(scenario)
-        found = self._in_a_simpler_config(scenario, rank)
+        start = rank = self._ranking(scenario)
+        found = self._in_a_simpler_config(scenario, rank, in_another_config)
         if found is not None:
             scenario, rank = found, self._ranking(found)
         for change in changes(self.program, scenario.steps):
@@ -181,11 +182,15 @@ class Reduction:
             found = self._failing(candidate)
             if found is not None and (lower := self._ranking(found)) < rank:
                 scenario, rank = found, lower
+        if rank == start:  # nothing else goes
+            scenario = self._in_a_simpler_config(scenario, rank, with_one_exchanged) or scenario
         return scenario
 
-    def _in_a_simpler_config(self, scenario: Scenario, rank: Rank) -> Scenario | None:
+    def _in_a_simpler_config(
+        self, scenario: Scenario, rank: Rank, variants: Callable[[Program, Steps], Iterator[Steps]]
+    ) -> Scenario | None:
         for config in self._ranking.simpler_configs(scenario.config):
-            for steps in in_another_config(self.program, scenario.steps):
+            for steps in variants(self.program, scenario.steps):
                 found = self._failing(Scenario(scenario.component, config, steps))
                 if found is not None and self._ranking(found) < rank:
                     return found

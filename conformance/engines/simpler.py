@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.alphabets.base import FINISH, RUN
+from conformance.alphabets.base import FINISH, RUN, StepKind
 from conformance.alphabets.program import Program
 from conformance.scenarios import Scenario, Step
 
@@ -93,6 +93,13 @@ def in_another_config(program: Program, steps: Steps) -> Iterator[Steps]:
     yield steps
     for change in _renamings(program, steps):
         yield change(steps)
+
+
+def with_one_exchanged(program: Program, steps: Steps) -> Iterator[Steps]:
+    """One step exchanged: what belongs to one configuration may stand for something simpler in another."""
+    if len(steps) <= MOST_EXCHANGED // 2:
+        for change in _simpler_kinds(program, steps):
+            yield change(steps)
 
 
 def changes(program: Program, steps: Steps) -> Iterator[Change]:
@@ -199,14 +206,23 @@ def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
             if kind is mine:
                 break
             count = len(kind.operands)
-            operands = {step[1 : 1 + count]} if len(step) > count else set()
-            operands |= {(small,) * count for small in _SMALL[: 1 + 2 * bool(count)]}
+            given = [step[1 : 1 + count]] if len(step) > count else []
+            given += [(small,) * count for small in _SMALL[: 1 + 2 * bool(count)]]
+            operands = {_typed(kind, some) for some in given}
             moved = {*kind.operands} ^ {*mine.operands}
             for some in sorted(operands, key=repr):
                 yield _exchanging(program, index, (kind.name, *some), moved, 0)
                 if moved:
                     yield _exchanging(program, index, (kind.name, *some), moved, 1 if len(kind.operands) else -1)
                     yield _exchanging(program, index, (kind.name, *some), moved, -1 if len(kind.operands) else 1)
+
+
+def _typed(kind: StepKind, operands: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Operands of the types that this kind of step has: 1 is no truth value."""
+    return tuple(
+        type_(value) if type_ in (bool, int) and isinstance(value, int) else value
+        for type_, value in zip(kind.operands.values(), operands, strict=True)
+    )
 
 
 def _moves(count: int) -> Iterator[Change]:

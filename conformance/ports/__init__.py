@@ -31,6 +31,7 @@ from conformance.ports.elements import (
     RecoveryCompletion,
     RecoveryMetadata,
 )
+from conformance.ports.examined import Examined
 from conformance.ports.gate import (
     ChannelKind,
     GateConfig,
@@ -106,6 +107,7 @@ __all__ = [
     "Error",
     "ErrorKind",
     "Event",
+    "Examined",
     "GateConfig",
     "GatePort",
     "GateTaken",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from conformance.ports.capabilities import Capability
+from conformance.ports.examined import Examined
 from conformance.ports.outcomes import Outcome
 from conformance.ports.port import Port
 
@@ -54,6 +55,13 @@ class Implementation(ABC):
         None: there is no such way.
         """
         return None
+
+    def examine(self) -> Iterable[Examined]:
+        """What only it can look at itself, for `conformance doctor`: how it is reached, how it answers nonsense.
+
+        First things first. Everything that can be seen through its ports is looked at elsewhere.
+        """
+        return ()
 
     def close(self) -> None:
         """Give up what was needed to run at all, such as a process.

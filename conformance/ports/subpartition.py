@@ -138,10 +138,7 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def recover(self, element: Element) -> Answer[None]:
-        """Append recovered output state, before anything live:
-
-        A `RecoveryMetadata` or the `Data` that belongs to it.
-        """
+        """Append recovered output state, before anything live: a `RecoveryMetadata`, or `Data` that belongs to it."""
 
     @abstractmethod
     def finish_recovery(self, block: bool) -> Answer[None]:

@@ -34,6 +34,7 @@ from conformance.reporting.documents import (
     unguarded_properties,
     unusable_row,
 )
+from conformance.reporting.examined import examined_lines, examined_row
 from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
 from conformance.reporting.files import write_json, write_text
 from conformance.reporting.kill_matrix import matrix_text
@@ -67,6 +68,8 @@ __all__ = [
     "divergence_tables",
     "divergences_document",
     "evidence_of",
+    "examined_lines",
+    "examined_row",
     "exploration_document",
     "exploration_lines",
     "exploration_table",

@@ -194,6 +194,18 @@ def test_a_scenario_is_answered_call_by_call(program):
     made.close()
 
 
+def test_a_scenario_sends_the_configuration_of_each_restore(program):
+    echo = (
+        "say(type='outcomes', outcomes=[{'error': {'kind': 'state', 'reason': str(c[1])}} for c in request['calls']])"
+    )
+    made = JsonLinesImplementation(program(on_scenario=echo))
+    first, later = SubpartitionConfig(1), SubpartitionConfig(3)
+    assert made.batch is not None
+    said = made.batch("subpartition", first, [("new", first), ("new", later), ("new",)])
+    assert [one.error and one.error.reason for one in said] == [f"{{'exclusive_buffers': {n}}}" for n in (1, 3, 1)]
+    made.close()
+
+
 @pytest.mark.parametrize("component", PORTS)
 def test_remote_ports_have_every_operation(component):
     interface, remote = PORTS[component], remote_class(component)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -20,7 +21,7 @@ SCENARIOS = 20
 @pytest.fixture(scope="module")
 def wired():
     """The reference, at the other end of a wire."""
-    command = [sys.executable, "-m", "conformance.bridges.jsonl", "reference"]
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "reference"]
     implementation = JsonLinesImplementation(command)
     yield implementation
     implementation.close()
@@ -60,7 +61,7 @@ def test_an_operation_that_waits_is_gone_on_with_over_the_wire(wired):
 
 
 def test_a_known_bug_is_found_through_the_wire():
-    command = [sys.executable, "-m", "conformance.bridges.jsonl", "known-bug:B-01"]
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "known-bug:B-01"]
     implementation = JsonLinesImplementation(command)
     try:
         search = Search(Program(alphabet_of("subpartition"), implementation))
@@ -86,3 +87,13 @@ def test_a_request_without_sense_is_refused(wired, call, said):
     with pytest.raises(PortError, match=said) as caught:
         wired._ask(port, Call(call))
     assert caught.value.kind is ErrorKind.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["serve", "no-such"], "There is no implementation 'no-such'"), ([], "usage: ")]
+)
+def test_a_wrong_call_is_told(arguments, said):
+    command = [sys.executable, "-m", "conformance.bridges.jsonl", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr

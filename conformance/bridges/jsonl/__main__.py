@@ -1,28 +1,46 @@
-"""`python -m conformance.bridges.jsonl NAME` serves an implementation in Python over JSON Lines."""
+"""Serves an implementation in Python over JSON Lines, and writes what is generated of the protocol's description."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from pathlib import Path
 
+from conformance.bridges.jsonl.page import NoSuchSection, schema_text, with_sections
 from conformance.bridges.jsonl.serve import serve
 from conformance.ports import UnusableImplementation, find_implementation
 
 
-def main(arguments: list[str]) -> int:
-    """Returns the exit status: 0, or 2 if there is no such implementation."""
-    if len(arguments) != 1:
-        print("usage: python -m conformance.bridges.jsonl NAME", file=sys.stderr)
-        return 2
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up among the answers
+def main(arguments: list[str] | None = None) -> int:
+    """Returns the exit status: 0, or 2 if there is no such implementation or no such page."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.bridges.jsonl", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    serving = commands.add_parser("serve", help="answer requests on stdin about an implementation in Python")
+    serving.add_argument("name", metavar="NAME", help="as of --implementation: reference, module:object, known-bug:ID")
+    commands.add_parser("schema", help="print the JSON Schema of all messages")
+    paging = commands.add_parser("page", help="rewrite the generated sections of a page")
+    paging.add_argument("file", metavar="FILE", type=Path)
+    chosen = parser.parse_args(arguments)
     try:
-        serve(find_implementation(arguments[0]), sys.stdin.buffer, answers)
-    except UnusableImplementation as error:
+        match chosen.command:
+            case "serve":
+                _serve(chosen.name)
+            case "schema":
+                print(schema_text(), end="")
+            case "page":
+                chosen.file.write_text(with_sections(chosen.file.read_text(encoding="utf-8")), encoding="utf-8")
+    except (UnusableImplementation, NoSuchSection, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0
 
 
+def _serve(name: str) -> None:
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up among the answers
+    serve(find_implementation(name), sys.stdin.buffer, answers)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from conformance import __version__
-from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, shortened
+from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, fate, shortened
 from conformance.bridges.jsonl.protocol import (
     PROTOCOL,
     Call,
@@ -78,15 +77,25 @@ class Client:
     def request(self, message: Request) -> Reply:
         """Ask, and return the answer, which is of the kind that belongs to the request.
 
+        Raises: UnusableImplementation if it never said hello; PortError CRASHED or HUNG for everything else that went
+        wrong, a refusal included.
+        """
+        reply = self.reply(message)
+        if isinstance(reply, Refused):
+            raise PortError(ErrorKind.CRASHED, f"the program refused {_name(message)}: {reply.reason}")
+        return reply
+
+    def reply(self, message: Request) -> Reply:
+        """Ask, and return the answer, which may be `Refused` to any request.
+
         A program that was lost is started again by `Open` and `RunScenario`, since only they do not build on what was
         before.
 
-        Raises: UnusableImplementation if it never said hello; PortError CRASHED or HUNG for everything else that went
-        wrong, and the program is ended then.
+        Raises: as `request`. A program that crashed or hung is ended.
         """
         child = self._running(restart=isinstance(message, Open | RunScenario))
         try:
-            reply = self._ask(child, message, self._timeout_seconds)
+            return self._ask(child, message, self._timeout_seconds)
         except (Died, Hung) as error:
             self._give_up(child, error)
             kind = ErrorKind.HUNG if isinstance(error, Hung) else ErrorKind.CRASHED
@@ -94,17 +103,24 @@ class Client:
         except BaseException:  # interrupted: the answer that may still come must not pass for the next one
             self._give_up(child, Died("was interrupted"))
             raise
-        if isinstance(reply, Refused):
-            raise PortError(ErrorKind.CRASHED, f"the program refused {_name(message)}: {reply.reason}")
-        return reply
 
-    def close(self) -> None:
-        """End the program, in good manners if it has them. The client may be used again and starts it anew."""
+    def close(self) -> str:
+        """End the program, in good manners if it has them. The client may be used again and starts it anew.
+
+        Returns: what was wrong with how it ended; empty if nothing was, or if it was not running.
+        """
         child, self._child = self._child, None
-        if child is not None and child.is_ours:
-            with contextlib.suppress(Died, Hung):
-                child.ask(encode(Close()), min(self._timeout_seconds, 2.0))
-            child.leave()
+        if child is None or not child.is_ours:
+            return ""
+        wrong = ""
+        try:
+            reply = self._ask(child, Close(), min(self._timeout_seconds, 2.0))
+            if isinstance(reply, Refused):
+                wrong = f"refused 'close': {reply.reason}"
+        except (Died, Hung) as error:
+            wrong = str(error)
+        code = child.leave()
+        return wrong or ("" if code == 0 else "went on running after 'closed'" if code is None else fate(code))
 
     def _running(self, restart: bool) -> ChildProcess:
         if self._child is not None and not self._child.is_ours:
@@ -168,6 +184,8 @@ class Client:
             reply = decode_reply(line)
         except msgspec.DecodeError as error:
             why = str(error)[:200]  # it may quote the line
+            if not (line.lstrip().startswith(b"{") or isinstance(message, Hello)):
+                why += "; stdout is for answers alone, what it logs belongs on stderr"
             raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
         if not isinstance(reply, _EXPECTED[type(message)] | Refused):
             raise Died(f"answered {_name(message)} with {shortened(line)}, which answers something else")

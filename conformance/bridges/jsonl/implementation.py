@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from conformance.bridges.jsonl.client import Client
+from conformance.bridges.jsonl.examine import examine
 from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Outcomes, Resume, RunScenario, StrictOutcome
 from conformance.bridges.jsonl.remote import PORTS, RemotePort, convert_outcomes, remote_port
 from conformance.ports import (
     Batch,
     Capability,
     ErrorKind,
+    Examined,
     Implementation,
     Outcome,
     Port,
@@ -71,6 +73,9 @@ class JsonLinesImplementation(Implementation):
     def batch(self) -> Batch | None:
         return self._run
 
+    def examine(self) -> Iterable[Examined]:
+        return examine(self.client)
+
     def close(self) -> None:
         self._current = None
         if "client" in self.__dict__:
@@ -94,7 +99,7 @@ class JsonLinesImplementation(Implementation):
 
     def _run(self, component: str, config: Any, calls: Sequence[Sequence[Any]]) -> list[Outcome]:
         self._current = None
-        sent = tuple((NEW, config) if call[0] == NEW else tuple(call) for call in calls)
+        sent = tuple((NEW, config) if tuple(call) == (NEW,) else tuple(call) for call in calls)
         reply = self.client.request(RunScenario(component, config, sent))
         assert isinstance(reply, Outcomes)
         if len(reply.outcomes) != len(calls):

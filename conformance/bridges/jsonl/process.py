@@ -71,7 +71,10 @@ class ChildProcess:
         Raises: Died, Hung. The process is of no use after either, and should be killed.
         """
         if self._received:
-            raise Died(f"wrote a line that nobody had asked for: {shortened(bytes(self._received))}")
+            raise Died(
+                f"wrote a line that nobody had asked for: {shortened(bytes(self._received))}; every request has one "
+                "answer, and what it logs belongs on stderr"
+            )
         deadline = time.monotonic() + seconds
         unsent = memoryview(line)[self._write(line) :]
         if unsent:
@@ -100,21 +103,23 @@ class ChildProcess:
             self._process.wait(_EXIT_SECONDS)
         code = self._process.poll()
         self.kill()
-        return f"{_fate(code)}{self.log()}"
+        return f"{fate(code)}{self.log()}"
 
     def log(self) -> str:
         """The last lines it wrote to stderr, as the end of a sentence."""
         lines = self._log.decode(errors="replace").splitlines()[-_LOG_LINES:]
         return "; its log ends with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
 
-    def leave(self) -> None:
-        """Let it exit on its own, which it should do now; kill it if it does not."""
+    def leave(self) -> int | None:
+        """Let it exit on its own, which it should do now; kill it if it does not. Returns its status; None: killed."""
         assert self._process.stdin
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_EXIT_SECONDS)
+        code = self._process.poll()
         self._end()
+        return code
 
     def kill(self) -> None:
         """End it now. Idempotent. What it logged can still be read."""
@@ -182,7 +187,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _fate(code: int | None) -> str:
+def fate(code: int | None) -> str:
+    """How a process ended, in words; None: it did not."""
     if code is None:
         return "closed its stdout, but went on running"
     if code < 0:

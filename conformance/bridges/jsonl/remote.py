@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from inspect import signature
-from typing import Any, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +35,7 @@ from conformance.ports import (
     UnionGatePort,
 )
 from conformance.ports.implementation import NEW
+from conformance.ports.signatures import answer_type, operand_types
 from conformance.scheduling import Waitable
 
 Ask: TypeAlias = Callable[["RemotePort", Call | Resume], StrictOutcome]
@@ -110,14 +110,16 @@ def remote_port(component: str, ask: Ask) -> RemotePort:
 def answers(component: str) -> dict[str, Any]:
     """The type of the value that each operation of a component answers."""
     interface = PORTS[component]
-    return {name: _answer_type(getattr(interface, name)) for name in sorted(interface.__abstractmethods__)}
+    return {name: answer_type(getattr(interface, name)) for name in sorted(interface.__abstractmethods__)}
 
 
 @cache
 def operands(component: str) -> dict[str, tuple[Any, ...]]:
     """The types of the operands of each operation of a component, in their order."""
     interface = PORTS[component]
-    return {name: _operand_types(getattr(interface, name)) for name in sorted(interface.__abstractmethods__)}
+    return {
+        name: tuple(operand_types(getattr(interface, name)).values()) for name in sorted(interface.__abstractmethods__)
+    }
 
 
 def convert_outcomes(
@@ -187,16 +189,3 @@ def _convert(name: str, answer: Any, value: Any) -> Any:
         raise PortError(
             ErrorKind.CRASHED, f"answered nonsense to {name!r}: {str(error)[:200]}, found {found}"
         ) from None
-
-
-def _operand_types(method: Callable[..., Any]) -> tuple[Any, ...]:
-    hints = get_type_hints(method)
-    return tuple(hints[name] for name in signature(method).parameters if name != "self")
-
-
-def _answer_type(method: Callable[..., Any]) -> Any:
-    """What T is in the `Answer[T]` that a port method returns: what its coroutine would return."""
-    for variant in get_args(get_type_hints(method)["return"]):
-        if get_origin(variant) is Coroutine:
-            return get_args(variant)[2]
-    raise TypeError(f"{method.__qualname__} does not return an Answer")

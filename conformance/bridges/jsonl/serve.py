@@ -1,4 +1,4 @@
-"""Any implementation in Python as a program behind the protocol: `python -m conformance.bridges.jsonl NAME`.
+"""Any implementation in Python as a program behind the protocol: `python -m conformance.bridges.jsonl serve NAME`.
 
 An implementation in Python needs no protocol. This is the other end of the wire, for trying the wire itself: what
 passes through it must come out as it went in, operations that wait included.

@@ -9,13 +9,32 @@ enum Components {
     DEQUE("deque", config -> new DequeSubject()),
     SUBPARTITION(
             "subpartition",
-            config -> new SubpartitionSubject((int) Json.number(Json.field(config, "exclusive_buffers")))),
+            config -> new SubpartitionSubject((int) Json.number(Json.field(config, "exclusive_buffers"))),
+            "exclusive_buffers"),
     PERSISTER("persister", config -> new PersisterSubject()),
-    RECOVERED_CHANNEL("recovered-channel", RecoveredChannelSubject::new),
-    LOCAL_CHANNEL("local-channel", LocalChannelSubject::new),
-    REMOTE_CHANNEL("remote-channel", RemoteChannelSubject::new),
-    GATE("gate", GateSubject::new),
-    UNION_GATE("union-gate", UnionGateSubject::new);
+    RECOVERED_CHANNEL(
+            "recovered-channel",
+            RecoveredChannelSubject::new,
+            "recovery",
+            "handed_over",
+            "exclusive_buffers",
+            "floating_buffers"),
+    LOCAL_CHANNEL(
+            "local-channel",
+            LocalChannelSubject::new,
+            "recovery",
+            "handed_over",
+            "exclusive_buffers",
+            "floating_buffers"),
+    REMOTE_CHANNEL(
+            "remote-channel",
+            RemoteChannelSubject::new,
+            "recovery",
+            "handed_over",
+            "exclusive_buffers",
+            "floating_buffers"),
+    GATE("gate", GateSubject::new, "channels", "recovery", "exclusive_buffers", "floating_buffers"),
+    UNION_GATE("union-gate", UnionGateSubject::new, "gates");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;
@@ -23,10 +42,12 @@ enum Components {
 
     private final String component;
     private final Factory factory;
+    private final String[] fields; // of the configuration
 
-    Components(String component, Factory factory) {
+    Components(String component, Factory factory, String... fields) {
         this.component = component;
         this.factory = factory;
+        this.fields = fields;
     }
 
     static ArrayNode names() {
@@ -40,6 +61,7 @@ enum Components {
     static Subject open(String component, JsonNode config) throws BadRequest {
         for (Components one : values()) {
             if (one.component.equals(component)) {
+                Json.only(config, one.fields);
                 try {
                     return one.factory.make(config);
                 } catch (RuntimeException | IOException refused) {

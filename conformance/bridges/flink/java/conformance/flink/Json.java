@@ -1,6 +1,8 @@
 package conformance.flink;
 
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.Iterator;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.DeserializationFeature;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -53,6 +55,17 @@ final class Json {
             throw new BadRequest("there is no field \"" + name + "\" in " + object);
         }
         return found;
+    }
+
+    /** An object has no other fields than these. */
+    static void only(JsonNode object, String... names) throws BadRequest {
+        for (Iterator<String> found = object.fieldNames(); found.hasNext(); ) {
+            String name = found.next();
+            if (!Arrays.asList(names).contains(name)) {
+                throw new BadRequest(
+                        "unknown field \"" + name + "\" in " + object + ", known are " + Arrays.toString(names));
+            }
+        }
     }
 
     static long number(JsonNode node) throws BadRequest {

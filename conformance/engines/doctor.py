@@ -1,0 +1,127 @@
+"""Says of an implementation what it does wrong as an adapter, in the order in which a person would mend it.
+
+It does not search for bugs. It looks at what a search takes for granted: that ports can be made, that every operation
+answers in the terms of its interface, that a fresh port is fresh, that the same calls have the same outcomes, in one
+message or step by step. Where something is wrong, what builds on it is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from time import perf_counter
+
+from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.alphabets.program import Program
+from conformance.engines.calls import perform
+from conformance.engines.patient import Patient
+from conformance.ports import (
+    Capability,
+    Examined,
+    Implementation,
+    UnusableImplementation,
+    offered_components,
+)
+
+
+def examine(make: Callable[[], Implementation]) -> Iterator[Examined]:
+    """All that is looked at, first things first. `make` is asked again where only a fresh one can tell.
+
+    Raises: UnusableImplementation if it cannot be started.
+    """
+    implementation = make()
+    with closing(implementation):
+        yield from _examine(implementation, make)
+
+
+def _examine(implementation: Implementation, make: Callable[[], Implementation]) -> Iterator[Examined]:
+    started = perf_counter()
+    about = _about(implementation)
+    seconds = perf_counter() - started
+    wrong = False
+    for one in implementation.examine():
+        wrong = wrong or one.wrong
+        yield one
+    try:
+        offered = offered_components(implementation)
+    except UnusableImplementation as error:
+        if not wrong:
+            yield Examined("what it offers", str(error), "Correct what `components` and `capabilities` answer.")
+        return
+    components = [one for one in ALPHABETS if one in offered]
+    yield Examined(
+        "start", f"{about} answered after {seconds:.2f} s. Components: {', '.join(components) or 'none'}. "
+        f"Capabilities: {', '.join(sorted(implementation.capabilities)) or 'none'}.", noted=True,
+    )  # fmt: skip
+    if unknown := sorted(set(map(str, offered)) - set(ALPHABETS)):
+        found = f"It offers what this suite does not know: {', '.join(unknown)}."
+        yield Examined("components", found, f"Correct the names. Known are {', '.join(ALPHABETS)}.")
+    if not components:
+        if not (wrong or unknown):
+            yield Examined("components", "It offers none.", f"Offer some of {', '.join(ALPHABETS)}.")
+        return
+    healthy: list[Patient] = []
+    for component in components:
+        patient = Patient(Program(alphabet_of(component), implementation), make)
+        yield from patient.examine()
+        if not patient.wrong:
+            healthy.append(patient)
+    yield from _elsewhere(healthy, make)
+    yield from _claims(implementation, healthy, all_healthy=len(healthy) == len(components))
+    yield from _speed(healthy)
+
+
+def _about(implementation: Implementation) -> str:
+    """Its name and version. Raises: UnusableImplementation."""
+    try:
+        name, version = implementation.name, implementation.version
+    except UnusableImplementation:
+        raise
+    except Exception as error:
+        raise UnusableImplementation(
+            f"{type(implementation).__name__} cannot say its name and version: {type(error).__name__}: {error}. Give "
+            "it the attributes `name` and `version`."
+        ) from error
+    return f"{name} {version}".rstrip()
+
+
+def _elsewhere(patients: list[Patient], make: Callable[[], Implementation]) -> Iterator[Examined]:
+    """The same calls on another one that was made from nothing: what depends on the process shows here."""
+    if not patients:
+        return
+    with closing(make()) as other:
+        for patient in patients:
+            component = patient.alphabet.component
+            again = perform(patient.alphabet, other.components()[component], patient.scenarios[0])
+            if difference := patient.difference(patient.histories[0], again):
+                yield Examined(
+                    f"{component}: another start", f"Started again, it had other outcomes. {difference}",
+                    "An outcome must depend on the calls alone: no clock, no random number, no order of a hash table.",
+                )  # fmt: skip
+                return
+    yield Examined("another start", "Started again, it answers the same calls alike.")
+
+
+def _claims(implementation: Implementation, patients: list[Patient], all_healthy: bool) -> Iterator[Examined]:
+    """Capabilities that are claimed, and nothing that was looked at has them."""
+    if Capability.RESOURCES not in implementation.capabilities or not patients:
+        return
+    if any(one.counts_resources for one in patients):
+        return
+    if all_healthy:
+        yield Examined(
+            "capabilities", "It claims `resources`, but `resources` never answered a count.",
+            "Answer counts (0 is one), or do not claim `resources`.",
+        )  # fmt: skip
+
+
+def _speed(patients: list[Patient]) -> Iterator[Examined]:
+    calls, seconds = sum(one.calls for one in patients), sum(one.seconds for one in patients)
+    if not calls or not seconds:
+        return
+    scenarios = sum(len(one.scenarios) for one in patients)
+    found = f"Step by step: {1e6 * seconds / calls:,.0f} µs for a call, {scenarios / seconds:,.0f} scenarios a second."
+    batch = sum(one.batch_seconds for one in patients)
+    if batch:
+        found += f" In one message: {sum(one.batches for one in patients) / batch:,.0f} scenarios a second."
+    yield Examined("speed", found, noted=True)

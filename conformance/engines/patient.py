@@ -1,0 +1,349 @@
+"""One component of an implementation, as `conformance doctor` looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import zip_longest
+from time import perf_counter
+from typing import Any
+
+from msgspec.structs import asdict
+
+from conformance.alphabets.program import Program
+from conformance.alphabets.violation import as_error
+from conformance.engines.batch import GENERATOR
+from conformance.engines.calls import ENDING, Happened, draw, perform, shown, told
+from conformance.ports import (
+    Capability,
+    ErrorKind,
+    Examined,
+    Implementation,
+    Outcome,
+    PortError,
+    Resources,
+    find_implementation,
+)
+from conformance.ports.implementation import NEW, Batch, Call
+from conformance.ports.signatures import answer_type, operations
+
+NEEDED: dict[Capability, tuple[str, ...]] = {
+    Capability.RESOURCES: ("resources",),
+    Capability.PERSISTED_READBACK: ("persisted", "snapshot"),
+    Capability.TIMEOUTABLE_BARRIERS: ("aligned_timeout", "convert_to_priority"),
+    Capability.OUTPUT_RECOVERED_UPSTREAM: (
+        "subpartition.recover", "subpartition.finish_recovery", "recover_output", "finish_output_recovery",
+    ),
+    Capability.RECOVERS_BY_PUSHING: ("insert_recovery_barrier", "insert_recovery_barriers"),
+}  # fmt: skip
+"""The operations that nobody needs who does not claim the capability; of one component, or of all that have them."""
+_FRESH = "The same calls must have the same outcomes on every fresh object."
+
+
+class Patient:
+    """One component under examination. Answers are in `histories`, one for each of the `scenarios`."""
+
+    def __init__(self, program: Program, make: Callable[[], Implementation]) -> None:
+        self.alphabet = program.alphabet
+        self.scenarios: list[tuple[Call, ...]] = []
+        self.histories: list[list[Happened]] = []
+        self.wrong = False
+        self.calls = 0
+        self.seconds = 0.0
+        self.batches = 0
+        self.batch_seconds = 0.0
+        self.counts_resources = False
+        self._program = program
+        self._make = make
+        self._component = program.alphabet.component
+
+    def examine(self) -> Iterator[Examined]:
+        """What is wrong, first things first; it ends where going on would only repeat it."""
+        for look in (self._ports, self._outcomes, self._answers, self._batch, self._release):
+            for one in look():
+                self.wrong = self.wrong or one.wrong
+                yield one
+            if self.wrong:
+                return
+
+    def difference(
+        self, first: Sequence[Happened], second: Sequence[Happened], names: tuple[str, str] = ("first", "then")
+    ) -> str:
+        """The first call at which two histories part, in words; empty if they are the same."""
+        for number, (one, other) in enumerate(zip_longest(first, second)):
+            if one is None or other is None:
+                known = one or other
+                return f"Call {number}, {shown(known.call)}, was reached once only: {_outcome(known.outcome)}."
+            if not one.same(other):
+                return (
+                    f"The first call that differs is call {number}, {shown(one.call)}: {names[0]} "
+                    f"{_outcome(one.outcome)}, {names[1]} {_outcome(other.outcome)}."
+                )
+        return ""
+
+    # ---- ports ---------------------------------------------------------------------------------------------------
+    def _ports(self) -> Iterator[Examined]:
+        configs: list[Any] = []
+        for one in self._program.configs:
+            config = self.alphabet.port_config(one)
+            if one.interleaving == "whole" and config not in configs:
+                configs.append(config)
+        if not configs:
+            needs = sorted({need for one in self.alphabet.configs for need in self.alphabet.needs(one)})
+            yield self._wrong(
+                "configurations", f"It claims none of what a {self._component} needs: {', '.join(needs)}.",
+                f"Claim what it can do, or do not offer {self._component}.",
+            )  # fmt: skip
+            return
+        for config in configs:
+            try:
+                port = self._program.factory(config)
+            except Exception as error:
+                kind, reason, _ = _error(as_error(error))
+                yield self._wrong(
+                    "configurations", f"No {self._component} could be made of {shown(config)}: {kind}, {reason}.",
+                    "Every legal configuration must make a port; what only some can do is a capability.",
+                )  # fmt: skip
+                return
+            if not isinstance(port, self.alphabet.port):
+                yield self._wrong(
+                    "configurations", f"A {type(port).__name__} was made of {shown(config)}.",
+                    f"Make a subclass of conformance.ports.{self.alphabet.port.__name__}.",
+                )  # fmt: skip
+                return
+        yield self._well(
+            "configurations", f"Ports can be made of {f'all {len(configs)}' if len(configs) > 1 else 'it'}."
+        )
+
+    # ---- the same again ------------------------------------------------------------------------------------------
+    def _outcomes(self) -> Iterator[Examined]:
+        for calls in draw(self._program):
+            started = perf_counter()
+            history = perform(self.alphabet, self._program.factory, calls)
+            self.seconds += perf_counter() - started
+            self.calls += len(history)
+            self.scenarios.append(calls)
+            self.histories.append(history)
+            if any(_is(ErrorKind.HUNG, one) for one in history):
+                yield self._unanswered(len(self.histories) - 1)
+                return
+            perform(self.alphabet, self._program.factory, calls[: len(calls) // 2])  # leaves an object in mid-life
+            again = perform(self.alphabet, self._program.factory, calls)
+            if difference := self.difference(history, again):
+                yield self._unlike(calls, history, difference)
+                return
+
+    def _unlike(self, calls: Sequence[Call], history: list[Happened], difference: str) -> Examined:
+        """The second time was not as the first. Is that what was left behind, or chance?"""
+        with closing(self._make()) as other:
+            fresh = perform(self.alphabet, other.components()[self._component], calls)
+        if self.difference(history, fresh) and len(self.histories) == 1:
+            return self._wrong(
+                "the same again", f"The same calls had other outcomes the second time, and the third. {difference}",
+                f"{_FRESH} Use no clock, no random number, no order of a hash table.",
+            )  # fmt: skip
+        return self._wrong(
+            "a fresh object", f"The same calls had other outcomes the second time. {difference}",
+            f"{_FRESH} A new object must drop the one before, with everything that is kept outside of it.",
+        )  # fmt: skip
+
+    # ---- answers -------------------------------------------------------------------------------------------------
+    def _answers(self) -> Iterator[Examined]:
+        reported: set[str] = set()
+        doubtful: dict[str, Examined] = {}
+        for number, history in enumerate(self.histories):
+            operation = str(history[-1].call[0])
+            if not history[-1].ended or operation in reported:
+                continue
+            one = self._unanswered(number)
+            if self._was_foreseen(number):
+                reported.add(operation)
+                yield one
+            else:
+                doubtful.setdefault(operation, Examined(one.what, f"{one.found} {_DOUBT}", noted=True))
+        yield from (one for operation, one in doubtful.items() if operation not in reported)
+        names = operations(self.alphabet.port)
+        called = {happened.call[0] for history in self.histories for happened in history}
+        self.counts_resources = any(
+            happened.call[0] == "resources" and isinstance(happened.outcome.value, Resources)
+            and any(count is not None for count in asdict(happened.outcome.value).values())
+            for history in self.histories for happened in history
+        )  # fmt: skip
+        missing = [name for name in names if name not in called]
+        if missing and not reported:
+            yield Examined(f"{self._component}: answers", f"Nothing led to {', '.join(missing)}.", noted=True)
+        if not reported and not doubtful:
+            yield self._well(
+                "answers", f"{len(names) - len(missing)} of {len(names)} operations were called, in "
+                f"{len(self.scenarios)} scenarios and {self.calls} calls; each answered what its interface says.",
+            )  # fmt: skip
+
+    def _was_foreseen(self, number: int) -> bool:
+        """Whether all answers before the last were those of the reference, so that the last call means something."""
+        return _alike(self.histories[number][:-1], self._owed(self.scenarios[number]))
+
+    def _unanswered(self, number: int) -> Examined:
+        """The last call of a history got no proper answer."""
+        call, outcome = self.histories[number][-1]
+        operation = str(call[0])
+        kind, reason, _ = _error(outcome.error)
+        if operation == NEW:
+            return self._wrong(
+                "answers", f"No port could be made of {shown(call[1])}, in the middle of a scenario: {reason}.",
+                "A scenario makes further ports where a restore begins; each takes the place of the one before.",
+            )  # fmt: skip
+        found = f"`{operation}` did not answer call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
+        wants = _type_name(answer_type(getattr(self.alphabet.port, operation)))
+        cure = f"`{operation}` answers {wants}, or an error of a kind other than crashed."
+        if kind == ErrorKind.HUNG:
+            cure = f"`{operation}` must answer at once: {wants}, or that it waits. Nothing may block the program."
+        for capability, needed in NEEDED.items():
+            if {operation, f"{self._component}.{operation}"} & set(needed) and capability in self._program.capabilities:
+                found += f" Yet it claims `{capability}`."
+                cure += f" If it cannot do that, do not claim `{capability}`."
+        return self._wrong("answers", found, cure)
+
+    # ---- in one message ------------------------------------------------------------------------------------------
+    def _batch(self) -> Iterator[Examined]:
+        batch = self._program.implementation.batch
+        if batch is None:
+            return
+        for calls, history in zip(self.scenarios, self.histories, strict=True):
+            waits = any(one.outcome.paused_at is not None for one in history)
+            for attempt in (1, 2):
+                told_so, complaint = self._run(batch, calls, waits)
+                if complaint is not None:
+                    yield complaint
+                    return
+                if told_so is None:
+                    continue
+                ways = ("step by step", "in one message")
+                if difference := self.difference(history, _until_the_end(told_so), ways):
+                    said = "The same calls had other outcomes step by step than in one message."
+                    cure = "Do the same for `call` as for each call of a `scenario`, `new` as for `open`."
+                    if attempt == 2:
+                        said = "The same scenario in one message had other outcomes the second time."
+                        cure = f"{_FRESH} `new` must drop the object before, as `open` does."
+                    yield self._wrong("in one message", f"{said} {difference}", cure)
+                    return
+        yield self._well("in one message", "A whole scenario has the same outcomes as its calls step by step.")
+
+    def _run(self, batch: Batch, calls: Sequence[Call], waits: bool) -> tuple[list[Happened] | None, Examined | None]:
+        """What came of a scenario in one message, or nothing if an operation waits in it; or what was wrong."""
+        started = perf_counter()
+        try:
+            outcomes = batch(self._component, calls[0][1], calls)
+        except PortError as error:
+            if error.kind is ErrorKind.PROTOCOL and waits:
+                return None, None
+            cure = "Answer a `scenario` with one outcome for each call, `new` included; go on after an error."
+            if error.kind is ErrorKind.PROTOCOL:
+                cure = "What does not wait step by step must not wait in a `scenario`."
+            return None, self._wrong("in one message", f"A scenario was not answered: {error.reason}.", cure)
+        self.batch_seconds += perf_counter() - started
+        self.batches += 1
+        if waits:
+            return None, self._wrong(
+                "in one message", "An operation that waits step by step was answered in a scenario as if it did not.",
+                "Answer it with `blocked` there, too; the scenario is then run step by step.",
+            )  # fmt: skip
+        return [Happened(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)], None
+
+    # ---- the end -------------------------------------------------------------------------------------------------
+    def _release(self) -> Iterator[Examined]:
+        for calls in self.scenarios:
+            for part in (calls[: max(1, len(calls) // 2)], calls):
+                ending: tuple[Call, ...] = (("release",), ("release",), ("resources",))
+                history = perform(self.alphabet, self._program.factory, (*part, *ending))
+                if (one := self._ended_badly((*part, *ending), history)) is not None:
+                    yield one
+                    return
+        yield self._well("release", "It may be called at any moment, and twice.")
+
+    def _ended_badly(self, calls: Sequence[Call], history: Sequence[Happened]) -> Examined | None:
+        releases = [one for one in history if one.call[0] == "release"]
+        failed = next((one for one in releases if one.outcome.error is not None), None)
+        after = f"after {len(calls) - 3} calls, the last of them {shown(calls[-4])}"
+        if failed is not None:
+            which = "A second `release`" if failed is not releases[0] else "`release`"
+            return self._wrong(
+                "release", f"{which} failed, {after}: {_outcome(failed.outcome)}.",
+                "`release` gives everything back, at any moment; once that is done, it does nothing.",
+            )  # fmt: skip
+        outcome = next(one.outcome for one in reversed(history) if one.call[0] == "resources")
+        if outcome.error is not None:
+            return self._wrong(
+                "release", f"`resources` failed after `release`, {after}: {_outcome(outcome)}.",
+                "`resources` is allowed in every state, also after `release`.",
+            )  # fmt: skip
+        if Capability.RESOURCES in self._program.capabilities and isinstance(outcome.value, Resources):
+            held = [f"{name} {count}" for name, count in asdict(outcome.value).items() if count]
+            if held and not any(self._legally_held(calls, history)):
+                return self._wrong(
+                    "release", f"After `release`, `resources` still answers {', '.join(held)}, {after}.",
+                    "Give back what is held, and count what is held now; or do not claim `resources`.",
+                )  # fmt: skip
+        return None
+
+    def _legally_held(self, calls: Sequence[Call], history: Sequence[Happened]) -> list[int]:
+        """What somebody else holds after these calls, who took it and has not given it back yet."""
+        owed = self._owed(calls)
+        if not _alike(history[:-1], owed):
+            return [1]  # unknown: who answered something else may have handed out something else
+        value = next(one.outcome.value for one in reversed(owed) if one.call[0] == "resources")
+        return [count for count in asdict(value).values() if count]
+
+    def _owed(self, calls: Sequence[Call]) -> list[Happened]:
+        """What the reference makes of these calls."""
+        return perform(self.alphabet, find_implementation(GENERATOR).components()[self._component], calls)
+
+    def _wrong(self, what: str, found: str, cure: str) -> Examined:
+        return Examined(f"{self._component}: {what}", found, cure)
+
+    def _well(self, what: str, found: str) -> Examined:
+        return Examined(f"{self._component}: {what}", found)
+
+
+_DOUBT = "Its answers had parted from the reference's before, so this is not judged: `conformance check` does that."
+
+
+def _until_the_end(history: list[Happened]) -> list[Happened]:
+    """Until an object was given up, as a stepwise run ends."""
+    end = next((number for number, one in enumerate(history) if one.ended), len(history))
+    return history[: end + 1]
+
+
+def _is(kind: ErrorKind, happened: Happened) -> bool:
+    return happened.outcome.error is not None and happened.outcome.error.kind is kind
+
+
+def _alike(mine: Sequence[Happened], theirs: Sequence[Happened]) -> bool:
+    """Whether the answers, as far as both go, are the same; counts may be unknown, and signals are not looked at."""
+    first, second = ([one for one in history if one.call[0] != "resources"] for history in (mine, theirs))
+    return all(_value(one) == _value(other) for one, other in zip(first, second, strict=False))
+
+
+def _value(happened: Happened) -> Any:
+    value, _, failed, waits = told(happened.outcome)
+    return happened.call, value, failed, waits
+
+
+def _error(error: Any) -> tuple[ErrorKind, str, Any]:
+    return error.kind, error.reason.rstrip(".") or f"an error of kind {error.kind}", error.checkpoint_reason
+
+
+def _outcome(outcome: Outcome) -> str:
+    if outcome.paused_at is not None:
+        return "it waits"
+    return shown(outcome) if outcome.error is None or outcome.error.kind not in ENDING else outcome.error.reason
+
+
+def _type_name(type_: Any) -> str:
+    if type_ is type(None):
+        return "nothing"
+    names = [getattr(one, "__name__", str(one)) for one in getattr(type_, "__args__", ()) if one is not type(None)]
+    if getattr(type_, "__origin__", None) is tuple:
+        return "a list of integers" if names[0] == "int" else "a list of lists of integers"
+    if names:
+        return f"{' or '.join(names) if len(names) < 4 else 'an element'} or null"
+    return str(getattr(type_, "__name__", type_))

@@ -1,0 +1,31 @@
+"""What the operations of a port are, read from its abstract class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from inspect import signature
+from typing import Any, get_args, get_origin, get_type_hints
+
+from conformance.ports.port import Port
+
+
+def operations(port: type[Port]) -> tuple[str, ...]:
+    """The operations of a port, in the order declared; what every port has comes last."""
+    lineage = [one for one in port.__mro__ if issubclass(one, Port) and one is not Port]
+    declared = dict.fromkeys(name for one in (*reversed(lineage), Port) for name in vars(one))
+    common = [name for name in vars(Port) if name in port.__abstractmethods__]
+    return (*(name for name in declared if name in port.__abstractmethods__ and name not in common), *common)
+
+
+def operand_types(method: Callable[..., Any]) -> dict[str, Any]:
+    """The operands of a port method by name, in their order."""
+    hints = get_type_hints(method)
+    return {name: hints[name] for name in signature(method).parameters if name != "self"}
+
+
+def answer_type(method: Callable[..., Any]) -> Any:
+    """What T is in the `Answer[T]` that a port method returns: what its coroutine would return."""
+    for variant in get_args(get_type_hints(method)["return"]):
+        if get_origin(variant) is Coroutine:
+            return get_args(variant)[2]
+    raise TypeError(f"{method.__qualname__} does not return an Answer")

@@ -1,0 +1,42 @@
+"""What `conformance doctor` saw, one row at a time."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from conformance.ports import Examined
+from conformance.reporting.looks import BAD, FAINT, GOOD
+from conformance.reporting.words import plain
+
+WRONG = "WRONG"
+"""It must catch the eye without colour too."""
+
+
+def examined_row(one: Examined) -> Table:
+    """What was looked at and how it is; below it, what would be right."""
+    word, style = (WRONG, BAD) if one.wrong else ("note", FAINT) if one.noted else ("well", GOOD)
+    row = Table.grid(padding=(0, 1))
+    row.add_column(width=len(WRONG), no_wrap=True)
+    row.add_column(ratio=1)
+    row.add_row(Text(word, style=style), Text.assemble((one.what, "bold"), ". ", plain(one.found)))
+    if one.wrong:
+        row.add_row("", Text(f"Do this: {plain(one.cure)}"))
+    return row
+
+
+def examined_lines(wrong: int, implementation: str) -> list[Text]:
+    """The end: how much is wrong, and the command to run next."""
+    check = f"conformance check --implementation {implementation}"
+    if not wrong:
+        return [
+            Text.assemble(("Nothing is wrong with it as an adapter.", GOOD), " Now search for bugs:"),
+            Text(f"  {check}"),
+        ]
+    things = "One thing is" if wrong == 1 else f"{wrong} things are"
+    return [
+        Text.assemble((f"{things} {WRONG}.", BAD), " Mend the first one first, and ask again:"),
+        Text(f"  conformance doctor --implementation {implementation}"),
+        Text("When nothing is wrong any more, search for bugs:"),
+        Text(f"  {check}"),
+    ]

@@ -1,0 +1,256 @@
+"""What the doctor says: of the healthy that they are, of the sick what would mend them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import cli
+from conformance.alphabets import alphabet_of
+from conformance.bridges.jsonl import JsonLinesImplementation, jsonl
+from conformance.engines.calls import perform
+from conformance.engines.doctor import examine
+from conformance.ports import (
+    Batch,
+    Capability,
+    Examined,
+    Implementation,
+    Outcome,
+    UnusableImplementation,
+    find_implementation,
+)
+from tests.bridges.conftest import deque_program  # noqa: F401  # the program on the page of the protocol
+from tests.implementations import (
+    CannotSay,
+    ClaimsNonsense,
+    Nonsense,
+    NothingToMake,
+    Raising,
+    SaysNonsense,
+    With,
+    reference,
+)
+
+IMPORTS = ("import json\n", "import json\nimport os\nimport random\nimport time\n")
+SECONDS = 0.5
+"""For an answer."""
+
+
+def wrong(make: Callable[[], Implementation]) -> list[Examined]:
+    return [one for one in examine(make) if one.wrong]
+
+
+@pytest.fixture
+def diagnosed(deque_program: list[str]) -> Callable[..., Examined]:  # noqa: F811
+    """The first thing that is wrong with the program of the page, once pieces of it are exchanged for others."""
+
+    def diagnose(*patches: tuple[str, str]) -> Examined:
+        script = Path(deque_program[1])
+        source = script.read_text()
+        for old, new in (IMPORTS, *patches):
+            assert source.count(old) == 1, f"the program on the page has changed: {old!r}"
+            source = source.replace(old, new)
+        script.write_text(source)
+        return wrong(partial(JsonLinesImplementation, deque_program, timeout_seconds=SECONDS))[0]
+
+    return diagnose
+
+
+@pytest.mark.parametrize("name", ["reference", "reference-recover-first"])
+def test_the_reference_is_healthy(name):
+    assert wrong(partial(find_implementation, name)) == []
+
+
+def test_the_reference_is_healthy_at_the_other_end_of_a_wire():
+    seen = list(examine(partial(jsonl, f"{sys.executable} -m conformance.bridges.jsonl serve reference")))
+    assert [one for one in seen if one.wrong] == []
+    answers = [one for one in seen if one.what.endswith(": answers")]
+    assert len(answers) == 9
+    for one in answers:
+        called, _, every = one.found.split()[:3]
+        assert called == every, one.found
+
+
+def test_the_program_on_the_page_is_healthy(deque_program):  # noqa: F811
+    assert wrong(partial(JsonLinesImplementation, deque_program)) == []
+
+
+CAPABILITIES = '"capabilities": []'
+CLAIMS = (CAPABILITIES, '"capabilities": ["resources"]')
+ITEMS = "return list(self.handles)"
+POLL = "return self.handles.pop(0) if self.handles else None"
+RESOURCES = "return {}"
+METHOD = 'raise Senseless(f"a deque has no method {method!r}")'
+OPENED = 'port = make(request["component"], request["config"])'
+RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
+
+
+@pytest.mark.parametrize(
+    ("patches", "what", "found", "cure"),
+    [
+        ([(CAPABILITIES, '"capabilities": ["resource"]')],
+         "capabilities", "does not know: resource.", "Is resource meant to be resources? Known are blocked-"),
+        ([(CAPABILITIES, '"capabilities": ["stepping"]')], "capabilities", "claims stepping", 'Leave "stepping" out'),
+        ([('"components": ["deque"]', '"components": ["dequeue"]')],
+         "components", "does not know, and will not ask for: dequeue.", "Is dequeue meant to be deque?"),
+        ([('"name": "tiny"', '"name": ""')], "greeting", "has no name", 'with a "name"'),
+        ([(METHOD, "return {}")],
+         "requests", 'A method that does not exist: {"type":"call","call":["frobnicate"]} was answered with',
+         'Answer {"type":"error","reason":…}'),
+        ([(METHOD, "sys.exit(4)")], "requests", "The program exited with status 4", 'Answer {"type":"error"'),
+        ([(METHOD, "time.sleep(9)")],
+         "requests", "no answer to the call 'frobnicate' within 0.5 s", 'Answer {"type":"error"'),
+        ([("if config:", "if False:")],
+         "requests", "A field that does not exist", "A setting must not be ignored in silence."),
+        ([('if component != "deque"', "if False")],
+         "requests", "A component that does not exist", "The wrong object must not be tested."),
+        ([("\n        break", "\n        sys.exit(3)")],
+         "close", "The program exited with status 3.", "exit with status 0"),
+        ([(POLL, f"print('polling'); {POLL}")],
+         "deque: answers", "with 'polling': JSON is malformed", ""),
+        ([("print(json.dumps(reply), flush=True)", "print(json.dumps(reply) + chr(10) + '[0]', flush=True)")],
+         "requests", "wrote a line that nobody had asked for: '[0]", ""),
+        ([(ITEMS, "return ','.join(map(str, self.handles))")],
+         "deque: answers", "answered nonsense to 'items': Expected `array", "`items` answers a list of integers, or"),
+        ([(POLL, "return self.handles.pop(0)")],
+         "deque: answers", '`poll` did not answer call', "`poll` answers int or null, or an error of a kind other"),
+        ([(POLL, "time.sleep(9)")],
+         "deque: answers", "gave no answer to the call 'poll' within 0.5 s", "Nothing may block the program."),
+        ([CLAIMS, (RESOURCES, "raise NotImplementedError")],
+         "deque: answers", "NotImplementedError(). Yet it claims `resources`.", "do not claim `resources`"),
+        ([CLAIMS], "capabilities", "`resources` never answered a count", "Answer counts (0 is one), or do not claim"),
+        ([(OPENED, f"{OPENED[7:]}; port = globals().get('port') or {OPENED[7:]}")],
+         "deque: a fresh object", "The first call that differs is call ", "must drop the one before"),
+        ([(ITEMS, "return random.sample(self.handles, len(self.handles)) + [random.randrange(1000)]")],
+         "deque: the same again", "had other outcomes the second time, and the third", "no random number"),
+        ([(ITEMS, "return [*self.handles, os.getpid()]")],
+         "deque: another start", "Started again, it had other outcomes.", "no order of a hash table"),
+        ([(ITEMS, "return self.handles")],
+         "deque: in one message", "had other outcomes step by step than in one message.", "for `call` as"),
+        ([('outcomes.append({} if call[0] == "new" else outcome(port, call))',
+           'outcomes.extend([] if call[0] == "new" else [outcome(port, call)])')],
+         "deque: in one message", "outcomes to a scenario of", "`new` included"),
+        ([(RELEASE, "    def release(self):\n        del self.handles")],
+         "deque: answers", "AttributeError", ""),
+        ([('"kind": "crashed"', '"kind": "state"'),
+          ("= [], 0\n\n    def add(", "= [], 0\n        self.over = 0\n\n    def add("),
+          (RELEASE, f"{RELEASE}\n        self.over += 1\n        assert self.over < 2")],
+         "deque: release", "A second `release` failed, after ", "once that is done, it does nothing"),
+        ([CLAIMS, (RESOURCES, "return {'segments': 2}")],
+         "deque: release", "After `release`, `resources` still answers segments 2", "Give back what is held"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_cure(patches, what, found, cure, diagnosed):
+    one = diagnosed(*patches)
+    assert (one.what, found in one.found, cure in one.cure) == (what, True, True), one
+
+
+class Loose(With):
+    """Its factory makes what is no port, or cannot be named."""
+
+    def __init__(self, factory: Any) -> None:
+        super().__init__()
+        self._factory = factory
+
+    def components(self):
+        return {"deque": self._factory}
+
+
+@pytest.mark.parametrize(
+    ("make", "what", "found"),
+    [
+        (partial(With, Nonsense), "subpartition: answers", "it answered nonsense: Expected `object | null`, got `str`"),
+        (partial(With, Raising), "subpartition: answers", "ZeroDivisionError: one over nothing"),
+        (NothingToMake, "subpartition: configurations", "No subpartition could be made of {\"exclusive_buffers\":"),
+        (SaysNonsense, "what it offers", "components() must answer a mapping"),
+        (ClaimsNonsense, "what it offers", "capabilities must be a frozenset"),
+        (CannotSay, "what it offers", "RuntimeError: ask me later"),
+        (partial(Loose, lambda config: object()), "deque: configurations", "A object was made of {}."),
+    ],
+)  # fmt: skip
+def test_implementations_in_python_are_examined_too(make, what, found):
+    one = wrong(make)[0]
+    assert (one.what, found in one.found) == (what, True), one
+    assert one.cure
+
+
+class InOneMessage(With):
+    """The reference, and what it answers to whole scenarios: an operation that waits is said to be done."""
+
+    def components(self):
+        return {"remote-channel": reference().components()["remote-channel"]}
+
+    @property
+    def batch(self) -> Batch:
+        alphabet = alphabet_of("remote-channel")
+
+        def run(component: str, config: Any, calls: Any) -> list[Outcome]:
+            happened = iter(perform(alphabet, self.components()[component], calls))
+            return [next(one.outcome for one in happened if one.call is call) for call in calls]
+
+        return run
+
+
+def test_what_waits_step_by_step_must_wait_in_one_message():
+    (one,) = wrong(InOneMessage)
+    assert one.what == "remote-channel: in one message"
+    assert one.found == "An operation that waits step by step was answered in a scenario as if it did not."
+    assert "`blocked`" in one.cure
+
+
+def test_a_component_that_nobody_knows_is_named():
+    class Odd(With):
+        def components(self):
+            return {**super().components(), "teleporter": object}
+
+    (one,) = wrong(Odd)
+    assert (one.what, "teleporter" in one.found) == ("components", True)
+
+
+def test_what_cannot_be_done_must_not_be_offered():
+    class Idle(With):
+        capabilities = frozenset[Capability]()
+
+        def components(self):
+            return {"recovered-channel": object}
+
+    (one,) = wrong(Idle)
+    assert one.found == (
+        "It claims none of what a recovered-channel needs: recover-by-pushing, recover-first, recover-in-memory."
+    )
+
+
+def test_without_a_name_nothing_begins():
+    class Nameless(Implementation):
+        capabilities = frozenset[Capability]()
+
+        def components(self):
+            return {}
+
+    with pytest.raises(UnusableImplementation, match="cannot say its name and version"):
+        list(examine(Nameless))
+
+
+@pytest.mark.parametrize(
+    ("patch", "status", "said"),
+    [
+        (None, 0, "Now search for bugs: conformance check --implementation 'jsonl:"),
+        (("if config:", "if False:"), 1, "One thing is WRONG. Mend the first one first"),
+        (('"protocol": 1', '"protocol": 2'), 2, "This suite speaks protocol 1."),
+    ],
+)
+def test_the_command_says_it_and_what_to_run_next(patch, status, said, deque_program, capsys):  # noqa: F811
+    script = Path(deque_program[1])
+    if patch:
+        script.write_text(script.read_text().replace(*patch))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["doctor", "--implementation", f"jsonl:{' '.join(deque_program)}"])
+    assert ended.value.code == status
+    printed = capsys.readouterr()
+    assert said in " ".join((printed.out + printed.err).split())
+    assert "conformance check" in printed.out or status == 2
