@@ -22,13 +22,13 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 HISTORIES = {
     "chain": "215af34c773f33433044b3f6bedc3d3dd69ca6543b83f90fa38de26658d24c6f",
     "deque": "2a8234514f5315765c432b233b0da17372af6531ea763f2e9e54a25b1aa8d580",
-    "gate": "210a01b1fec354c9606e9c35bade2ca763194a9976e52c8b3111c530240af3fe",
+    "gate": "29f1e0762bb01231354db68eb5d6d8eba63b1117822e331a0a9ab2fdf0e1c2ce",
     "local-channel": "b60bdaa9f70435ffa35f8a3561da69fb0c50e92f9a7ec155e9d974fa613ad74d",
     "persister": "7a87e6b3db1ac4813cbd9517cdcdd0b135c0c391074bf915ad63356a634b8034",
     "recovered-channel": "01a9f427468c9ec9eed5f5b7b13cd5d8c82867d3e57b9a3ab2d753dcbf41abf7",
-    "remote-channel": "0bfda66c63938c3fe245868bce5825717aa1975736570d0c9b3ec73aa534e746",
+    "remote-channel": "e20e7f91691420bb87dd266324a9bc13348ff5bc339cf4bc2aae612facdf1419",
     "subpartition": "925bd03c38469399c852479e43621763cdec90fa3899f2d859fe521cac627ee4",
-    "union-gate": "c4e6d9d4dd29971bf8804808e93cd8cf7c94efa073af468019445a6d31be617a",
+    "union-gate": "602d2411c3205744fc57cff6fb70fe0bc46422116c29d3faedc3bcb26bd01812",
 }
 
 
