@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.alphabets import Run, run_scenario
+from conformance.alphabets import Run, Violation, run_scenario
 from conformance.alphabets.program import Program
+from conformance.alphabets.violation import as_error, unexpected
 from conformance.engines.search import LENGTH, Search
-from conformance.ports import Batch, Outcome, PortError, Signal, find_implementation
+from conformance.ports import Batch, ErrorKind, Outcome, PortError, Signal, find_implementation
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.scenarios import Scenario
 
@@ -100,17 +101,26 @@ class Messenger:
         self._calls.clear()
 
     def judge(self, scenario: Scenario, record: bool = False) -> Run:
-        """Send the calls of the scenario, and judge it by what was answered."""
+        """Send the calls of the scenario, and judge it by what was answered.
+
+        An implementation that was lost on the way is a finding, also if the scenario goes well when it is run again.
+        """
         alphabet = self.program.alphabet
         config = alphabet.port_config(scenario.config)
+        lost: Violation | None = None
         try:
             outcomes = self._batch(alphabet.component, config, tuple(self._calls))
             script = _Script(self._calls, outcomes)
             run = run_scenario(self.program.made_by(script.port), scenario.config, scenario.steps, record)
-        except (PortError, _Departed):
+        except _Departed:
             run = None
+        except PortError as error:
+            run = None
+            if error.kind in (ErrorKind.CRASHED, ErrorKind.HUNG):
+                lost = unexpected(self.program.answers, as_error(error), (NEW,))
         if run is None or run.violation is not None:
-            return run_scenario(self.program, scenario.config, scenario.steps, record)
+            run = run_scenario(self.program, scenario.config, scenario.steps, record)
+            run.violation = run.violation or lost
         return run
 
     def run(self, scenario: Scenario) -> Run:

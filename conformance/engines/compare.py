@@ -21,12 +21,15 @@ ENABLED = "enabled"
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def first_difference(baseline: Run, other: Run, violations: bool = False) -> tuple[int, str, str] | None:
+def first_difference(
+    baseline: Run, other: Run, violations: bool = False, resources: bool = True
+) -> tuple[int, str, str] | None:
     """The first difference between two recorded runs of the same steps: index, operation of the baseline, field.
 
     The field is `value`, `signals`, `error` or `enabled`. From the first violation on, whichever run it is in, nothing
     is compared: what differs there is that violation, and is counted as such; with `violations` the step at which it
-    showed is compared too. None: there is no difference.
+    showed is compared too. Without `resources`, counts of what is held are not: how memory is pooled is everybody's
+    own. None: there is no difference.
     """
     left, right = baseline.entries, other.entries
     if violations:
@@ -34,7 +37,7 @@ def first_difference(baseline: Run, other: Run, violations: bool = False) -> tup
     else:
         end_left, end_right = _judged(baseline), _judged(other)
     for index in range(min(end_left, end_right)):
-        field = _field(left[index], right[index])
+        field = _field(left[index], right[index], resources)
         if field is not None:
             return index, left[index].step[0], field
     # What ended without a violation was over; if the other run went on, its ledger saw something else owed.
@@ -50,11 +53,12 @@ def _judged(run: Run) -> int:
     return len(run.entries) if run.violation is None else max(0, len(run.entries) - 1)
 
 
-def _field(left: Entry, right: Entry) -> str | None:
+def _field(left: Entry, right: Entry, resources: bool) -> str | None:
     a, b = left.outcome, right.outcome
     if a is None or b is None or left.step != right.step:
         return None if a is b and left.step == right.step else ENABLED
-    if a.value is not b.value and not alike(a.value, b.value):
+    counts = isinstance(a.value, Resources) and isinstance(b.value, Resources)
+    if a.value is not b.value and not alike(a.value, b.value) and (resources or not counts):
         return "value"
     if a.signals != b.signals:
         return "signals"

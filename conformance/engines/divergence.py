@@ -226,7 +226,7 @@ class Differ:
 
 def _compare(left: Run, right: Run) -> _Difference | None:
     """The first difference of two recorded runs, and what either side breaks."""
-    found = first_difference(left, right, violations=True)
+    found = first_difference(left, right, violations=True, resources=False)
     if found is None:
         return None
     index, operation, field = found

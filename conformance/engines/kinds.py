@@ -48,6 +48,9 @@ def _signals(left: Sequence[Any], right: Sequence[Any]) -> Kinds:
     words = _names(left), _names(right)
     if words[0] != words[1]:
         return words
+    if len(left) != len(right):
+        more = len(left) > len(right)
+        return f"{words[0]}, {'more' if more else 'fewer'}", f"{words[1]}, {'fewer' if more else 'more'}"
     for a, b in zip(left, right, strict=True):
         if not alike(a, b):
             return _pair(a, b)

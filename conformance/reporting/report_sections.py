@@ -279,7 +279,7 @@ def _divergences(against: str, everybody: Sequence[Tested]) -> str:
         f"## Divergences from {cell(against)}",
         "The same scenarios on both, each compared up to the first difference in value, signals or error. No "
         "divergence is a failure: either answer may be right. Compared are scenarios whose operations run whole, in "
-        "configurations that both understand.",
+        "configurations that both understand. Counts of what is held are not: how memory is pooled is everybody's own.",
         *(divergences_markdown(one.name, one.checks) for one in everybody),
     ]
     return "\n\n".join(parts)

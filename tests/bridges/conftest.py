@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from conformance.bridges.flink import RELEASES, FlinkComponent
+from conformance.bridges.flink.releases import find_jars
+from conformance.bridges.flink.shim import find_jdk
+from conformance.ports import UnusableImplementation
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
@@ -60,3 +65,22 @@ def deque_program(tmp_path: Path) -> list[str]:
     script = tmp_path / "deque.py"
     script.write_text(source)
     return [sys.executable, str(script)]
+
+
+@pytest.fixture(scope="session")
+def jvms():
+    """One JVM for each release, started when first used."""
+    made = {version: FlinkComponent(version) for version in RELEASES}
+    yield made
+    for implementation in made.values():
+        implementation.close()
+
+
+@pytest.fixture(params=RELEASES)
+def flink(request, jvms):
+    try:
+        find_jdk()
+        find_jars(request.param)
+    except UnusableImplementation as error:
+        pytest.skip(str(error))
+    return jvms[request.param]

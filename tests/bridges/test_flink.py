@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.bridges.flink import RELEASES, FlinkComponent
-from conformance.bridges.flink.releases import find_jars
-from conformance.bridges.flink.shim import compiled, find_jdk
+from conformance.bridges.flink.shim import compiled
 from conformance.ports import (
     Alignment,
     Availability,
@@ -34,32 +32,12 @@ from conformance.ports import (
     StateStatus,
     SubpartitionConfig,
     Taken,
-    UnusableImplementation,
 )
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 UNALIGNED = Alignment.UNALIGNED
 TIMEOUTABLE = Alignment.TIMEOUTABLE
-
-
-@pytest.fixture(scope="module")
-def jvms():
-    """One JVM for each release, started when first used."""
-    made = {version: FlinkComponent(version) for version in RELEASES}
-    yield made
-    for implementation in made.values():
-        implementation.close()
-
-
-@pytest.fixture(params=RELEASES)
-def flink(request, jvms):
-    try:
-        find_jdk()
-        find_jars(request.param)
-    except UnusableImplementation as error:
-        pytest.skip(str(error))
-    return jvms[request.param]
 
 
 @pytest.fixture
@@ -74,11 +52,11 @@ def taken_signals(port):
 
 def test_it_says_what_it_is(flink):
     assert (flink.name, flink.version) == ("flink-component", flink.release)
-    assert set(flink.components()) == {"deque", "subpartition"}
-    passing = {Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE}
-    of_channels = {one for one in Capability if one.value.startswith("recover-")}
-    claimed = set(Capability) - of_channels - {Capability.STEPPING}
-    assert flink.capabilities == (claimed if flink.release == "2.3.0" else claimed - passing)
+    since_2_3 = {
+        Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE, Capability.RECOVERS_IN_MEMORY
+    }  # fmt: skip
+    released = set(Capability) - {Capability.RECOVERS_BY_PUSHING, Capability.STEPPING}
+    assert flink.capabilities == (released if flink.release == "2.3.0" else released - since_2_3)
 
 
 def test_it_is_compiled_once(flink):

@@ -224,6 +224,12 @@ POLL = ("poll",)
             ("data available, several times", "priority available, then data available"),
         ),
         (
+            Outcome(None, (DataAvailable(), DataAvailable(), DataAvailable())),
+            Outcome(None, (DataAvailable(), DataAvailable())),
+            "signals",
+            ("data available, several times, more", "data available, several times, fewer"),
+        ),
+        (
             Outcome(None, (CreditAnnounced(2),)),
             Outcome(None, (CreditAnnounced(1),)),
             "signals",

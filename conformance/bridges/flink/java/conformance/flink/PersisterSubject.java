@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
@@ -21,7 +22,7 @@ final class PersisterSubject implements Subject {
     public Object call(String method, Arguments arguments) throws Exception {
         switch (method) {
             case "start":
-                persister.start(arguments.number(0), buffers(Json.ids(arguments.node(1))));
+                start(arguments.number(0), buffers(Json.ids(arguments.node(1))));
                 return null;
             case "stop":
                 persister.stop(arguments.number(0));
@@ -52,6 +53,16 @@ final class PersisterSubject implements Subject {
     @Override
     public ArrayNode takeSignals() {
         return null;
+    }
+
+    /** A persister that refuses leaves the buffers to whoever asked. */
+    private void start(long checkpoint, List<Buffer> known) throws CheckpointException {
+        try {
+            persister.start(checkpoint, known);
+        } catch (CheckpointException refused) {
+            known.forEach(Buffer::recycleBuffer);
+            throw refused;
+        }
     }
 
     private Buffer buffer(JsonNode element) throws BadRequest, IOException {

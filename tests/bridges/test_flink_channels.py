@@ -1,0 +1,294 @@
+"""Channels, gates and the persister of released Flink: what was looked into by hand, and what the suite finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from conformance.alphabets import alphabet_of, run_scenario
+from conformance.alphabets.program import Program
+from conformance.bridges.flink import RELEASES
+from conformance.cli import main
+from conformance.engines import reduce
+from conformance.engines.batch import searching
+from conformance.engines.search import seeds
+from conformance.ports import (
+    Alignment,
+    Announcement,
+    Barrier,
+    Capability,
+    ChannelConfig,
+    ChannelKind,
+    CheckpointReason,
+    ConsumptionResumed,
+    CreditAnnounced,
+    Data,
+    DataAvailable,
+    ErrorKind,
+    Event,
+    GateConfig,
+    GateTaken,
+    PersisterConfig,
+    PortError,
+    PriorityAvailable,
+    Recovery,
+    RecoveryCompletion,
+    StateConsumed,
+    UnionGateConfig,
+)
+
+pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
+
+COMPONENTS = (
+    "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate", "union-gate",
+)  # fmt: skip
+IN_MEMORY = Capability.RECOVERS_IN_MEMORY
+LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
+
+
+def unaligned(checkpoint):
+    return Barrier(checkpoint, Alignment.UNALIGNED)
+
+
+def heard(port):
+    signals, port.signals = port.signals, []
+    return signals
+
+
+@pytest.fixture
+def port(flink):
+    """Makes a port of a component."""
+    return lambda component, config: flink.components()[component](config)
+
+
+@pytest.fixture
+def newest(flink):
+    """The releases that hand recovered buffers over."""
+    if IN_MEMORY not in flink.capabilities:
+        pytest.skip(f"{flink.version} does not hand recovered buffers over to physical channels")
+    return flink
+
+
+# ---- what is offered -------------------------------------------------------------------------------------------------
+def test_it_offers_all_but_the_chain_and_the_designs_that_were_released(flink):
+    assert tuple(flink.components()) == COMPONENTS
+    assert Capability.RECOVERS_FIRST in flink.capabilities
+    assert (IN_MEMORY in flink.capabilities) == (flink.version == "2.3.0")
+    assert Capability.RECOVERS_BY_PUSHING not in flink.capabilities
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_what_is_not_offered_is_refused_with_a_reason(port, component):
+    opened = {
+        "union-gate": UnionGateConfig((GateConfig((LOCAL,), Recovery.PUSHED),)),
+        "gate": GateConfig((LOCAL,), Recovery.PUSHED),
+        "deque": None, "persister": None, "subpartition": None,
+    }.get(component, ChannelConfig(Recovery.PUSHED))  # fmt: skip
+    if opened is None:
+        pytest.skip(f"a {component} does not recover")
+    with pytest.raises(PortError, match="no release pushes recovered buffers"):
+        port(component, opened)
+
+
+# ---- by hand ---------------------------------------------------------------------------------------------------------
+def test_a_persister_writes_what_is_known_and_what_arrives_before_the_barrier(port):
+    persister = port("persister", PersisterConfig())
+    persister.start(1, (10, 11))
+    persister.maybe_persist(Data((12,)))
+    persister.maybe_persist(Event(0))
+    assert persister.barrier(Announcement(1, 0)) == 1
+    assert not persister.barrier_received()
+    assert persister.barrier(unaligned(1)) == 1
+    assert persister.barrier_received()
+    persister.maybe_persist(Data((13,)))
+    assert persister.persisted(1) == (10, 11, 12)
+    assert persister.barrier(unaligned(0)) is None
+
+
+def test_a_recovered_channel_declines_and_is_converted_when_all_is_consumed(port):
+    channel = port("recovered-channel", ChannelConfig(Recovery.RECOVER_FIRST))
+    channel.push_recovered(Data((0,)))
+    with pytest.raises(PortError) as declined:
+        channel.checkpoint_started(unaligned(1))
+    assert declined.value.checkpoint_reason is CheckpointReason.DECLINED_TASK_NOT_READY
+    channel.finish_recovered()
+    with pytest.raises(PortError) as refused:
+        channel.convert()
+    assert refused.value.kind is ErrorKind.STATE
+    taken = channel.take()
+    assert (taken.element, taken.seq) == (Data((0,)), -(2**31))
+    assert channel.take() is None
+    assert StateConsumed(0) in heard(channel)
+    assert channel.convert() == ()
+    assert channel.resources().segments == 0
+
+
+def test_a_recovered_channel_hands_over_what_is_left(newest, port):
+    channel = port("recovered-channel", ChannelConfig(Recovery.IN_MEMORY))
+    for record in range(3):
+        channel.push_recovered(Data((record,)))
+    channel.take()
+    channel.finish_recovered()
+    assert channel.convert() == (1, 2)
+
+
+def test_a_remote_channel_gives_credit_and_tells_the_producer_to_go_on(port):
+    channel = port("remote-channel", ChannelConfig())
+    channel.request()
+    channel.receive(Data((0,)), 0, 2)
+    assert DataAvailable() in channel.signals
+    assert sum(one.credit for one in heard(channel) if isinstance(one, CreditAnnounced)) == 2
+    assert channel.free_for_live() == 3
+    assert channel.take().element == Data((0,))
+    channel.receive(Barrier(1, Alignment.ALIGNED), 1, 0)
+    channel.resume()
+    assert ConsumptionResumed(0) in heard(channel)
+    channel.recycle(1)
+    channel.release()
+    assert channel.resources().segments == 0
+
+
+def test_an_element_out_of_order_loses_the_connection(port):
+    channel = port("remote-channel", ChannelConfig())
+    channel.request()
+    with pytest.raises(PortError) as error:
+        channel.receive(Event(0), 1, -1)
+    assert error.value.kind is ErrorKind.REORDERING
+
+
+def test_an_announced_barrier_overtakes(port):
+    channel = port("remote-channel", ChannelConfig())
+    channel.request()
+    channel.receive(Data((0,)), 0, -1)
+    channel.receive(Barrier(1, Alignment.TIMEOUTABLE), 1, 0)
+    assert PriorityAvailable(1) in heard(channel)
+    assert channel.take().element == Announcement(1, 1)
+    channel.convert_to_priority(1)
+    assert channel.take().element == unaligned(1)
+    assert channel.take().element == Data((0,))
+
+
+def test_a_gate_converts_when_a_task_would_ask_it_to(port):
+    gate = port("gate", GateConfig((LOCAL, REMOTE), Recovery.RECOVER_FIRST))
+    with pytest.raises(PortError, match="a task waits until recovered state is consumed"):
+        gate.convert()
+    with pytest.raises(PortError, match="not converted yet"):
+        gate.request_partitions()
+    gate.recover(1, Data((5,)))
+    for channel in (0, 1):
+        gate.finish_recovery(channel)
+    assert gate.poll().element == Data((5,))
+    assert gate.poll() is None
+    assert [one for one in heard(gate) if isinstance(one, StateConsumed)] == [StateConsumed(0), StateConsumed(1)]
+    gate.convert()
+    gate.request_partitions()
+    for channel in (0, 1):
+        gate.arrive(channel, RecoveryCompletion())
+        assert gate.poll().element == RecoveryCompletion()
+    heard(gate)
+    gate.end_of_output_state(0)
+    assert heard(gate) == []
+    gate.end_of_output_state(1)
+    assert ConsumptionResumed(1) in heard(gate)
+    gate.release()
+    assert gate.resources().segments == gate.resources().listeners == 0
+
+
+def test_a_union_numbers_channels_through(port):
+    union = port("union-gate", UnionGateConfig((GateConfig((LOCAL,)), GateConfig((LOCAL, REMOTE)))))
+    for gate in (0, 1):
+        union.request_partitions(gate)
+    union.arrive(2, Data((7,)))
+    assert union.available()
+    found = [one for one in (union.poll(), union.poll(), union.poll()) if one is not None]
+    assert found == [GateTaken(2, Data((7,)), more=False, more_priority=False)]
+
+
+# ---- what the suite finds --------------------------------------------------------------------------------------------
+@pytest.fixture
+def broken_alike(newest):
+    """Reduces the first of so many random scenarios that breaks a property of a component."""
+
+    def find(component, slug, scenarios):
+        program = Program(alphabet_of(component), newest)
+        search = searching(program)
+        for text in seeds(0, component, range(scenarios)):
+            scenario, run = search.run(text)
+            if run.violation is not None and run.violation.property.slug == slug:
+                return reduce(program, scenario, 2000)
+        return None
+
+    return find
+
+
+def test_flink_40016_is_found_reduced_and_fixed_in_the_reference(newest, broken_alike, tmp_path):
+    found = broken_alike("local-channel", "recovered-data-is-written-as-the-checkpoint-starts", 2000)
+    assert found is not None
+    assert len(found.scenario.steps) <= 4
+    assert found.signature[1] == "duplicated"
+    statuses = check(tmp_path, "--component", "local-channel", "--scenarios", "200"), *replayed(tmp_path)
+    assert statuses == (1, 1, 0)
+
+
+def check(folder, *options):
+    return status("check", "--implementation", "flink-component@2.3.0", *options, "--bug-reports", str(folder / "bugs"))
+
+
+def replayed(folder):
+    """The exit statuses of a replay of the bug report folder, on the release and on the reference."""
+    (scenario,) = (
+        path
+        for path in sorted((folder / "bugs").rglob("scenario.json"))
+        if json.loads(path.read_text(encoding="utf-8"))["finding"]["failure_class"] == "duplicated"
+    )
+    return [
+        status("replay", str(scenario), "--implementation", name) for name in ("flink-component@2.3.0", "reference")
+    ]
+
+
+def status(*arguments):
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    return end.value.code or 0
+
+
+def test_a_subsumed_start_keeps_copies_of_recovered_buffers(newest):
+    """No ticket is known: the copies are made before it is seen that a newer barrier is here, and nobody frees them."""
+    alphabet = alphabet_of("local-channel")
+    config = alphabet.config_type(Recovery.IN_MEMORY, handed_over=1)
+    steps = (("request",), ("unaligned_barrier", 2), ("take",), ("checkpoint_started", 1))
+    run = run_scenario(Program(alphabet, newest), config, steps)
+    assert run.violation is not None
+    assert run.violation.signature == (
+        "a-local-channel-holds-what-it-should-and-releases-all", "leaked", "resources"
+    )  # fmt: skip
+
+
+# ---- losing a JVM ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("component", ["gate", "subpartition"])
+def test_a_killed_jvm_costs_one_scenario_and_is_reported(flink, component):
+    program = Program(alphabet_of(component), flink)
+    search = searching(program)
+    verdicts = []
+    for number, text in enumerate(seeds("killed", component, range(30))):
+        if number == 10:
+            send = flink.client.request
+
+            def kill_first(message, send=send):
+                flink.client.request = send
+                os.kill(flink.client._child._process.pid, signal.SIGKILL)
+                return send(message)
+
+            flink.client.request = kill_first
+        verdicts.append(search.run(text)[1].violation)
+    (lost,) = [one for one in verdicts if one is not None and one.broken.failure_class.value == "crashed"]
+    assert verdicts[10] is lost
+    assert "SIGKILL" in lost.broken.observed
+
+
+def test_each_release_is_its_own_process(jvms):
+    pids = {jvms[version].client.greeting.version: jvms[version].client._child._process.pid for version in RELEASES}
+    assert len(set(pids.values())) == len(RELEASES)
