@@ -74,6 +74,13 @@ def test_a_program_that_breaks_the_protocol_has_crashed(program, on_call, said):
     assert len(error.reason) < 600
 
 
+def test_what_an_exit_status_means_is_said(program):
+    client = Client(program("os._exit(239)"), exit_statuses={239: "its fatal error handler"})
+    client.request(Open("deque", {}))
+    with pytest.raises(PortError, match=r"exited with status 239 \(its fatal error handler\)"):
+        client.request(POLL)
+
+
 @pytest.mark.parametrize(
     "on_call",
     ["pass", "print('{', end='', flush=True)", "signal.pause()"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from conformance.bridges.flink.releases import RELEASES, check_release
 from conformance.bridges.flink.shim import command
 from conformance.bridges.jsonl import JsonLinesImplementation
@@ -10,6 +12,8 @@ from conformance.ports import Implementation
 
 class FlinkComponent(JsonLinesImplementation):
     """The components of one release, in a JVM that is started when it is needed."""
+
+    exit_statuses = MappingProxyType({239: "Flink's fatal error handler ended the JVM"})
 
     def __init__(self, release: str) -> None:
         """Raises: UnusableImplementation if the release is not a known one. Jars and JDK are looked for later."""

@@ -52,13 +52,18 @@ class Client:
         start_seconds: float = 60.0,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        exit_statuses: Mapping[int, str] | None = None,
     ) -> None:
-        """`timeout_seconds` limits each answer; `start_seconds` the first one, which includes starting the program."""
+        """`timeout_seconds` limits each answer; `start_seconds` the first one, which includes starting the program.
+
+        `exit_statuses` says what some of them mean, where the program ends with one.
+        """
         self.command = tuple(command)
         self._timeout_seconds = timeout_seconds
         self._start_seconds = start_seconds
         self._cwd = cwd
         self._env = env
+        self._exit_statuses = exit_statuses or {}
         self._child: ChildProcess | None = None
         self._greeting: Greeting | None = None
         self._lost = "was not started yet"
@@ -148,7 +153,7 @@ class Client:
 
     def _start(self) -> None:
         try:
-            child = ChildProcess(self.command, self._cwd, self._env)
+            child = ChildProcess(self.command, self._cwd, self._env, self._exit_statuses)
         except (OSError, ValueError) as error:
             raise self._unusable(f"cannot be started: {error}", "Check the command.") from None
         try:

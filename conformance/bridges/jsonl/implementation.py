@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.bridges.jsonl.client import Client
 from conformance.bridges.jsonl.examine import examine
@@ -33,6 +33,9 @@ class JsonLinesImplementation(Implementation):
     Everything but the constructor raises UnusableImplementation if the program cannot be used.
     """
 
+    exit_statuses: ClassVar[Mapping[int, str]] = {}
+    """What the program means by some of them, for reports."""
+
     def __init__(self, command: Sequence[str], *, timeout_seconds: float = 20.0, start_seconds: float = 60.0) -> None:
         self._command = tuple(command)
         self._timeout_seconds = timeout_seconds
@@ -46,7 +49,12 @@ class JsonLinesImplementation(Implementation):
     @cached_property
     def client(self) -> Client:
         """Speaks with the program."""
-        return Client(self.command(), timeout_seconds=self._timeout_seconds, start_seconds=self._start_seconds)
+        return Client(
+            self.command(),
+            timeout_seconds=self._timeout_seconds,
+            start_seconds=self._start_seconds,
+            exit_statuses=self.exit_statuses,
+        )
 
     @cached_property
     def name(self) -> str:  # type: ignore[override]  # asked of the program once, then an attribute as the interface says

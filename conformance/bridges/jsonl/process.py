@@ -35,9 +35,14 @@ class ChildProcess:
     """A running child. Whatever goes wrong, `kill` ends it and everything it started in its process group."""
 
     def __init__(
-        self, command: Sequence[str], cwd: str | os.PathLike[str] | None, env: Mapping[str, str] | None
+        self,
+        command: Sequence[str],
+        cwd: str | os.PathLike[str] | None,
+        env: Mapping[str, str] | None,
+        exit_statuses: Mapping[int, str],
     ) -> None:
-        """Raises: OSError if it cannot be started."""
+        """`exit_statuses` says what some of them mean. Raises: OSError if it cannot be started."""
+        self._exit_statuses = exit_statuses
         self._process = subprocess.Popen(
             command,
             cwd=cwd,
@@ -103,7 +108,8 @@ class ChildProcess:
             self._process.wait(_EXIT_SECONDS)
         code = self._process.poll()
         self.kill()
-        return f"{fate(code)}{self.log()}"
+        meaning = self._exit_statuses.get(code) if code is not None else None
+        return f"{fate(code)}{f' ({meaning})' if meaning else ''}{self.log()}"
 
     def log(self) -> str:
         """The last lines it wrote to stderr, as the end of a sentence."""
