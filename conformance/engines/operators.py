@@ -18,6 +18,7 @@ import importlib.util
 import resource
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,11 +49,14 @@ class Point:
     after: str
     number: int
     """Of this change among those of the module."""
+    again: int = 1
+    """Of this change among those of the function that read alike."""
 
     @property
     def name(self) -> str:
         """Names the change for as long as the function stays as it is, wherever it stands."""
-        return f"{self.module}:{self.where}: {self.before} -> {self.after}"
+        suffix = f" ({self.again})" if self.again > 1 else ""
+        return f"{self.module}:{self.where}: {self.before} -> {self.after}{suffix}"
 
 
 class Trial(Struct, frozen=True):
@@ -110,10 +114,13 @@ def modules(package: ModuleType, leave_out: Sequence[str] = ()) -> list[tuple[st
 def points(module: str, path: Path) -> list[Point]:
     """Every change of a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [
-        Point(module, where, node.lineno, _shown(node), _shown(changed), number)
-        for number, (where, node, changed) in enumerate(_changes(tree))
-    ]
+    alike: Counter[tuple[str, str, str]] = Counter()
+    found = []
+    for number, (where, node, changed) in enumerate(_changes(tree)):
+        reads = where, _shown(node), _shown(changed)
+        alike[reads] += 1
+        found.append(Point(module, where, node.lineno, reads[1], reads[2], number, alike[reads]))
+    return found
 
 
 def run_apart(point: Point, components: Sequence[str], scenarios: int) -> Trial:

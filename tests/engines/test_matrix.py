@@ -73,6 +73,11 @@ def test_the_changes_of_a_module_are_those_inside_its_functions(tmp_path):
     ]
 
 
+def test_changes_that_read_alike_have_names_of_their_own():
+    names = [one.name for module, path in modules(reference_impl) for one in points(module, path)]
+    assert len(set(names)) == len(names) > 1000
+
+
 def point(module: str, before: str) -> Point:
     path = dict(modules(reference_impl))[module]
     return next(one for one in points(module, path) if before in one.before)
