@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any, TypeAlias
 
 import msgspec
@@ -152,5 +153,15 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Checkpoint conformance over JSON Lines, protocol {PROTOCOL}",
         "oneOf": [{"title": "request", **request}, {"title": "reply", **reply}],
-        "$defs": components,
+        "$defs": {name: _described(one) for name, one in components.items()},
     }
+
+
+def _described(node: Any) -> Any:
+    """Descriptions without the indentation of the source, which Python keeps until 3.12."""
+    if isinstance(node, dict):
+        return {
+            key: cleandoc(value) if key == "description" and isinstance(value, str) else _described(value)
+            for key, value in node.items()
+        }
+    return [_described(one) for one in node] if isinstance(node, list) else node
