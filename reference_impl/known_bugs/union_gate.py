@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.ports import (
+    CreditAnnounced,
     Data,
     EndOfPartition,
     ErrorKind,
@@ -273,6 +274,14 @@ class TellsNumbersOfTheGate(ReferenceUnionGate):
         self.emit(signal)
 
 
+class CreditsNumbersOfTheGate(ReferenceUnionGate):
+    def gate_tells(self, gate: ReferenceGate, signal: Signal) -> None:
+        if type(signal) is CreditAnnounced:
+            self.emit(signal)
+        else:
+            super().gate_tells(gate, signal)
+
+
 class RecoversInReverse(ReferenceUnionGate):
     """Recovered data is pushed into the gates from the last to the first channel."""
 
@@ -340,4 +349,6 @@ BUGS: tuple[KnownBug, ...] = (
          "Recovered data is put into other channels.", RecoversInReverse),
     _bug("B-U21", "own", "the-right-producer-is-resumed",
          "The wrong producer is told to go on.", TellsNumbersOfTheGate),
+    _bug("B-U22", "own", "credit-goes-to-producers-of-the-same-gate",
+         "The wrong producer is given credit.", CreditsNumbersOfTheGate),
 )  # fmt: skip

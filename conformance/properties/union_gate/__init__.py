@@ -106,6 +106,11 @@ _ALWAYS = (
         _UNION, ("resume",), checks.right_producer_is_resumed, invariant="I-17", tickets=("FLINK-23223",),
     ),
     Property(
+        "credit-goes-to-producers-of-the-same-gate",
+        "A buffer that was read is announced to a producer of the gate that it came from, and to no other.",
+        _UNION, _POLL, checks.credit_goes_to_that_gate, invariant="I-96",
+    ),
+    Property(
         "each-gate-is-converted-on-its-own",
         "A gate that has nothing to lose is converted, even if another gate was never read.",
         _UNION, ("convert",), checks.conversion_is_per_gate, invariant="I-26", tickets=("FLINK-38544",),

@@ -5,7 +5,18 @@ The sentences they decide stand in the package's `PROPERTIES`.
 
 from __future__ import annotations
 
-from conformance.ports import Barrier, ConsumptionResumed, Data, Element, EndOfPartition, ErrorKind, GateTaken, Recovery
+from conformance.ports import (
+    Barrier,
+    ConsumptionResumed,
+    CreditAnnounced,
+    Data,
+    Element,
+    EndOfPartition,
+    ErrorKind,
+    GateTaken,
+    Recovery,
+    StateConsumed,
+)
 from conformance.properties.base import Broken, FailureClass, Judgement, Seen
 from conformance.properties.union_gate.ledger import UnionGateLedger as Ledger
 from conformance.properties.union_gate.lines import Gate, Line, Sent
@@ -246,6 +257,27 @@ def right_producer_is_resumed(ledger: Ledger, seen: Seen) -> Judgement:
         return True
     return Broken(
         FailureClass.STUCK, f"the producer of channel {channel} must be told to go on", f"told were those of {resumed}"
+    )
+
+
+def credit_goes_to_that_gate(ledger: Ledger, seen: Seen) -> Judgement:
+    """Floating buffers belong to a gate: what one of its channels gives back, another one of it may get. Where recovery
+    ended meanwhile, what is free is announced for the first time."""
+    opened = [signal.channel for signal in seen.signals if type(signal) is StateConsumed]
+    credited = [
+        signal.channel for signal in seen.signals if type(signal) is CreditAnnounced and signal.channel not in opened
+    ]
+    channel = seen.value.channel if seen.value is not None else None
+    if not credited or channel is None or ledger.phase == "failed":
+        return False
+    gate = ledger.lines[channel].gate
+    remote = [number for number, line in enumerate(ledger.lines) if line.gate is gate and not line.local]
+    if all(number in remote for number in credited):
+        return True
+    return Broken(
+        FailureClass.CORRUPTED,
+        f"a buffer of channel {channel} came back: its credit is for producers of the same gate, of channels {remote}",
+        f"it was announced for channels {credited}",
     )
 
 
