@@ -44,8 +44,8 @@ def _summary(rows: Sequence[BugRow]) -> str:
             ratios = [row.minimal_steps / row.optimal_steps for row in known if row.optimal_steps and row.minimal_steps]
             lines.append(
                 f"Steps of the minimal scenario against what exploration proves to be possible, for the {len(known)} "
-                f"bugs that show within a scope: {mean(ratios):.3f} in the mean, {max(ratios):.2f} at worst; below 1 where "
-                "a configuration outside the scope needs fewer."
+                f"bugs that show within a scope: {mean(ratios):.3f} in the mean, {max(ratios):.2f} at worst; below 1 "
+                "where a configuration outside the scope needs fewer."
             )
         single = sum(row.normal_forms == 1 for row in killed)
         lines.append(f"One normal form over all seeds: {single} of {len(killed)} ({100 * single / len(killed):.0f} %).")
