@@ -88,11 +88,22 @@ def without_pairs(steps: Steps) -> Iterator[Steps]:
 
 
 # ---- as many steps, but simpler ones ---------------------------------------------------------------------------------
-def in_another_config(program: Program, steps: Steps) -> Iterator[Steps]:
-    """The same steps, and with channels exchanged: what was the remote one may be another there."""
+def with_exchanged_numbers(program: Program, steps: Steps) -> Iterator[Steps]:
+    """The same steps, and with channels exchanged: what was the remote one may be another elsewhere."""
     yield steps
     for change in _renamings(program, steps):
         yield change(steps)
+
+
+def without_one_number(program: Program, steps: Steps) -> Iterator[Steps]:
+    """The same steps, some of which may not be needed elsewhere, and those without one channel, say: others move up."""
+    yield steps
+    for operand, found in _numbers(program, steps).items():
+        for gone in found if len(found) > 1 else ():
+            kept = tuple(step for step in steps if (operand, gone) not in _named(program, step))
+            for big in sorted(value for value in found if value > gone):
+                kept = _swapping(program, operand, big - 1, big)(kept)
+            yield kept
 
 
 def with_one_exchanged(program: Program, steps: Steps) -> Iterator[Steps]:
@@ -127,19 +138,32 @@ def _turns_to_the_end(steps: Steps) -> list[Change]:
     return found
 
 
+def _named(program: Program, step: Step) -> list[tuple[str, int | str]]:
+    """The operands of a step with their names; a turn of a thread has none."""
+    kind = program.alphabet.kind(step[0])
+    return list(zip(kind.operands if kind is not None else (), step[1:], strict=False))
+
+
+def _numbers(program: Program, steps: Steps) -> dict[str, dict[int, None]]:
+    """The values of each operand, by its name, in the order in which they appear."""
+    values: dict[str, dict[int, None]] = {}
+    for step in steps:
+        for name, operand in _named(program, step):
+            if type(operand) is int:
+                values.setdefault(name, {})[operand] = None
+    return values
+
+
 def _renamings(program: Program, steps: Steps) -> list[Change]:
     """Two values of one operand change places: channel 0 and channel 1.
 
     The places where a thread stops are called after what is there, so numbers in their names change as well.
     """
-    values: dict[str, dict[int, None]] = {}
-    for step in steps:
-        kind = program.alphabet.kind(step[0])
-        for name, operand in zip(kind.operands if kind is not None else (), step[1:], strict=False):
-            if type(operand) is int:
-                values.setdefault(name, {})[operand] = None
     return [
-        _swapping(program, name, small, big) for name, found in values.items() for big in found for small in range(big)
+        _swapping(program, name, small, big)
+        for name, found in _numbers(program, steps).items()
+        for big in found
+        for small in range(big)
     ]
 
 

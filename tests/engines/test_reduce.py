@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
+from conformance.alphabets import ALPHABETS, Run, alphabet_of, run_scenario
 from conformance.alphabets.program import Program
 from conformance.engines import Search, reduce, replay
 from conformance.engines.explore import Explorer, Scope
 from conformance.engines.kill import kill
 from conformance.engines.replay import ReplayVerdict
+from conformance.engines.simpler import without_one_number
 from conformance.ports import find_implementation
 from conformance.scenarios import Scenario
 from tests.engines import toy
@@ -53,6 +56,19 @@ def test_a_reduction_is_repeatable_and_keeps_its_budget():
     ready, scenario, _ = failing("known-bug:B-S6")
     assert reduce(ready, scenario) == reduce(ready, scenario)
     assert reduce(ready, scenario, budget=10).runs <= 10
+
+
+def test_nothing_is_run_twice():
+    ready, scenario, _ = failing("known-bug:B-S23")
+    seen = Counter()
+
+    def judge(one: Scenario) -> Run:
+        seen[one] += 1
+        return run_scenario(ready, one.config, one.steps)
+
+    reduced = reduce(ready, scenario, budget=150, judge=judge)
+    assert sum(seen.values()) >= 150
+    assert {one for one, count in seen.items() if count > 1} <= {scenario, reduced.scenario}
 
 
 def test_a_scenario_that_does_not_fail_is_refused():
@@ -103,6 +119,16 @@ def test_channels_change_places_together_with_the_locks_named_after_them():
     assert {operand for step in reduced.steps for operand in step[1:]} == {
         0, "task", "recovery", "gate lock", "channel 0 lock",
     }  # fmt: skip
+
+
+def test_a_channel_that_is_not_needed_goes_with_all_its_steps_and_the_others_move_up():
+    ready = Program(alphabet_of("chain"), find_implementation("reference"))
+    steps = (("barrier", 0, 1, "aligned"), ("barrier", 1, 1, "aligned"), ("request_partitions",), ("transfer", 1))
+    found = list(without_one_number(ready, steps))
+    assert found[0] == steps
+    assert (("barrier", 0, 1, "aligned"), ("request_partitions",), ("transfer", 0)) in found
+    assert (("barrier", 0, 1, "aligned"), ("request_partitions",)) in found
+    assert list(without_one_number(ready, steps[:1])) == [steps[:1]]
 
 
 def test_lock_order_and_deadlock_are_never_mixed():
