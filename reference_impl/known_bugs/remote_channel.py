@@ -34,6 +34,12 @@ class CollectsAndStartsApart(Remote):
             self.start(barrier.checkpoint, known)
 
 
+class AssignsAgain(Remote):
+    async def request(self) -> None:
+        await super().request()
+        self.requested = False
+
+
 class PushesAtOnce(Remote):
     async def wait_for_upstream(self) -> None: ...
 
@@ -313,6 +319,12 @@ class KeepsFloatingBuffers(BufferManager):
         return freed - floating
 
 
+class LosesWhatTheBlockedGiveBack(BufferManager):
+    def release_floating(self) -> int:
+        super().release_floating()
+        return 0
+
+
 def _with_store(identity: str, part: type[RecoveredStore]) -> Any:
     """The reference whose remote channels keep recovered data in another way."""
 
@@ -408,4 +420,8 @@ BUGS: tuple[KnownBug, ...] = (
     _bug("B-R22", "own", "the-producer-is-told-to-go-on", "Resuming tells nobody.", ResumesInSilence),
     _bug("B-R23", "own", "a-released-channel-holds-nothing", "Floating buffers are kept after release.",
          KeepsFloatingBuffers),
+    _bug("B-R25", "own", "credit-is-what-is-set-aside", "A second request sets exclusive buffers aside again.",
+         AssignsAgain),
+    _bug("B-R26", "own", "a-backlog-gets-the-buffers-that-come-back",
+         "What a blocked producer needs no more is lost to the pool.", LosesWhatTheBlockedGiveBack),
 )  # fmt: skip

@@ -60,7 +60,7 @@ def test_a_reduction_is_repeatable_and_keeps_its_budget():
 
 def test_nothing_is_run_twice():
     ready, scenario, _ = failing("known-bug:B-S23")
-    seen = Counter()
+    seen: Counter[Scenario] = Counter()
 
     def judge(one: Scenario) -> Run:
         seen[one] += 1

@@ -26,7 +26,7 @@ HISTORIES = {
     "local-channel": "b60bdaa9f70435ffa35f8a3561da69fb0c50e92f9a7ec155e9d974fa613ad74d",
     "persister": "7a87e6b3db1ac4813cbd9517cdcdd0b135c0c391074bf915ad63356a634b8034",
     "recovered-channel": "01a9f427468c9ec9eed5f5b7b13cd5d8c82867d3e57b9a3ab2d753dcbf41abf7",
-    "remote-channel": "e20e7f91691420bb87dd266324a9bc13348ff5bc339cf4bc2aae612facdf1419",
+    "remote-channel": "31385a4b15e4e602dca89a45e00f2ae0aa8893cd849a6bf70f3fd16865b39352",
     "subpartition": "925bd03c38469399c852479e43621763cdec90fa3899f2d859fe521cac627ee4",
     "union-gate": "602d2411c3205744fc57cff6fb70fe0bc46422116c29d3faedc3bcb26bd01812",
 }

@@ -94,7 +94,7 @@ _ALWAYS = (
     ),
     Property(
         "a-backlog-gets-the-buffers-that-come-back",
-        "A channel that had too few buffers for a backlog gets floating ones as they come back, until it has enough.",
+        "A channel gets the floating buffers that a backlog asks for, as soon as they are free, until it has enough.",
         _REMOTE, ("recycle", "free_for_live"), checks.backlog_is_served, kind=Kind.EVENTUALLY, invariant="I-96",
         tickets=("FLINK-23466",), needs=_RESOURCES, quiet=True,
     ),

@@ -148,11 +148,11 @@ def no_credit_in_recovery(ledger: Ledger, seen: Seen) -> Judgement:
 
 
 def backlog_is_served(ledger: Ledger, seen: Seen) -> Judgement:
-    if not ledger.in_line or ledger.recovery != "none" or ledger.blocked or ledger.released:
+    if not ledger.waits_for_buffers() or ledger.blocked or ledger.released:
         return False
     if ledger.spare() <= 0 or ledger.credit >= ledger.required:
         return True
-    owed = f"the producer's backlog asks for {ledger.required} buffers, and {ledger.spare()} came back"
+    owed = f"the producer's backlog asks for {ledger.required} buffers, and {ledger.spare()} are free"
     return Broken(FailureClass.STUCK, owed, f"it holds {ledger.credit} credits")
 
 

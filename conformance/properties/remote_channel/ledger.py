@@ -187,6 +187,10 @@ class RemoteChannelLedger(Persisting):
         elif not short:
             self.in_line = False
 
+    def waits_for_buffers(self) -> bool:
+        """Whether it asked for buffers and did not get enough."""
+        return self.in_line or (self.asked and self.flying == 0 and self.credit < self.required)
+
     def spare(self) -> int:
         """Floating buffers that nobody has."""
         used = self.held + sum(type(sent.element) is Data for sent in self.queue)
@@ -284,7 +288,7 @@ class RemoteChannelLedger(Persisting):
         self.end()
         if backlog >= 0:
             self.required = backlog + self.exclusive
-            self.asked, self.in_line = True, False
+            self.asked, self.in_line = self.consumed, False  # during recovery no credit shows what it got
         self.sending = False
         self.ready_upstream = True
         for sent in (*self.urgent, *self.queue):
