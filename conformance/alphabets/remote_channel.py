@@ -297,6 +297,7 @@ REMOTE_CHANNEL = Alphabet(
         ),
         "variants": Bound(("data", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
     },
+    # What breaks the connection has no weight but in the last one: little can be done afterwards.
     biases=(
         {"push_recovered": 50, "finish_recovered": 20, "event": 30},
         {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},

@@ -36,7 +36,7 @@ AGAIN = 4_000
 
 Signature = tuple[str, str, str]
 _Key = tuple[Any, Steps]
-"""What a scenario does. Many ways lead to the same few short ones, so that none is run, or shortened, twice."""
+"""What a scenario does. Many ways lead to the same few short ones, so no candidate is run, or shortened, twice."""
 Alike = Callable[[Signature], bool]
 """Whether a failure counts as the same as the one to be reduced."""
 Better = Callable[[Scenario], None]
@@ -89,7 +89,9 @@ def reduce(
 
 
 class Reduction:
-    """A reduction that can be left at any moment and taken up again: `best` and `drawn` are all that it knows.
+    """A reduction that can be left at any moment and taken up again: `best` and `drawn` are all that it needs.
+
+    What it remembers besides only saves runs.
 
     Raises: ValueError if the scenario does not fail, NotDeterministic if it does not fail alike twice.
     """
@@ -119,7 +121,7 @@ class Reduction:
         self._alike = alike or self.signature.__eq__
         self._ranking = Ranking(program)
         self._known: dict[_Key, Scenario | None] = {}
-        self._shortest: dict[_Key, None] = {}
+        self._shortened_before: set[_Key] = set()
         self._left = 1
         self.best = scenario
         best = self._failing(scenario)
@@ -133,7 +135,7 @@ class Reduction:
         self._left = budget
         while not self.finished and self._left > 0:
             self._shortened(self.best)
-            self.finished = not self._moved() and self._left > 0 and self._draw_again()
+            self.finished = not self._simpler_elsewhere() and self._left > 0 and self._draw_again()
         return self.finished
 
     def result(self) -> Reduced:
@@ -146,15 +148,15 @@ class Reduction:
     # ---- stages ------------------------------------------------------------------------------------------------------
     def _shortened(self, scenario: Scenario) -> Scenario:
         """Delete and simplify until nothing more goes, or somewhere is reached where that was done before."""
-        reached: dict[_Key, None] = {}
-        while (key := (scenario.config, scenario.steps)) not in self._shortest:
+        reached: list[_Key] = []
+        while (key := (scenario.config, scenario.steps)) not in self._shortened_before:
             found = self._simplified(self._deleted(scenario))
-            reached[key] = None
+            reached.append(key)
             if found == scenario:
                 break
             scenario = found
-        if self._left > 0:
-            self._shortest.update(reached)
+        if self._left > 0:  # else it was cut off
+            self._shortened_before.update(reached)
         return scenario
 
     def _deleted(self, scenario: Scenario) -> Scenario:
@@ -195,7 +197,7 @@ class Reduction:
                 scenario, rank = found, lower
         return scenario
 
-    def _moved(self) -> bool:
+    def _simpler_elsewhere(self) -> bool:
         """Whether the best is simpler now, in another configuration: shorter, or there one step stands for another."""
         rank, configs = self._ranking(self.best), self._ranking.configs()
         simpler = self._ranking.simpler_configs(self.best.config)

@@ -180,12 +180,9 @@ class RemoteChannelLedger(Persisting):
         self.alone = False
 
     def look_at_the_line(self) -> None:
-        """Whether the channel waits for buffers, as far as that can be said while nothing is in flight."""
-        short = self.credit < self.required
-        if self.asked and self.flying == 0:
-            self.asked, self.in_line = False, short
-        elif not short:
-            self.in_line = False
+        """Note whether the channel waits for buffers, as far as that can be said while nothing is in flight."""
+        self.in_line = self.waits_for_buffers() and self.credit < self.required
+        self.asked = self.asked and self.flying > 0
 
     def waits_for_buffers(self) -> bool:
         """Whether it asked for buffers and did not get enough."""
