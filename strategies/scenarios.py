@@ -7,7 +7,8 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance.alphabets import StepKind, alphabet_of
+from conformance.components import COMPONENTS
+from conformance.driver import AnyStep
 from conformance.scenarios import Scenario, Step
 
 _WORDS = ("aligned", "unaligned", "recover-first", "in-memory", "pushed")
@@ -20,16 +21,16 @@ _OPERANDS: dict[type, SearchStrategy[Any]] = {
 
 def configs(component: str) -> SearchStrategy[Any]:
     """The configurations that a search draws from, simplest first."""
-    return st.sampled_from(list(dict.fromkeys(alphabet_of(component).configs)))
+    return st.sampled_from(list(dict.fromkeys(COMPONENTS[component].configs)))
 
 
 def steps(component: str) -> SearchStrategy[Step]:
     """Any step of a component, with operands of the right types and of small values."""
 
-    def of(kind: StepKind) -> SearchStrategy[Step]:
+    def of(kind: AnyStep) -> SearchStrategy[Step]:
         return st.tuples(st.just(kind.name), *(_OPERANDS[wanted] for wanted in kind.operands.values()))
 
-    return st.one_of([of(kind) for kind in alphabet_of(component).steps])
+    return st.one_of([of(kind) for kind in COMPONENTS[component].steps])
 
 
 def scenarios(component: str, most: int = 30) -> SearchStrategy[Scenario]:

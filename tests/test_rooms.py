@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.ports.catalogue import INTERFACES
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("conformance", "strategies", "reference_impl")
 
@@ -23,21 +25,25 @@ CHAIN = (
     ("conformance.campaigns",),
     ("conformance.engines",),
     ("strategies",),
-    ("conformance.alphabets",),
-    ("conformance.properties",),
+    ("conformance.components",),
+    ("conformance.parts",),
+    ("conformance.driver",),
     ("conformance.scenarios",),
     ("conformance.ports",),
 )
 """A room may import the rooms to its right. Two rooms in one place may not import each other."""
 
 BESIDES = {
-    "conformance.alphabets": {"conformance.scheduling"},
+    "conformance.driver": {"conformance.scheduling"},
     "conformance.engines": {"conformance.scheduling"},
     "conformance.scheduling": set(),
     "reference_impl": {"conformance.ports", "conformance.scheduling"},
     "conformance.bridges": {"conformance.ports", "conformance.scenarios", "conformance.scheduling"},
 }
 """What the chain does not say. The package `conformance` itself is no room: it holds the version, for everybody."""
+
+NAMELESS = ("driver", "parts", "engines", "campaigns", "reporting", "suite", "bridges/jsonl")
+"""Rooms in which no component is named: they are handed one, or look one up in what they are handed."""
 
 ONLY_IN = {
     "pyspark": ("conformance/campaigns/spark*.py",),
@@ -122,6 +128,27 @@ def test_imports_keep_to_the_rooms(path: str) -> None:
     assert not (found := violations(path, (ROOT / path).read_text(encoding="utf-8"))), "\n".join(found)
 
 
+@pytest.mark.parametrize("path", [path for path in sources() if path.startswith("conformance/components/")])
+def test_a_component_knows_no_other(path: str) -> None:
+    """All that the suite knows of a gate stands in `components/gate/`; what several know is a part."""
+    folders = {one.name for one in (ROOT / "conformance/components").iterdir() if one.is_dir()}
+    mine = Path(path).parent.name
+    for one in imports(path, (ROOT / path).read_text(encoding="utf-8")):
+        room, _, rest = one.name.partition("conformance.components.")
+        if not room and rest.partition(".")[0] in folders - {mine}:
+            assert mine == "components", f"{path}:{one.line}: imports {one.name}, which is another component"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sources() if path.startswith(tuple(f"conformance/{room}/" for room in NAMELESS))],
+)
+def test_engines_campaigns_and_reporting_name_no_component(path: str) -> None:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"), path)
+    named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert not named & set(INTERFACES)
+
+
 def test_there_is_something_to_check() -> None:
     assert "conformance/ports/__init__.py" in sources()
 
@@ -134,7 +161,9 @@ def test_there_is_something_to_check() -> None:
         ("conformance/reporting/tables.py", "from conformance.campaigns import result"),
         ("conformance/engines/search.py", "from conformance.scheduling import Deadlock"),
         ("conformance/engines/search.py", "import strategies.records"),
-        ("strategies/records.py", "from conformance.alphabets.base import Alphabet"),
+        ("strategies/records.py", "from conformance.driver.component import Component"),
+        ("conformance/components/gate/rules.py", "from conformance.components.gate.steps import poll"),
+        ("conformance/components/__init__.py", "from conformance.components.gate import COMPONENT"),
         ("conformance/ports/deque.py", "from . import port\nfrom .port import Port"),
         ("conformance/ports/deque.py", "from conformance import __version__"),
         ("conformance/bridges/flink/adapter.py", "from conformance.bridges.jsonl import Wire"),
@@ -156,7 +185,9 @@ def test_the_checker_allows(path: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("path", "source", "line", "name"),
     [
-        ("conformance/ports/deque.py", "import conformance.properties", 1, "conformance.properties"),
+        ("conformance/ports/deque.py", "import conformance.driver", 1, "conformance.driver"),
+        ("conformance/driver/world.py", "from conformance.parts import lane", 1, "conformance.parts.lane"),
+        ("conformance/parts/lane.py", "import conformance.components", 1, "conformance.components"),
         ("conformance/ports/deque.py", "from conformance import scenarios", 1, "conformance.scenarios"),
         ("conformance/ports/deque.py", "from .. import scenarios", 1, "conformance.scenarios"),
         (
@@ -165,7 +196,7 @@ def test_the_checker_allows(path: str, source: str) -> None:
             1,
             "conformance.scenarios.codec.loads",
         ),
-        ("conformance/alphabets/base.py", "def f():\n    import strategies", 2, "strategies"),
+        ("conformance/driver/step.py", "def f():\n    import strategies", 2, "strategies"),
         (
             "conformance/engines/search.py",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from conformance.campaigns import Plan",
@@ -177,13 +208,8 @@ def test_the_checker_allows(path: str, source: str) -> None:
         ("conformance/cli/searching.py", "import reference_impl", 1, "reference_impl"),
         ("conformance/scheduling/kernel.py", "import conformance.ports", 1, "conformance.ports"),
         ("conformance/scenarios/replay.py", "import conformance.scheduling", 1, "conformance.scheduling"),
-        ("conformance/bridges/jsonl/wire.py", "import conformance.properties", 1, "conformance.properties"),
-        (
-            "reference_impl/deque.py",
-            "from conformance.properties import Property",
-            1,
-            "conformance.properties.Property",
-        ),
+        ("conformance/bridges/jsonl/wire.py", "import conformance.driver", 1, "conformance.driver"),
+        ("reference_impl/deque.py", "from conformance.driver import Property", 1, "conformance.driver.Property"),
         ("conformance/__init__.py", "from conformance.ports import Port", 1, "conformance.ports.Port"),
         ("conformance/campaigns/plan.py", "import pyspark", 1, "pyspark"),
         ("conformance/campaigns/store.py", "from pyspark.sql import Row", 1, "pyspark.sql.Row"),

@@ -5,6 +5,7 @@ A plan says what to run, a runner where; the result is a function of the plan. `
 
 from conformance.campaigns.campaign import Advance, Progress, choose, resume, start
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
+from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan, make_plan
 from conformance.campaigns.result import (
     CampaignResult,
@@ -32,6 +33,7 @@ __all__ = [
     "ImplementationResult",
     "Inline",
     "LostBlock",
+    "Names",
     "Plan",
     "Processes",
     "Progress",

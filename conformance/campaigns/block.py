@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import PurePath
 from traceback import extract_tb
@@ -11,21 +11,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from conformance.alphabets import alphabet_of, run_scenario
-from conformance.alphabets.program import Program
 from conformance.campaigns.limit import limited
+from conformance.campaigns.names import Names
 from conformance.campaigns.plan import SCHEMA, Block, Plan
+from conformance.driver import Components, Program, run_scenario
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure, Tally
-from conformance.ports import Implementation, find_implementation
 from conformance.scenarios import Scenario
 from conformance.scenarios.codec import ScenarioFile
-
-Find = Callable[[str], Implementation]
-"""How implementations are looked up by name."""
 
 DIED = "the process that ran the block died each time"
 """Why a block is lost that takes its worker with it."""
@@ -78,26 +74,25 @@ class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
 
 @contextmanager
 def programs(
-    plan: Plan, component: str, names: tuple[str, ...], find: Find = find_implementation
+    plan: Plan, component: str, implementations: tuple[str, ...], names: Names
 ) -> Iterator[dict[str, Program]]:
     """Those of the named implementations that offer the component, made ready to run, and closed at the end."""
-    alphabet = alphabet_of(component)
     with ExitStack() as closing:
         found = {}
-        for name in names:
-            implementation = find(name)
+        for name in implementations:
+            implementation = names.find(name)
             closing.callback(implementation.close)
             if component in implementation.components():
-                found[name] = Program(alphabet, implementation, plan.assume)
+                found[name] = Program(names.components[component], implementation, plan.assume)
         yield found
 
 
-def run_block(plan: Plan, block: Block, find: Find = find_implementation) -> BlockResult:
+def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
     """Run the scenarios of a block on every implementation that offers its component.
 
     Raises: UnusableImplementation, and whatever goes wrong in the suite itself.
     """
-    with programs(plan, block.component, plan.implementations, find) as found:
+    with programs(plan, block.component, plan.implementations, names) as found:
         baseline = found.pop(plan.baseline)
         search, counter = Search(baseline), Counter(baseline)
         others = [(name, program, Counter(program)) for name, program in found.items()]
@@ -150,10 +145,10 @@ def _replay_corpus(plan: Plan, everybody: list[tuple[Program, Counter]]) -> None
                 counter.fail(signature, failure)
 
 
-def attempt_block(plan: Plan, block: Block, find: Find = find_implementation) -> BlockResult:
+def attempt_block(plan: Plan, block: Block, names: Names) -> BlockResult:
     """Run a block; an exception makes it a lost block, not the end of the campaign. Ctrl-C passes."""
     try:
-        return run_block(plan, block, find)
+        return run_block(plan, block, names)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: an implementation that calls sys.exit() must not end the campaign
@@ -174,9 +169,9 @@ def encode(scenario: Scenario) -> ScenarioFile:
     return ScenarioFile(1, scenario.component, config, scenario.steps, scenario.finding)
 
 
-def decode(file: ScenarioFile) -> Scenario:
+def decode(file: ScenarioFile, components: Components) -> Scenario:
     """A scenario from a file. Raises: msgspec.ValidationError or KeyError if it is none."""
-    config = msgspec.convert(file.config, alphabet_of(file.component).config_type)
+    config = msgspec.convert(file.config, components.config_type(file.component))
     return Scenario(file.component, config, file.steps, file.finding)
 
 
@@ -190,11 +185,11 @@ def encode_tally(tally: Tally) -> TallyRecord:
     return TallyRecord(tally.scenarios, tally.steps, tally.closing_steps, exercised, failures)
 
 
-def decode_tally(record: TallyRecord) -> Tally:
+def decode_tally(record: TallyRecord, components: Components) -> Tally:
     """The tally that was written as `record`."""
     failures = {
         (one.property, one.failure_class, one.operation): Failure(
-            decode(one.scenario), one.owed, one.observed, one.count
+            decode(one.scenario, components), one.owed, one.observed, one.count
         )
         for one in record.failures
     }

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from conformance.campaigns import files
 from conformance.campaigns.block import BlockResult
-from conformance.campaigns.code import CodeLog, code_of
+from conformance.campaigns.code import Code, CodeLog, code_of
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.lock import held
 from conformance.campaigns.merge import baseline_steps, counting, merge
-from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.names import SUITE, Names
+from conformance.campaigns.plan import Block, Plan, check_components
 from conformance.campaigns.result import CampaignResult, conclude, load
 from conformance.campaigns.runners import Inline, Processes, Runner
 from conformance.campaigns.spark_runner import Spark
@@ -49,6 +50,7 @@ def choose(
     workers: int | None = None,
     java: FindJava = find_java,
     has: HasModule = has_module,
+    names: Names = SUITE,
 ) -> tuple[Runner, str | None]:
     """The runner of that name, and a paragraph to print, if `auto` had to do without Spark.
 
@@ -57,17 +59,17 @@ def choose(
     if master is not None and name not in ("auto", "spark"):
         raise CampaignError(f"--master names a Spark cluster, which the runner {name} does not use.")
     if name == "inline":
-        return Inline(), None
+        return Inline(names), None
     if name == "processes":
-        return Processes(workers), None
+        return Processes(workers, names), None
     if name not in ("auto", "spark"):
         raise CampaignError(f"There is no runner {name!r}; there are auto, inline, processes and spark.")
     problem = spark_problem(java, has)
     if problem is None:
-        return Spark(master, workers, java=java, has=has), None
+        return Spark(master, workers, java=java, has=has, names=names), None
     if name == "spark" or master is not None:
         raise RunnerUnavailable(problem)
-    return Processes(workers), problem
+    return Processes(workers, names), problem
 
 
 def start(
@@ -79,15 +81,17 @@ def start(
 ) -> CampaignResult:
     """Run a new campaign in a folder that does not exist yet, or is empty.
 
-    `clock` tells seconds; only a goal in minutes looks at it. Raises: CampaignError if the folder is in use, or nothing
-    can be run any more; RunnerUnavailable; CampaignInterrupted on Ctrl-C. What was committed until then stays.
+    What the plan names is looked up where the runner looks. `clock` tells seconds; only a goal in minutes looks at it.
+    Raises: CampaignError if the folder is in use, there is no such component, or nothing can be run any more;
+    RunnerUnavailable; CampaignInterrupted on Ctrl-C. What was committed until then stays.
     """
     folder = Path(folder)
+    check_components(plan, runner.names.components)
     files.claim(folder)
     try:
         with held(folder):
             files.write(folder / files.PLAN, plan)
-            files.write(folder / files.CODE, CodeLog((code_of(plan),)))
+            files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
             return _run(folder, plan, runner, progress, clock)
     except RunnerUnavailable:
         files.give_up(folder)
@@ -107,19 +111,18 @@ def resume(
     in minutes begins anew. Raises: as `start`, and CampaignError if the code has changed and that was not accepted.
     """
     folder = Path(folder)
-    plan = files.read(folder / files.PLAN, Plan)
+    plan = files.read_plan(folder, runner.names.components)
     with held(folder):
         if (folder / files.RESULT).exists():
-            return load(folder)
+            return load(folder, runner.names.components)
         files.tidy(folder)
-        _check_code(folder, plan, accept_changed_code)
+        _check_code(folder, code_of(plan, runner.names), accept_changed_code)
         (folder / files.BLOCKS).mkdir(exist_ok=True)
         return _run(folder, plan, runner, progress, clock)
 
 
-def _check_code(folder: Path, plan: Plan, accept: bool) -> None:
+def _check_code(folder: Path, now: Code, accept: bool) -> None:
     """Raises: CampaignError if blocks of other code lie there."""
-    now = code_of(plan)
     try:
         log = files.read(folder / files.CODE, CodeLog)
     except CampaignError:  # it was stopped before it had begun
@@ -149,7 +152,7 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
 
     try:
         runner.run(plan, iter(feed), commit, lambda note: progress(feed.advance(note)))
-        return finish(folder, plan)
+        return finish(folder, plan, runner.names)
     except KeyboardInterrupt:
         raise CampaignInterrupted(f"Interrupted. {_kept(folder, feed)}") from None
     except RunnerUnavailable:
@@ -158,9 +161,9 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
         raise CampaignError(f"{error} {_kept(folder, feed)}") from error
 
 
-def finish(folder: Path, plan: Plan) -> CampaignResult:
+def finish(folder: Path, plan: Plan, names: Names) -> CampaignResult:
     """Add up the committed blocks, and write the result."""
-    result = conclude(plan, merge(counting(folder, plan)))
+    result = conclude(plan, merge(counting(folder, plan), names.components), names)
     files.write(folder / files.RESULT, result)
     return result
 

@@ -1,20 +1,22 @@
 """Which code a campaign runs: blocks of different code must not be added up.
 
 Told apart is every source file of the suite and of the reference, every scenario of the corpus, and of each
-implementation its version and, where it is named `module:object`, the file of that module.
+implementation its version and, where it is named `module:object`, the file of that module; and so where components
+stand that are none of the suite.
 """
 
 from __future__ import annotations
 
 import hashlib
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 from msgspec import Struct
 
+from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Plan
 from conformance.engines.corpus import corpus_folder
-from conformance.ports import find_implementation
 
 _PACKAGES = ("conformance", "strategies", "reference_impl")
 _ENDINGS = frozenset({".py", ".java", ".json", ".toml"})
@@ -47,7 +49,7 @@ class CodeLog(Struct, frozen=True):
     codes: tuple[Code, ...]
 
 
-def code_of(plan: Plan) -> Code:
+def code_of(plan: Plan, names: Names) -> Code:
     """The code that would run a plan here and now. Raises: UnusableImplementation."""
     files = {}
     for package in _PACKAGES:
@@ -59,9 +61,13 @@ def code_of(plan: Plan) -> Code:
     corpus = corpus_folder()
     for path in corpus.glob("*.json") if corpus is not None else ():
         files[f"corpus/{path.name}"] = _hash(path)
+    module = names.components.where.partition(":")[0]
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is not None and module.partition(".")[0] not in _PACKAGES:
+        files[f"components ({Path(file).name})"] = _hash(Path(file))
     versions = {}
     for name in plan.implementations:
-        implementation = find_implementation(name)
+        implementation = names.find(name)
         versions[name] = implementation.version
         implementation.close()
         module = name.partition(":")[0]

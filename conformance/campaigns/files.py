@@ -22,7 +22,8 @@ from msgspec import Struct
 
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import CampaignError
-from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.plan import Block, Plan, check_components
+from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
 
 PLAN = "plan.json"
@@ -86,6 +87,17 @@ def read(path: Path, kind: type[T]) -> T:
         raise SchemaError(
             f"{path}: this is not JSON ({error}; the file has {len(data)} bytes); the file is damaged or was cut off."
         ) from None
+
+
+def read_plan(folder: Path, components: Components) -> Plan:
+    """The plan of a campaign.
+
+    Raises: CampaignError if there is none, or it names a component that there is not; SchemaError if it is damaged.
+    """
+    path = folder / PLAN
+    plan = read(path, Plan)
+    check_components(plan, components, path)
+    return plan
 
 
 def commit(folder: Path, result: BlockResult) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from conformance.campaigns.block import BlockResult, decode, decode_tally
 from conformance.campaigns.files import committed
 from conformance.campaigns.plan import Plan
+from conformance.driver import Components
 from conformance.engines.tally import Failure, Tally
 from conformance.scenarios import SchemaError
 
@@ -27,7 +28,7 @@ class Sum:
     """By implementation, component, operation and field."""
     lost: list[BlockResult] = field(default_factory=list)
 
-    def add(self, result: BlockResult) -> None:
+    def add(self, result: BlockResult, components: Components) -> None:
         """Add a block. Raises: SchemaError if a scenario in it cannot be read."""
         component = result.block.component
         if result.lost is not None:
@@ -35,9 +36,9 @@ class Sum:
             return
         try:
             for name, record in result.tallies.items():
-                self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record))
+                self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record, components))
             for one in result.differences:
-                failure = Failure(decode(one.scenario), "", "", one.count)
+                failure = Failure(decode(one.scenario, components), "", "", one.count)
                 known = self.differences.setdefault((one.implementation, component, one.operation, one.field), failure)
                 if known is not failure:
                     known.absorb(failure)
@@ -45,11 +46,11 @@ class Sum:
             raise SchemaError(f"block {result.block.name}: it holds what is no scenario ({error}).") from None
 
 
-def merge(results: Iterable[BlockResult]) -> Sum:
+def merge(results: Iterable[BlockResult], components: Components) -> Sum:
     """The sum of blocks in any order."""
     total = Sum()
     for result in results:
-        total.add(result)
+        total.add(result, components)
     return total
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from conformance.alphabets import ALPHABETS, alphabet_of
 from conformance.campaigns.errors import CampaignError
+from conformance.campaigns.names import SUITE, Names
+from conformance.driver import Components
 from conformance.engines.reduce import BUDGET
-from conformance.ports import Capability, Implementation, find_implementation, offered_components
+from conformance.ports import Capability, offered_components
 from conformance.scenarios import canonical
 
 SCHEMA = 1
@@ -30,6 +32,8 @@ FEWEST_BLOCKS = 8
 STEPS_PER_SCENARIO = 30
 
 SCENARIO_SECONDS = 120.0
+
+_NO_SENSE = "The plan of the campaign makes no sense"
 
 Count = Annotated[int, Meta(ge=1)]
 
@@ -52,7 +56,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """What to run, and until when. Exactly one of `scenarios`, `steps` and `minutes` is the goal.
 
     `implementations` are names as `find_implementation` takes them. The first is the baseline: it draws the scenarios,
-    and the others replay them. Raises: ValueError if the plan makes no sense.
+    and the others replay them. Which components there are it does not know: see `check_components`.
+
+    Raises: ValueError if the plan makes no sense.
     """
 
     seed: str
@@ -82,11 +88,6 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"a campaign needs at least one {what}")
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"the {what} {twice[0]!r} is named twice")
-        for name in self.components:
-            try:
-                alphabet_of(name)
-            except KeyError as error:
-                raise ValueError(error.args[0]) from None
 
     @property
     def baseline(self) -> str:
@@ -133,17 +134,18 @@ def make_plan(
     assume: Sequence[Capability] = (),
     budget: int = BUDGET,
     scenario_seconds: float = SCENARIO_SECONDS,
+    names: Names = SUITE,
 ) -> Plan:
-    """A plan that can be run here: every implementation is looked up once.
+    """A plan that can be run here: every implementation and component is looked up once.
 
     Without `components`, all that the baseline offers. Without `block`, a size is chosen.
 
     Raises: UnusableImplementation; CampaignError if the plan makes no sense.
     """
-    offered = [_offered(name) for name in implementations]
+    offered = [_offered(name, names) for name in implementations]
     if offered and not components:
         components = sorted(offered[0])
-    if missing := [name for name in components if name in ALPHABETS and name not in offered[0]]:
+    if missing := [name for name in components if name in names.components and name not in offered[0]]:
         raise CampaignError(
             f"{implementations[0]} does not offer the component {missing[0]!r}. It is named first, so it draws the "
             f"scenarios of every component; it offers {', '.join(sorted(offered[0])) or 'none'}. "
@@ -161,12 +163,26 @@ def make_plan(
         ):
             if value is not None and not value > 0:
                 raise ValueError(f"{what} must be more than 0, found {value}")
-        return Plan(
+        plan = Plan(
             seed, tuple(implementations), tuple(components), block, scenarios, steps, minutes,
             assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget,
         )  # fmt: skip
     except ValueError as error:
-        raise CampaignError(f"The plan of the campaign makes no sense: {error}.") from None
+        raise CampaignError(f"{_NO_SENSE}: {error}.") from None
+    check_components(plan, names.components)
+    return plan
+
+
+def check_components(plan: Plan, components: Components, source: Path | None = None) -> None:
+    """Raises: CampaignError if the plan, which may be that of a file, names a component that there is not."""
+    for name in plan.components:
+        try:
+            components[name]
+        except KeyError as error:
+            if source is None:
+                raise CampaignError(f"{_NO_SENSE}: {error.args[0]}.") from None
+            why = "It was changed, or written by another version of this suite"
+            raise CampaignError(f"{source}: {error.args[0]}. {why}.") from None
 
 
 def block_size(implementations: int, components: int, scenarios: int | None, steps: int | None) -> int:
@@ -181,10 +197,10 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
     return max(1, min(large, -(-total // FEWEST_BLOCKS)))
 
 
-def _offered(name: str) -> frozenset[str]:
-    """The components that an implementation offers and the suite knows."""
-    implementation: Implementation = find_implementation(name)
+def _offered(name: str, names: Names) -> frozenset[str]:
+    """The components that an implementation offers and that are known here."""
+    implementation = names.find(name)
     try:
-        return offered_components(implementation) & frozenset(ALPHABETS)
+        return offered_components(implementation) & frozenset(names.components)
     finally:
         implementation.close()

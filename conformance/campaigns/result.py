@@ -8,17 +8,17 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from conformance.alphabets.program import Program
-from conformance.campaigns.block import Find, encode, programs
+from conformance.campaigns.block import encode, programs
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import RESULT, read
 from conformance.campaigns.merge import Sum
-from conformance.campaigns.plan import SCHEMA, Plan
+from conformance.campaigns.names import Names
+from conformance.campaigns.plan import SCHEMA, Plan, check_components
 from conformance.campaigns.runners import WorkerDied, apart
+from conformance.components import COMPONENTS
+from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
 from conformance.engines.check import Found, reduce_failures, verdict
 from conformance.engines.tally import Tally
-from conformance.ports import find_implementation
-from conformance.properties import FailureClass, Kind, Level, Verdict
 from conformance.scenarios import Finding, scenario_id
 from conformance.scenarios.codec import ScenarioFile
 
@@ -107,21 +107,24 @@ class CampaignResult(Struct, frozen=True):
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
 
-def load(folder: Path) -> CampaignResult:
+def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
     """The result of a campaign that has ended. Raises: CampaignError; SchemaError if the file is damaged."""
-    return read(Path(folder) / RESULT, CampaignResult)
+    path = Path(folder) / RESULT
+    result = read(path, CampaignResult)
+    check_components(result.plan, components, path)
+    return result
 
 
-def conclude(plan: Plan, total: Sum, find: Find = find_implementation) -> CampaignResult:
+def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
     """Judge and reduce what the blocks add up to. Everything is in an order that depends on nothing."""
     results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
     versions: dict[str, str] = {}
     for component in plan.components:
-        with programs(plan, component, plan.implementations, find) as found:
+        with programs(plan, component, plan.implementations, names) as found:
             for name, program in found.items():
                 versions[name] = program.implementation.version
                 tally = total.tallies.get((name, component), Tally())
-                found_here = _reduced(plan, program, name, tally, apart_from_here=bool(total.lost))
+                found_here = _reduced(plan, program, name, tally, names, apart_from_here=bool(total.lost))
                 results[name].append(_component(program, tally, found_here))
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
@@ -137,7 +140,9 @@ def conclude(plan: Plan, total: Sum, find: Find = find_implementation) -> Campai
     return CampaignResult(plan.seed, plan, implementations, differences, lost)
 
 
-def _reduced(plan: Plan, program: Program, name: str, tally: Tally, apart_from_here: bool) -> tuple[Found, ...]:
+def _reduced(
+    plan: Plan, program: Program, name: str, tally: Tally, names: Names, apart_from_here: bool
+) -> tuple[Found, ...]:
     """One scenario of each signature, made short; what cannot be reduced is reported as it was found.
 
     Where blocks were lost, an implementation may end the process it runs in: not this one then.
@@ -146,7 +151,7 @@ def _reduced(plan: Plan, program: Program, name: str, tally: Tally, apart_from_h
         return ()
     try:
         if apart_from_here:
-            return apart(_reduce_by_name, plan, name, program.alphabet.component, tally)
+            return apart(_reduce_by_name, plan, name, program.component.name, tally, names)
         return reduce_failures(program, tally, plan.budget)
     except CampaignError:
         raise
@@ -164,8 +169,8 @@ def _reduced(plan: Plan, program: Program, name: str, tally: Tally, apart_from_h
     return tuple(found)
 
 
-def _reduce_by_name(plan: Plan, name: str, component: str, tally: Tally) -> tuple[Found, ...]:
-    with programs(plan, component, (name,)) as found:
+def _reduce_by_name(plan: Plan, name: str, component: str, tally: Tally, names: Names) -> tuple[Found, ...]:
+    with programs(plan, component, (name,), names) as found:
         return reduce_failures(found[name], tally, plan.budget)
 
 
@@ -187,8 +192,8 @@ def _component(program: Program, tally: Tally, found: tuple[Found, ...]) -> Comp
     findings.sort(key=lambda one: (one.id, one.property, one.failure_class, one.operation))
     properties = tuple(
         PropertyResult(one.slug, one.level, one.kind, verdict(one, program, tally), tally.exercised.get(one.slug, 0))
-        for one in program.alphabet.properties
+        for one in program.component.properties
     )
     return ComponentResult(
-        program.alphabet.component, tally.scenarios, tally.steps, tally.closing_steps, properties, tuple(findings)
+        program.component.name, tally.scenarios, tally.steps, tally.closing_steps, properties, tuple(findings)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,8 @@ from multiprocessing.connection import wait as wait_for
 from typing import ParamSpec, Protocol, TypeVar
 
 from conformance.campaigns.block import DIED, BlockResult, attempt_block, lost_block
-from conformance.campaigns.errors import CampaignError
+from conformance.campaigns.errors import CampaignError, RunnerUnavailable
+from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.quarantine import quarantined
 
@@ -35,6 +37,10 @@ class Runner(Protocol):
     def name(self) -> str:
         """What it is called on the command line."""
 
+    @property
+    def names(self) -> Names:
+        """Where it looks up what it runs; whoever adds up and reduces afterwards asks the same."""
+
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
         """Take blocks in their order, run them, and commit each result.
 
@@ -49,10 +55,13 @@ class Inline:
 
     name = "inline"
 
+    def __init__(self, names: Names = SUITE) -> None:
+        self.names = names
+
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
         """See `Runner`. An implementation that ends its process ends this one."""
         for block in blocks:
-            commit(attempt_block(plan, block))
+            commit(attempt_block(plan, block, self.names))
 
 
 class Processes:
@@ -60,15 +69,17 @@ class Processes:
 
     name = "processes"
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, workers: int | None = None, names: Names = SUITE) -> None:
         self.workers = workers or cores()
+        self.names = names
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
         """See `Runner`. A block whose worker died is run once more, alone; it is lost if that one dies too."""
+        check_sendable(self.names)
         while suspects := self._run(plan, blocks, commit):
             progress(f"a worker process died; {', '.join(one.name for one in suspects)}: once more, alone")
             for block in suspects:
-                commit(settled(plan, block, progress))
+                commit(settled(plan, block, self.names, progress))
 
     def _run(self, plan: Plan, blocks: Iterator[Block], commit: Commit) -> list[Block]:
         """Run blocks in a pool until there are none left, or a worker died: then, the blocks that may be why."""
@@ -79,7 +90,7 @@ class Processes:
             while not broken:
                 while len(running) < self.workers and (block := next(blocks, None)) is not None:
                     try:
-                        running[block] = pool.submit(attempt_block, plan, block)
+                        running[block] = pool.submit(attempt_block, plan, block, self.names)
                     except BrokenProcessPool:
                         untried.append(block)
                         broken = True
@@ -98,21 +109,35 @@ class Processes:
         return [*running, *untried]
 
 
-def alone(plan: Plan, block: Block) -> BlockResult:
+def check_sendable(names: Names) -> None:
+    """Raises: RunnerUnavailable if other processes would not find the same: they would die of that, or run others."""
+    try:
+        again: Names = pickle.loads(pickle.dumps(names))
+        if list(again.components) != list(names.components):
+            raise LookupError(f"other components stand at {names.components.where}")
+    except Exception as error:
+        raise RunnerUnavailable(
+            f"Other processes cannot look up names as this one does ({type(error).__name__}: {error}). What finds "
+            "implementations must be a function of a module, and components must stand where they say, as "
+            "module:object. The runner inline needs neither."
+        ) from error
+
+
+def alone(plan: Plan, block: Block, names: Names) -> BlockResult:
     """Run a block in a process of its own; it is lost if that process dies. Raises: CampaignError as `apart`."""
     try:
-        return apart(attempt_block, plan, block)
+        return apart(attempt_block, plan, block, names)
     except WorkerDied:
         return lost_block(plan, block, DIED)
 
 
-def settled(plan: Plan, block: Block, progress: Say) -> BlockResult:
+def settled(plan: Plan, block: Block, names: Names, progress: Say) -> BlockResult:
     """Run a block whose worker died once more, alone; if that dies too, without the scenarios that kill it."""
-    result = alone(plan, block)
+    result = alone(plan, block, names)
     if result.lost != DIED:
         return result
     progress(f"{block.name} kills its process; looking for the scenario")
-    result = quarantined(plan, block, alone)
+    result = quarantined(plan, block, names, alone)
     if result.lost == DIED:
         progress(f"{block.name} is lost: {DIED}")
     return result

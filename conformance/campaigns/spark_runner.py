@@ -25,8 +25,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from conformance.campaigns.block import BlockResult, attempt_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
+from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.runners import Commit, Say, cores, settled
+from conformance.campaigns.runners import Commit, Say, check_sendable, cores, settled
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 
 ATTEMPTS = 4
@@ -69,9 +70,11 @@ class Spark:
         attempts: int = ATTEMPTS,
         java: FindJava = find_java,
         has: HasModule = has_module,
+        names: Names = SUITE,
     ) -> None:
         self.master = master or f"local[{workers or cores()},{attempts}]"
         self.attempts = attempts
+        self.names = names
         self._java = java
         self._has = has
 
@@ -89,6 +92,7 @@ class Spark:
             )
         if problem := spark_problem(self._java, self._has):
             raise RunnerUnavailable(problem)
+        check_sendable(self.names)
         with self._context() as context:
             size = max(1, context.defaultParallelism) * BLOCKS_PER_CORE
             while wave := list(islice(blocks, size)):
@@ -97,15 +101,14 @@ class Spark:
     def _run(self, context: Any, plan: Plan, wave: Sequence[Block], commit: Commit, progress: Say) -> None:
         """Run a wave. If it fails, halve it: what fails alone is lost, and everything else is not."""
         try:
-            results: list[BlockResult] = (
-                context.parallelize(wave, len(wave)).map(partial(attempt_block, plan)).collect()
-            )
+            attempt = partial(attempt_block, plan, names=self.names)
+            results: list[BlockResult] = context.parallelize(wave, len(wave)).map(attempt).collect()
         except Exception as error:
             text = str(error)
             if context._jsc is None or not any(sign in text for sign in _DEATHS):
                 raise CampaignError(f"Spark stopped working on the campaign: {_gist(text)}.") from error
             if len(wave) == 1:
-                commit(settled(plan, wave[0], progress))
+                commit(settled(plan, wave[0], self.names, progress))
                 return
             progress(f"a worker died {self.attempts} times; looking for the block among {len(wave)}")
             middle = len(wave) // 2

@@ -9,7 +9,9 @@ from msgspec import Struct
 from conformance.campaigns import files
 from conformance.campaigns.lock import holder
 from conformance.campaigns.merge import merge
-from conformance.campaigns.plan import SCHEMA, Plan
+from conformance.campaigns.plan import SCHEMA
+from conformance.components import COMPONENTS
+from conformance.driver import Components
 
 
 class FoundSoFar(Struct, frozen=True, rename={"failure_class": "class"}):
@@ -40,12 +42,12 @@ class Status(Struct, frozen=True):
     schema: int = SCHEMA
 
 
-def status(folder: Path) -> Status:
+def status(folder: Path, components: Components = COMPONENTS) -> Status:
     """Raises: CampaignError if it is no folder of a campaign; SchemaError if something in it is damaged."""
     folder = Path(folder)
-    plan = files.read(folder / files.PLAN, Plan)
+    plan = files.read_plan(folder, components)
     results = list(files.all_committed(folder, plan))
-    total = merge(results)
+    total = merge(results, components)
     found = tuple(
         FoundSoFar(name, component, *signature, failure.count, len(failure.scenario.steps))
         for (name, component), tally in sorted(total.tallies.items())

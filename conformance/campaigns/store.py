@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 
 from conformance.campaigns import files
 from conformance.campaigns.block import BlockResult, decode
-from conformance.campaigns.plan import Plan
+from conformance.components import COMPONENTS
+from conformance.driver import Components
 from conformance.scenarios import encode_scenario
 
 STORE = "store"
@@ -61,33 +62,35 @@ SCHEMAS: dict[str, pa.Schema] = {
 """By name of table. `scenario` is a scenario file, which `conformance replay` takes."""
 
 Row = dict[str, Any]
+Make = Callable[[BlockResult, Components], Iterator[Row]]
+"""The rows of one table that come of a block."""
 
 
-def write_store(folder: Path) -> Path:
+def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     """Write the tables of a campaign, each whole or not at all, and answer where.
 
     Raises: CampaignError, SchemaError if the folder is none or something in it is damaged; OSError.
     """
     folder = Path(folder)
-    plan = files.read(folder / files.PLAN, Plan)
+    plan = files.read_plan(folder, components)
     results = sorted(files.all_committed(folder, plan), key=lambda one: (one.block.component, one.block.number))
     store = folder / STORE
     store.mkdir(exist_ok=True)
     for name, schema in SCHEMAS.items():
-        table = pa.Table.from_pylist(list(_rows(_MAKERS[name], results)), schema=schema)
+        table = pa.Table.from_pylist(list(_rows(_MAKERS[name], results, components)), schema=schema)
         beside = store / f".{name}.parquet.part"
         pq.write_table(table, beside)
         os.replace(beside, store / f"{name}.parquet")
     return store
 
 
-def _rows(make: Callable[[BlockResult], Iterator[Row]], results: Iterable[BlockResult]) -> Iterator[Row]:
+def _rows(make: Make, results: Iterable[BlockResult], components: Components) -> Iterator[Row]:
     for result in results:
-        for row in make(result):
+        for row in make(result, components):
             yield {"component": result.block.component, "block": result.block.number, **row}
 
 
-def _blocks(result: BlockResult) -> Iterator[Row]:
+def _blocks(result: BlockResult, components: Components) -> Iterator[Row]:
     for name, one in sorted(result.tallies.items()):
         yield {
             "implementation": name,
@@ -98,13 +101,13 @@ def _blocks(result: BlockResult) -> Iterator[Row]:
         }
 
 
-def _exercised(result: BlockResult) -> Iterator[Row]:
+def _exercised(result: BlockResult, components: Components) -> Iterator[Row]:
     for name, one in sorted(result.tallies.items()):
         for slug, count in sorted(one.exercised.items()):
             yield {"implementation": name, "property": slug, "scenarios": count}
 
 
-def _failures(result: BlockResult) -> Iterator[Row]:
+def _failures(result: BlockResult, components: Components) -> Iterator[Row]:
     for name, tally in sorted(result.tallies.items()):
         for one in sorted(tally.failures, key=lambda one: (one.property, one.failure_class, one.operation)):
             yield {
@@ -116,11 +119,11 @@ def _failures(result: BlockResult) -> Iterator[Row]:
                 "owed": one.owed,
                 "observed": one.observed,
                 "steps": len(one.scenario.steps),
-                "scenario": encode_scenario(decode(one.scenario)),
+                "scenario": encode_scenario(decode(one.scenario, components)),
             }
 
 
-def _differences(result: BlockResult) -> Iterator[Row]:
+def _differences(result: BlockResult, components: Components) -> Iterator[Row]:
     for one in sorted(result.differences, key=lambda one: (one.implementation, one.operation, one.field)):
         yield {
             "implementation": one.implementation,
@@ -128,16 +131,16 @@ def _differences(result: BlockResult) -> Iterator[Row]:
             "field": one.field,
             "count": one.count,
             "steps": len(one.scenario.steps),
-            "scenario": encode_scenario(decode(one.scenario)),
+            "scenario": encode_scenario(decode(one.scenario, components)),
         }
 
 
-def _lost(result: BlockResult) -> Iterator[Row]:
+def _lost(result: BlockResult, components: Components) -> Iterator[Row]:
     if result.lost is not None:
         yield {"first": result.block.first, "scenarios": result.block.count, "reason": result.lost}
 
 
-_MAKERS: dict[str, Callable[[BlockResult], Iterator[Row]]] = {
+_MAKERS: dict[str, Make] = {
     "blocks": _blocks,
     "exercised": _exercised,
     "failures": _failures,

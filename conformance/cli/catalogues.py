@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.alphabets import ALPHABETS
 from conformance.cli.options import (
     check_components,
     component_option,
     json_option,
     out,
 )
+from conformance.components import COMPONENTS
 from conformance.ports import (
     UnusableImplementation,
     find_implementation,
@@ -29,10 +29,11 @@ from conformance.reporting.status import CONFORMS
 def properties(components: tuple[str, ...], json_path: Path | None) -> int:
     """The catalogue of properties."""
     check_components(components)
-    for table in reporting.property_tables(components or tuple(ALPHABETS)):
+    chosen = [COMPONENTS[name] for name in components or COMPONENTS]
+    for table in reporting.property_tables(chosen):
         out.print(table)
     if json_path is not None:
-        reporting.write_json(json_path, reporting.properties_document(components or tuple(ALPHABETS)))
+        reporting.write_json(json_path, reporting.properties_document(chosen))
     return CONFORMS
 
 

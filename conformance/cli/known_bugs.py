@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.alphabets import ALPHABETS
 from conformance.cli.options import check_components, component_option, json_option, notes, out, seed_option
+from conformance.components import COMPONENTS
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, try_operators
@@ -86,7 +86,7 @@ def _operators(count: int, components: tuple[str, ...], processes: int) -> list[
     """The reference is found by name, as everywhere; its known bugs are no part of it."""
     package = import_module("reference_impl")
     return try_operators(
-        package, components or tuple(ALPHABETS), count, OPERATOR_SCENARIOS, ("known_bugs",), processes
+        package, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, ("known_bugs",), processes
     )  # fmt: skip
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -19,11 +17,12 @@ from conformance.cli.options import (
     notes,
     offered_of,
     out,
-    read_scenario,
 )
+from conformance.components import COMPONENTS
+from conformance.driver import Program
 from conformance.engines import replay
 from conformance.engines.reduce import BUDGET, Reduction
-from conformance.engines.replay import ReplayVerdict
+from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import (
     find_implementation,
 )
@@ -68,7 +67,7 @@ def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> in
     implementation = find_implementation(name or implementation_of(scenario))
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
-        program = Program(alphabet_of(scenario.component), implementation)
+        program = Program(COMPONENTS[scenario.component], implementation)
         try:
             reduction = Reduction(program, scenario, _drawn_before(path, scenario))
             better = _Keeper(output, scenario, reduction)

@@ -8,13 +8,13 @@ import click
 from rich.console import Console
 
 from conformance import reporting
-from conformance.alphabets import ALPHABETS, alphabet_of, vocabulary
+from conformance.components import COMPONENTS
 from conformance.ports import (
     Capability,
     Implementation,
     offered_components,
 )
-from conformance.scenarios import Scenario, SchemaError, decode_scenario
+from conformance.scenarios import Scenario
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
@@ -54,7 +54,7 @@ seed_option = click.option(
 
 def offered_of(implementation: Implementation, components: tuple[str, ...]) -> list[str]:
     """The components to look at, of those that the implementation offers."""
-    offered = [component for component in ALPHABETS if component in offered_components(implementation)]
+    offered = [component for component in COMPONENTS if component in offered_components(implementation)]
     missing = [component for component in components if component not in offered]
     if missing or not offered:
         raise click.UsageError(
@@ -68,7 +68,7 @@ def check_components(components: tuple[str, ...]) -> None:
     """Raises: click.UsageError for a component that does not exist."""
     for component in components:
         try:
-            alphabet_of(component)
+            COMPONENTS[component]
         except KeyError as error:
             raise click.UsageError(error.args[0]) from None
 
@@ -93,15 +93,6 @@ def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
         if name not in known:
             raise click.UsageError(f"there is no capability {name!r}; there are {', '.join(known)}")
     return frozenset(known[name] for name in names)
-
-
-def read_scenario(path: Path) -> Scenario:
-    """The scenario in a file. Raises: SchemaError, OSError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is no scenario") from None
-    return decode_scenario(text, vocabulary, str(path))
 
 
 def implementation_of(scenario: Scenario) -> str:

@@ -9,8 +9,6 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -25,6 +23,8 @@ from conformance.cli.options import (
     out,
     seed_option,
 )
+from conformance.components import COMPONENTS
+from conformance.driver import Program
 from conformance.engines import Check, Differ, Standing, check_with_hypothesis, load_known_failures, standing
 from conformance.engines import check as check_at_random
 from conformance.engines.digest import CannotRecognise
@@ -90,7 +90,7 @@ def check(
             bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
             with closing(implementation), bar as advance:
                 for index, component in enumerate(mine):
-                    program = Program(alphabet_of(component), implementation, assumed)
+                    program = Program(COMPONENTS[component], implementation, assumed)
                     differ = (
                         None if against is None or baseline is None else Differ(against, baseline, program, assumed)
                     )
@@ -150,9 +150,9 @@ def explore(
     implementation = find_implementation(name)
     offered_of(implementation, (component,))
     with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
-        program = Program(alphabet_of(component), implementation)
+        program = Program(COMPONENTS[component], implementation)
         try:
-            explorer = Explorer(program, scope_of(program.alphabet, dict(one.split("=", 1) for one in scope)))
+            explorer = Explorer(program, scope_of(program.component, dict(one.split("=", 1) for one in scope)))
         except (ScopeError, CannotRecognise) as error:
             raise click.UsageError(str(error)) from None
         result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))

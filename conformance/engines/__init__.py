@@ -1,6 +1,6 @@
-"""Ways to choose steps from an alphabet, and to make what they find short.
+"""Ways to choose steps of a component, and to make what they find short.
 
-Engines hold choice and nothing else; what a step means is in `conformance.alphabets`.
+Engines hold choice and nothing else; what a step means, and what must be true, is in `conformance.components`.
 """
 
 from conformance.engines.check import Check, Found, check
@@ -9,7 +9,7 @@ from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
 from conformance.engines.machine import state_machine
 from conformance.engines.reduce import Reduced, reduce
-from conformance.engines.replay import Replay, replay
+from conformance.engines.replay import Replay, read_scenario, replay
 from conformance.engines.search import Search
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "check",
     "check_with_hypothesis",
     "load_known_failures",
+    "read_scenario",
     "reduce",
     "replay",
     "standing",

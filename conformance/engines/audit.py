@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from conformance.alphabets import Run, run_scenario
-from conformance.alphabets.program import Program
+from conformance.driver import ANSWERS, FailureClass, Program, Run, run_scenario
 from conformance.engines.compare import first_difference
 from conformance.engines.tally import Failure, Signature
-from conformance.properties import ANSWERS, FailureClass
 from conformance.scenarios import Scenario
 
 ONE_IN = 20

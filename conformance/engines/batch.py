@@ -12,16 +12,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.alphabets import Run, Violation, run_scenario
-from conformance.alphabets.program import Program
-from conformance.alphabets.violation import as_error, unexpected
+from conformance.driver import Program, Run, Violation, as_error, run_scenario, unexpected
 from conformance.engines.search import LENGTH, Search
-from conformance.ports import Batch, ErrorKind, Outcome, PortError, Signal, find_implementation
+from conformance.ports import Batch, ErrorKind, Implementation, Outcome, PortError, Signal, find_implementation
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.scenarios import Scenario
 
 GENERATOR = "reference"
 """The implementation that draws the scenarios."""
+
+
+def generator_of(program: Program) -> Implementation:
+    """What draws the scenarios of an implementation that is far away: the reference, unless it lacks the component."""
+    reference = find_implementation(GENERATOR)
+    return reference if program.component.name in reference.components() else program.implementation
+
+
+def batch_of(program: Program) -> Batch | None:
+    """How the implementation runs a whole scenario in one message, if somebody near can draw it."""
+    batch = program.implementation.batch
+    return batch if batch is not None and generator_of(program) is not program.implementation else None
 
 
 class _Departed(BaseException):
@@ -91,8 +101,7 @@ class Messenger:
         self.program = program
         self._batch = batch
         self._calls: list[Call] = []
-        generator = find_implementation(GENERATOR)
-        local = Program(program.alphabet, generator)
+        local = Program(program.component, generator_of(program))
         self.local = local.made_by(noting(local.factory, self._calls))
         self.local.configs = tuple(config for config in program.configs if config.interleaving == "whole")
 
@@ -105,11 +114,11 @@ class Messenger:
 
         An implementation that was lost on the way is a finding, also if the scenario goes well when it is run again.
         """
-        alphabet = self.program.alphabet
-        config = alphabet.port_config(scenario.config)
+        component = self.program.component
+        config = component.port_config(scenario.config)
         lost: Violation | None = None
         try:
-            outcomes = self._batch(alphabet.component, config, tuple(self._calls))
+            outcomes = self._batch(component.name, config, tuple(self._calls))
             script = _Script(self._calls, outcomes)
             run = run_scenario(self.program.made_by(script.port), scenario.config, scenario.steps, record)
         except _Departed:
@@ -159,7 +168,7 @@ class BatchSearch:
 
 def recording(program: Program) -> Callable[[Scenario], Run]:
     """The quickest way to run one whole scenario, and to have its entries."""
-    batch = program.implementation.batch
+    batch = batch_of(program)
     if batch is not None:
         return Messenger(program, batch).run
     return lambda scenario: run_scenario(program, scenario.config, scenario.steps, record=True)
@@ -167,5 +176,5 @@ def recording(program: Program) -> Callable[[Scenario], Run]:
 
 def searching(program: Program) -> Search | BatchSearch:
     """The quickest way to search an implementation."""
-    batch = program.implementation.batch
+    batch = batch_of(program)
     return Search(program) if batch is None else BatchSearch(program, batch)

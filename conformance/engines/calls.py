@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from conformance.alphabets.base import Alphabet
-from conformance.alphabets.program import Program
-from conformance.alphabets.violation import as_error
-from conformance.engines.batch import GENERATOR, noting
+from conformance.driver import Component, Program, as_error
+from conformance.engines.batch import generator_of, noting
 from conformance.engines.search import Search, seeds
-from conformance.ports import Error, ErrorKind, Outcome, Signal, find_implementation
+from conformance.ports import Error, ErrorKind, Outcome, Signal
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.ports.signatures import answer_type, operations
 from conformance.scheduling import LockOrder, Thread
@@ -56,15 +54,14 @@ def told(outcome: Outcome) -> tuple[Any, ...]:
 
 def draw(program: Program) -> Iterator[tuple[Call, ...]]:
     """A handful of scenarios of configurations that the implementation understands, with every operation."""
-    generator = find_implementation(GENERATOR)
     calls: list[Call] = []
-    drawing = Program(program.alphabet, generator)
+    drawing = Program(program.component, generator_of(program))
     drawing = drawing.made_by(noting(drawing.factory, calls))
     drawing.configs = tuple(one for one in program.configs if one.interleaving == "whole")
     search = Search(drawing)
-    missing = set(operations(program.alphabet.port))
+    missing = set(operations(program.component.port))
     drawn = 0
-    for seed in seeds("doctor", program.alphabet.component, range(MOST_DRAWN)):
+    for seed in seeds("doctor", program.component.name, range(MOST_DRAWN)):
         calls.clear()
         search.run(seed)
         new = missing.intersection(call[0] for call in calls)
@@ -76,9 +73,9 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
             return
 
 
-def perform(alphabet: Alphabet, factory: Factory, calls: Sequence[Call]) -> list[Happened]:
+def perform(component: Component, factory: Factory, calls: Sequence[Call]) -> list[Happened]:
     """Call one after the other. Operations that wait go on as soon as they can. Ends where an object is given up."""
-    performance = _Performance(alphabet, factory)
+    performance = _Performance(component, factory)
     try:
         for call in calls:
             performance.call(call)
@@ -90,9 +87,9 @@ def perform(alphabet: Alphabet, factory: Factory, calls: Sequence[Call]) -> list
 
 
 class _Performance:
-    def __init__(self, alphabet: Alphabet, factory: Factory) -> None:
+    def __init__(self, component: Component, factory: Factory) -> None:
         self.happened: list[Happened] = []
-        self._alphabet = alphabet
+        self._component = component
         self._factory = factory
         self._port: Any = None
         self._waiting: list[_Waiting] = []
@@ -152,7 +149,7 @@ class _Performance:
             signals = tuple(self._port.signals)
             self._port.signals.clear()
         if error is None and paused_at is None and call[0] != NEW:
-            error = nonsense(self._alphabet, call[0], value, signals)
+            error = nonsense(self._component, call[0], value, signals)
         self.happened.append(Happened(call, Outcome(None if error else value, signals, error, paused_at)))
 
 
@@ -164,10 +161,10 @@ class _Waiting:
         self.at: Any = None
 
 
-def nonsense(alphabet: Alphabet, operation: str, value: Any, signals: Sequence[Any]) -> Error | None:
+def nonsense(component: Component, operation: str, value: Any, signals: Sequence[Any]) -> Error | None:
     """What is wrong with the type of an answer, nested values included."""
     for wanted, found, what in (
-        (answer_type(getattr(alphabet.port, operation)), value, "answered nonsense"),
+        (answer_type(getattr(component.port, operation)), value, "answered nonsense"),
         (tuple[Signal, ...], tuple(signals), "emitted nonsense"),
     ):
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from conformance.alphabets.program import Program
+from conformance.driver import Kind, Level, Program, Property, Verdict
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.batch import searching
 from conformance.engines.corpus import replay_corpus
@@ -13,7 +13,6 @@ from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Signature, Tally
-from conformance.properties import Kind, Level, Property, Verdict
 from conformance.scenarios import Finding, Scenario
 
 PATIENCE = {"crashed": 50, "hung": 2}
@@ -111,7 +110,7 @@ def search_range(
     for failure_class in spent:
         if failure_class in left:
             left[failure_class] -= 1
-    for done, text in enumerate(seeds(seed, program.alphabet.component, numbers)):
+    for done, text in enumerate(seeds(seed, program.component.name, numbers)):
         audited = is_audited(text)
         # What is far away is audited step by step, so that an answer to a message is not held against one to a call.
         record = audited or differ is not None if isinstance(search, Search) else differ is not None and not audited

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from conformance.alphabets import Run
+from conformance.driver import Run
 from conformance.ports import Resources
 from conformance.scenarios import Entry
 

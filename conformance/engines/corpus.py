@@ -8,11 +8,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 import conformance
-from conformance.alphabets import run_scenario, vocabulary
-from conformance.alphabets.program import Program
+from conformance.driver import Component, Components, FailureClass, Program, run_scenario
 from conformance.engines.tally import Failure, Signature, Tally
-from conformance.properties import FailureClass
 from conformance.scenarios import Scenario, decode_scenario
 
 _PACKAGE = Path(conformance.__file__).parent
@@ -24,15 +25,22 @@ def corpus_folder() -> Path | None:
     return next((place for place in places if place.is_dir()), None)
 
 
+class _About(Struct):
+    component: str
+
+
 @cache
-def corpus(component: str) -> tuple[tuple[str, Scenario], ...]:
+def corpus(component: Component) -> tuple[tuple[str, Scenario], ...]:
     """The scenarios of a component with their names, in the order of names. Raises: SchemaError."""
     folder = corpus_folder()
     if folder is None:
         return ()
-    files = sorted(folder.glob("*.json"))
-    every = [(file.stem, decode_scenario(file.read_text(encoding="utf-8"), vocabulary, str(file))) for file in files]
-    return tuple((name, scenario) for name, scenario in every if scenario.component == component)
+    found = []
+    for file in sorted(folder.glob("*.json")):
+        text = file.read_text(encoding="utf-8")
+        if msgspec.json.decode(text, type=_About).component == component.name:
+            found.append((file.stem, decode_scenario(text, Components("", (component,)), str(file))))
+    return tuple(found)
 
 
 def replay_corpus(program: Program) -> dict[Signature, Failure]:
@@ -42,7 +50,7 @@ def replay_corpus(program: Program) -> dict[Signature, Failure]:
     is the last.
     """
     tally = Tally()
-    for _, scenario in corpus(program.alphabet.component):
+    for _, scenario in corpus(program.component):
         if not program.understands(scenario.config):
             continue
         run = run_scenario(program, scenario.config, scenario.steps)

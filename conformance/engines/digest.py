@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.alphabets import World
+from conformance.driver import World
 from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread
 
 State = tuple[Any, ...]

@@ -14,15 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from conformance.alphabets import Run, Violation
-from conformance.alphabets.program import Program
-from conformance.engines.batch import GENERATOR, recording
+from conformance.driver import Broken, FailureClass, Program, Run, Violation
+from conformance.engines.batch import generator_of, recording
 from conformance.engines.compare import first_difference
 from conformance.engines.kinds import Kinds, kinds_of
 from conformance.engines.reduce import reduce
 from conformance.engines.tally import Failure
-from conformance.ports import Capability, Implementation, Outcome, find_implementation
-from conformance.properties import Broken, FailureClass
+from conformance.ports import Capability, Implementation, Outcome
 from conformance.scenarios import Entry, Scenario, Step
 
 BUDGET = 1_500
@@ -127,12 +125,12 @@ class Differ:
         self._compared = 0
         self._crashes = 0
         self._reason = ""
-        component = program.alphabet.component
+        component = program.component.name
         if component not in baseline.components():
             self._reason = f"{name} does not offer the component {component}"
             return
-        self._baseline = Program(program.alphabet, baseline, assume)
-        known: tuple[Any, ...] = program.alphabet.configs
+        self._baseline = Program(program.component, baseline, assume)
+        known: tuple[Any, ...] = program.component.configs
         self._configs = tuple(
             one
             for one in dict.fromkeys(known)
@@ -204,7 +202,7 @@ class Differ:
         """Where fresh scenarios are drawn: near, and in the configurations that both understand."""
         program = self._baseline
         if program.implementation.batch is not None:
-            program = Program(program.alphabet, find_implementation(GENERATOR))
+            program = Program(program.component, generator_of(program))
         twin = program.made_by(program.factory)
         twin.configs = self._configs
         return twin

@@ -7,12 +7,12 @@ message or step by step. Where something is wrong, what builds on it is not look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from time import perf_counter
 
-from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Program
 from conformance.engines.calls import perform
 from conformance.engines.patient import Patient
 from conformance.ports import (
@@ -24,17 +24,19 @@ from conformance.ports import (
 )
 
 
-def examine(make: Callable[[], Implementation]) -> Iterator[Examined]:
+def examine(make: Callable[[], Implementation], components: Mapping[str, Component] = COMPONENTS) -> Iterator[Examined]:
     """All that is looked at, first things first. `make` is asked again where only a fresh one can tell.
 
     Raises: UnusableImplementation if it cannot be started.
     """
     implementation = make()
     with closing(implementation):
-        yield from _examine(implementation, make)
+        yield from _examine(implementation, make, components)
 
 
-def _examine(implementation: Implementation, make: Callable[[], Implementation]) -> Iterator[Examined]:
+def _examine(
+    implementation: Implementation, make: Callable[[], Implementation], known: Mapping[str, Component]
+) -> Iterator[Examined]:
     started = perf_counter()
     about = _about(implementation)
     seconds = perf_counter() - started
@@ -48,21 +50,21 @@ def _examine(implementation: Implementation, make: Callable[[], Implementation])
         if not wrong:
             yield Examined("what it offers", str(error), "Correct what `components` and `capabilities` answer.")
         return
-    components = [one for one in ALPHABETS if one in offered]
+    components = [one for one in known if one in offered]
     yield Examined(
         "start", f"{about} answered after {seconds:.2f} s. Components: {', '.join(components) or 'none'}. "
         f"Capabilities: {', '.join(sorted(implementation.capabilities)) or 'none'}.", noted=True,
     )  # fmt: skip
-    if unknown := sorted(set(map(str, offered)) - set(ALPHABETS)):
+    if unknown := sorted(set(map(str, offered)) - set(known)):
         found = f"It offers what this suite does not know: {', '.join(unknown)}."
-        yield Examined("components", found, f"Correct the names. Known are {', '.join(ALPHABETS)}.")
+        yield Examined("components", found, f"Correct the names. Known are {', '.join(known)}.")
     if not components:
         if not (wrong or unknown):
-            yield Examined("components", "It offers none.", f"Offer some of {', '.join(ALPHABETS)}.")
+            yield Examined("components", "It offers none.", f"Offer some of {', '.join(known)}.")
         return
     healthy: list[Patient] = []
     for component in components:
-        patient = Patient(Program(alphabet_of(component), implementation), make)
+        patient = Patient(Program(known[component], implementation), make)
         yield from patient.examine()
         if not patient.wrong:
             healthy.append(patient)
@@ -91,8 +93,8 @@ def _elsewhere(patients: list[Patient], make: Callable[[], Implementation]) -> I
         return
     with closing(make()) as other:
         for patient in patients:
-            component = patient.alphabet.component
-            again = perform(patient.alphabet, other.components()[component], patient.scenarios[0])
+            component = patient.component.name
+            again = perform(patient.component, other.components()[component], patient.scenarios[0])
             if difference := patient.difference(patient.histories[0], again):
                 yield Examined(
                     f"{component}: another start", f"Started again, it had other outcomes. {difference}",

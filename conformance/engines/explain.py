@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.alphabets import run_scenario
-from conformance.alphabets.program import Program
+from conformance.driver import Program, run_scenario
 from conformance.engines.reduce import Signature
 from conformance.scenarios import Scenario
 

@@ -13,13 +13,11 @@ from typing import Any
 
 import msgspec
 
-from conformance.alphabets import Violation, World
-from conformance.alphabets.base import FINISH, RUN, Alphabet, Bound
-from conformance.alphabets.program import Move, Program
+from conformance.driver import ONE_ORDER, Bound, Broken, Component, FailureClass, Move, Program, Violation, World
+from conformance.driver.step import FINISH, RUN
 from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
 from conformance.engines.tally import Signature
-from conformance.properties import ONE_ORDER, Broken, FailureClass
 from conformance.scenarios import Finding, Scenario, Step
 from conformance.scheduling import LockOrder, describe
 
@@ -41,7 +39,7 @@ class Scope:
 
     config: Any
     most: Mapping[str, int]
-    """By key of the alphabet's bounds."""
+    """By key of the component's bounds."""
 
     def as_text(self) -> dict[str, Any]:
         """The scope as it was, or could have been, given: by key."""
@@ -63,20 +61,20 @@ class Exploration:
     found: tuple[Found, ...]
 
 
-def scope_of(alphabet: Alphabet, given: Mapping[str, str]) -> Scope:
+def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
     """The scope given as texts by key; defaults for the rest.
 
     Raises: ScopeError.
     """
-    fields = {field.name: field for field in msgspec.structs.fields(alphabet.config_type)}
-    unknown = sorted(given.keys() - fields.keys() - alphabet.bounds.keys())
+    fields = {field.name: field for field in msgspec.structs.fields(component.config_type)}
+    unknown = sorted(given.keys() - fields.keys() - component.bounds.keys())
     if unknown:
         raise ScopeError(
-            f"{alphabet.component} has no scope key {', '.join(unknown)}; "
-            f"it has {', '.join(sorted([*alphabet.bounds, *fields]))}"
+            f"{component.name} has no scope key {', '.join(unknown)}; "
+            f"it has {', '.join(sorted([*component.bounds, *fields]))}"
         )
     config: dict[str, Any] = {}
-    most = {key: bound.most for key, bound in alphabet.bounds.items()}
+    most = {key: bound.most for key, bound in component.bounds.items()}
     for key, text in given.items():
         if key in most:
             if not text.isdecimal():
@@ -84,11 +82,11 @@ def scope_of(alphabet: Alphabet, given: Mapping[str, str]) -> Scope:
             most[key] = int(text)
         else:
             config[key] = _value(text)
-    base: dict[str, Any] = msgspec.to_builtins(alphabet.explored or alphabet.configs[0])
+    base: dict[str, Any] = msgspec.to_builtins(component.explored or component.configs[0])
     try:
-        return Scope(msgspec.convert({**base, **config}, alphabet.config_type, strict=False), most)
+        return Scope(msgspec.convert({**base, **config}, component.config_type, strict=False), most)
     except msgspec.ValidationError as error:
-        raise ScopeError(f"{alphabet.component} has no such configuration: {error}") from error
+        raise ScopeError(f"{component.name} has no such configuration: {error}") from error
 
 
 def _value(text: str) -> Any:
@@ -114,14 +112,14 @@ class Explorer:
         self.drain = drain
         self._silent = program.without_judges()
         self._recogniser = Recogniser()
-        self._bounds = tuple(program.alphabet.bounds.items())
+        self._bounds = tuple(program.component.bounds.items())
         self._bounding = {
             kind.name: tuple(
                 (place, scope.most[key], bound)
                 for place, (key, bound) in enumerate(self._bounds)
                 if kind.name in bound.steps and not bound.variants
             )
-            for kind in program.alphabet.steps
+            for kind in program.component.steps
         }
         self._variants = {
             name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
@@ -251,7 +249,7 @@ class Explorer:
 
     def _possible(self, world: World, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
         """The steps enabled in this state and allowed by the scope, with what is counted after them."""
-        for kind in self.program.alphabet.steps:
+        for kind in self.program.component.steps:
             for operands in world.choices(kind.name)[: self._variants.get(kind.name)]:
                 counted = self._count(kind.name, operands, counts)
                 if counted is not None:
@@ -280,14 +278,14 @@ class Explorer:
         name = self.program.implementation.name
         for signature, (steps, broken) in sorted(self._found.items()):
             evidence = Finding(signature[0], signature[1], name)
-            scenario = Scenario(self.program.alphabet.component, self.scope.config, steps, evidence)
+            scenario = Scenario(self.program.component.name, self.scope.config, steps, evidence)
             yield Found(signature, broken.owed, broken.observed, scenario, 1)
         cycle = self._orders.cycle() if ONE_ORDER in self.program.places else ()
         if cycle and not any(signature[0] == ONE_ORDER for signature in self._found):
             # No single run has the contradiction, but two have: each order is possible.
             owed = "locks must be taken in one order by all threads that can meet"
             signature = ONE_ORDER, FailureClass.DEADLOCKED.value, "across-runs"
-            scenario = Scenario(self.program.alphabet.component, self.scope.config, ())
+            scenario = Scenario(self.program.component.name, self.scope.config, ())
             yield Found(signature, owed, f"in different runs: {describe(cycle)}", scenario, 1)
 
 

@@ -11,7 +11,8 @@ from contextlib import closing, redirect_stdout
 import msgspec
 from msgspec import Struct
 
-from conformance.alphabets import vocabulary
+from conformance.components import COMPONENTS
+from conformance.driver import Components, find_components
 from conformance.engines.replay import ReplayVerdict, replay
 from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Scenario, decode_scenario, encode_scenario
@@ -23,6 +24,7 @@ class _Request(Struct, frozen=True):
     scenario: str
     implementation: str
     assume: tuple[str, ...]
+    components: str
 
 
 class Opinion(Struct, frozen=True):
@@ -37,12 +39,16 @@ class Opinion(Struct, frozen=True):
         return self.verdict == ReplayVerdict.FAILED.value
 
 
-def in_fresh_process(scenario: Scenario, implementation: str, assume: Iterable[Capability] = ()) -> Opinion:
+def in_fresh_process(
+    scenario: Scenario, implementation: str, assume: Iterable[Capability] = (), components: Components = COMPONENTS
+) -> Opinion:
     """Replay a scenario, which carries its finding, on an implementation by name.
 
     An implementation that takes its process with it confirms nothing; the reason says how the process ended.
     """
-    request = _Request(encode_scenario(scenario), implementation, tuple(sorted(one.value for one in assume)))
+    request = _Request(
+        encode_scenario(scenario), implementation, tuple(sorted(one.value for one in assume)), components.where
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM], input=msgspec.json.encode(request), capture_output=True, check=False,
@@ -59,7 +65,8 @@ def main() -> None:
     """Read a request on stdin, write the opinion on stdout."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=_Request)
     with redirect_stdout(sys.stderr):
-        scenario = decode_scenario(request.scenario, vocabulary, "the scenario")
+        components = find_components(request.components)
+        scenario = decode_scenario(request.scenario, components, "the scenario")
         with closing(find_implementation(request.implementation)) as implementation:
-            seen = replay(scenario, implementation, [Capability(one) for one in request.assume])
+            seen = replay(scenario, implementation, [Capability(one) for one in request.assume], components)
     sys.stdout.write(msgspec.json.encode(Opinion(seen.verdict.value, seen.reason)).decode())

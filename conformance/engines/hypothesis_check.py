@@ -13,13 +13,11 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
-from conformance.alphabets import Run, Violation, World
-from conformance.alphabets.program import Program
+from conformance.driver import ANSWERS, Broken, FailureClass, Program, Run, Violation, World
 from conformance.engines.check import Check, Progress, reduce_failures
 from conformance.engines.divergence import Differ
 from conformance.engines.machine import state_machine
 from conformance.engines.tally import Counter, Failure, Signature
-from conformance.properties import ANSWERS, Broken, FailureClass
 from conformance.scenarios import Scenario, Step
 
 STEPS = 50
@@ -61,7 +59,7 @@ def check_with_hypothesis(
             return  # shrinking
         failed = violation is not None
         run = Run(world, closing_steps, None)
-        scenario = Scenario(program.alphabet.component, world.config, tuple(steps))
+        scenario = Scenario(program.component.name, world.config, tuple(steps))
         counter.add(scenario, run)
         if differ is not None:
             differ.see(scenario, run)
@@ -70,7 +68,7 @@ def check_with_hypothesis(
             progress(done)
 
     machine.observer = staticmethod(count)
-    number = int.from_bytes(hashlib.sha256(f"{seed}/{program.alphabet.component}".encode()).digest()[:8], "big")
+    number = int.from_bytes(hashlib.sha256(f"{seed}/{program.component.name}".encode()).digest()[:8], "big")
     failure: tuple[Signature, Broken] | None = None
     try:
         run_state_machine_as_test(hypothesis.seed(number)(machine), settings=machine_settings(scenarios))

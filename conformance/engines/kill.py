@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import process_time
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Program
 from conformance.engines.check import Found
 from conformance.engines.reduce import BUDGET, Signature, reduce
 from conformance.engines.search import Search, seeds
@@ -35,7 +36,10 @@ class Kill:
     """CPU seconds of reducing the scenario, within those above."""
 
 
-def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET) -> Kill:
+def kill(
+    bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET,
+    components: Mapping[str, Component] = COMPONENTS,
+) -> Kill:  # fmt: skip
     """Search until the property that must notice the bug fails, then reduce.
 
     Other properties may fail in other scenarios; only the named one counts. There is one bug, so whatever the operation
@@ -43,7 +47,7 @@ def kill(bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget
     """
     implementation: Implementation = bug.build()
     began = process_time()
-    program = Program(alphabet_of(bug.component), implementation)
+    program = Program(components[bug.component], implementation)
     search, counter = Search(program), Counter(program)
     first = needed = 0
     for number, text in enumerate(seeds(seed, bug.component, range(scenarios))):

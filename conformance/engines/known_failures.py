@@ -18,18 +18,18 @@ the signature with which the scenario fails now.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from conformance.alphabets import vocabulary
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Components, FailureClass
 from conformance.engines.replay import replay
 from conformance.engines.tally import Signature
 from conformance.ports import Capability, Implementation
-from conformance.properties import CATALOGUE, FailureClass
 from conformance.scenarios import Scenario, SchemaError, decode_scenario
 
 
@@ -63,10 +63,15 @@ class KnownFailure:
         """Whether it is about this component of the implementation that was asked for by this name."""
         return self.component == component and self.implementation in (None, name)
 
-    def signature(self, implementation: Implementation, assume: Iterable[Capability] = ()) -> Signature | None:
+    def signature(
+        self, implementation: Implementation, assume: Iterable[Capability] = (),
+        components: Mapping[str, Component] = COMPONENTS,
+    ) -> Signature | None:  # fmt: skip
         """How its scenario fails now; None if it does not fail any more as it is recorded."""
-        violation = replay(self.scenario, implementation, assume).violation
-        if violation is None or violation.signature[:2] != (self.property, self.failure_class.value):
+        violation = replay(self.scenario, implementation, assume, components).violation
+        if violation is None or violation.broken.failure_class is not self.failure_class:
+            return None
+        if violation.property not in components[self.component].meant(self.property):
             return None
         return violation.signature
 
@@ -84,19 +89,16 @@ class Standing:
 
 
 def standing(
-    entries: Iterable[KnownFailure],
-    name: str,
-    implementation: Implementation,
-    components: Iterable[str],
-    assume: Iterable[Capability] = (),
-) -> Standing:
+    entries: Iterable[KnownFailure], name: str, implementation: Implementation, components: Iterable[str],
+    assume: Iterable[Capability] = (), known_components: Mapping[str, Component] = COMPONENTS,
+) -> Standing:  # fmt: skip
     """Replay the entries that concern these components of the implementation that was asked for as `name`."""
     known: dict[Signature, KnownFailure] = {}
     fixed, failing = [], []
     for component in components:
         for entry in entries:
             if entry.concerns(name, component):
-                signature = entry.signature(implementation, assume)
+                signature = entry.signature(implementation, assume, known_components)
                 if signature is None:
                     fixed.append(entry)
                 else:
@@ -105,7 +107,7 @@ def standing(
     return Standing(known, tuple(fixed), tuple(failing))
 
 
-def load_known_failures(path: Path) -> tuple[KnownFailure, ...]:
+def load_known_failures(path: Path, components: Components = COMPONENTS) -> tuple[KnownFailure, ...]:
     """Read a list. Raises: SchemaError for a wrong file, an unknown property, or a scenario that cannot be read."""
     try:
         file = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
@@ -115,15 +117,15 @@ def load_known_failures(path: Path) -> tuple[KnownFailure, ...]:
         raise SchemaError(
             f"{path}: {error}; the fields are property, component, class, ticket, reason, scenario"
         ) from None
-    return tuple(_known(path, number, entry) for number, entry in enumerate(file.failure, start=1))
+    return tuple(_known(path, number, entry, components) for number, entry in enumerate(file.failure, start=1))
 
 
-def _known(path: Path, number: int, entry: _Entry) -> KnownFailure:
-    if entry.property not in {one.slug for one in CATALOGUE.get(entry.component, ())}:
+def _known(path: Path, number: int, entry: _Entry, components: Components) -> KnownFailure:
+    if entry.component not in components or not components[entry.component].meant(entry.property):
         raise SchemaError(f"{path}, failure {number}: there is no property {entry.property!r} of {entry.component!r}")
     file = path.parent / entry.scenario
     try:
-        scenario = decode_scenario(file.read_text(encoding="utf-8"), vocabulary, str(file))
+        scenario = decode_scenario(file.read_text(encoding="utf-8"), components, str(file))
     except OSError as error:
         raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: {error.strerror}") from None
     return KnownFailure(

@@ -1,4 +1,4 @@
-"""The Hypothesis state machine of an alphabet.
+"""The Hypothesis state machine of an component.
 
 One rule per kind of step; a rule draws only operands for which the step is enabled now, so a failing example reads
 like a program: `state.unaligned_barrier(checkpoint=1)`, `state.poll()`, `state.finish(thread='recovery')`. The fair
@@ -13,9 +13,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from conformance.alphabets import Violation, World
-from conformance.alphabets.base import FINISH, RUN, Operands, StepKind
-from conformance.alphabets.program import Program
+from conformance.driver import FINISH, RUN, AnyStep, Operands, Program, Violation, World
 from conformance.scenarios import Scenario, Step
 
 Observer = Callable[[World, list[Step], int, Violation | None], None]
@@ -65,34 +63,34 @@ class ConformanceMachine(RuleBasedStateMachine):
             raise
         finally:
             world.close()
-            type(self).last = Scenario(self.program.alphabet.component, world.config, tuple(world.performed))
+            type(self).last = Scenario(self.program.component.name, world.config, tuple(world.performed))
             if self.observer is not None:
                 self.observer(world, world.performed, closing_steps, self.violation)
 
 
 def state_machine(program: Program) -> type[ConformanceMachine]:
     """The machine for one component of one implementation."""
-    alphabet = program.alphabet
+    component = program.component
 
     def configure(self: ConformanceMachine, config: Any) -> None:
         self.world = World(program, config)
 
     configs = list(dict.fromkeys(program.configs))
-    names = [kind.name for kind in alphabet.steps]
+    names = [kind.name for kind in component.steps]
     body: dict[str, Any] = {
         "program": program,
         "configure": initialize(config=st.sampled_from(configs))(configure),
-        **{kind.name: _rule(kind) for kind in alphabet.steps},
+        **{kind.name: _rule(kind) for kind in component.steps},
     }
-    if alphabet.threads:
+    if component.threads:
         body |= {RUN: _turn(RUN, ""), FINISH: _turn(FINISH)}
         names.append(FINISH)
     body["nothing_left"] = _nothing_left(names)
-    name = "".join(part.capitalize() for part in alphabet.component.split("-")) + "Machine"
+    name = "".join(part.capitalize() for part in component.name.split("-")) + "Machine"
     return type(name, (ConformanceMachine,), body)
 
 
-def _rule(kind: StepKind) -> Any:
+def _rule(kind: AnyStep) -> Any:
     def enabled(self: ConformanceMachine) -> bool:
         return bool(self.choices(kind.name))
 
@@ -144,7 +142,7 @@ def _turn(name: str, *stop: str) -> Any:
 
 
 def _nothing_left(names: Sequence[str]) -> Any:
-    """Hypothesis calls a state without an enabled rule an error; for a bounded alphabet it is the end."""
+    """Hypothesis calls a state without an enabled rule an error; in a bounded search it is the end."""
 
     def over(self: ConformanceMachine) -> bool:
         return self.world is not None and not any(self.choices(name) for name in names)

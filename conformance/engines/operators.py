@@ -28,6 +28,8 @@ from types import CodeType, ModuleType
 import msgspec
 from msgspec import Struct
 
+from conformance.components import COMPONENTS
+
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -150,14 +152,13 @@ def main() -> None:
 
 
 def _search(implementation: object, components: Sequence[str], scenarios: int) -> Trial:
-    from conformance.alphabets import alphabet_of
-    from conformance.alphabets.program import Program
+    from conformance.driver import Program
     from conformance.engines.search import Search, seeds
 
     done = 0
     for most in (scenarios // 10, scenarios):  # most mutants are found at once, by somebody
         for component in components:
-            search = Search(Program(alphabet_of(component), implementation))  # type: ignore[arg-type]
+            search = Search(Program(COMPONENTS[component], implementation))  # type: ignore[arg-type]
             for text in seeds("operators", component, range(0 if most < scenarios else scenarios // 10, most)):
                 done += 1
                 violation = search.run(text)[1].violation

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.base import FINISH, RUN
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import FINISH, RUN, Component, Program
 from conformance.engines.explore import Explorer, scope_of
 from conformance.ports import KnownBug
 
@@ -17,15 +16,18 @@ MOST_STATES = 10_000
 _DEFAULTS: Mapping[str, str] = MappingProxyType({})
 
 
-def optimal_steps(bug: KnownBug, given: Mapping[str, str] = _DEFAULTS, most_states: int = MOST_STATES) -> int | None:
+def optimal_steps(
+    bug: KnownBug, given: Mapping[str, str] = _DEFAULTS, most_states: int = MOST_STATES,
+    components: Mapping[str, Component] = COMPONENTS,
+) -> int | None:  # fmt: skip
     """The steps of a shortest scenario within the scope in which the property fails that must notice the bug.
 
     None: there is none within the scope, or it was not reached. Raises: ScopeError, CannotRecognise.
     """
     implementation = bug.build()
     try:
-        alphabet = alphabet_of(bug.component)
-        explorer = Explorer(Program(alphabet, implementation), scope_of(alphabet, given), (RUN, FINISH))
+        component = components[bug.component]
+        explorer = Explorer(Program(component, implementation), scope_of(component, given), (RUN, FINISH))
         explorer.explore(most_states=most_states, until=bug.property)
         return explorer.shortest(bug.property)
     finally:

@@ -10,9 +10,8 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from conformance.alphabets.program import Program
-from conformance.alphabets.violation import as_error
-from conformance.engines.batch import GENERATOR
+from conformance.driver import Program, as_error
+from conformance.engines.batch import generator_of
 from conformance.engines.calls import ENDING, Happened, draw, perform, shown, told
 from conformance.ports import (
     Capability,
@@ -22,7 +21,6 @@ from conformance.ports import (
     Outcome,
     PortError,
     Resources,
-    find_implementation,
 )
 from conformance.ports.implementation import NEW, Batch, Call
 from conformance.ports.signatures import answer_type, operations
@@ -44,7 +42,7 @@ class Patient:
     """One component under examination. Answers are in `histories`, one for each of the `scenarios`."""
 
     def __init__(self, program: Program, make: Callable[[], Implementation]) -> None:
-        self.alphabet = program.alphabet
+        self.component = program.component
         self.scenarios: list[tuple[Call, ...]] = []
         self.histories: list[list[Happened]] = []
         self.wrong = False
@@ -55,7 +53,7 @@ class Patient:
         self.counts_resources = False
         self._program = program
         self._make = make
-        self._component = program.alphabet.component
+        self._name = program.component.name
 
     def examine(self) -> Iterator[Examined]:
         """What is wrong, first things first; it ends where going on would only repeat it."""
@@ -85,14 +83,14 @@ class Patient:
     def _ports(self) -> Iterator[Examined]:
         configs: list[Any] = []
         for one in self._program.configs:
-            config = self.alphabet.port_config(one)
+            config = self.component.port_config(one)
             if one.interleaving == "whole" and config not in configs:
                 configs.append(config)
         if not configs:
-            needs = sorted({need for one in self.alphabet.configs for need in self.alphabet.needs(one)})
+            needs = sorted({need for one in self.component.configs for need in self.component.needs(one)})
             yield self._wrong(
-                "configurations", f"It claims none of what a {self._component} needs: {', '.join(needs)}.",
-                f"Claim what it can do, or do not offer {self._component}.",
+                "configurations", f"It claims none of what a {self._name} needs: {', '.join(needs)}.",
+                f"Claim what it can do, or do not offer {self._name}.",
             )  # fmt: skip
             return
         for config in configs:
@@ -101,14 +99,14 @@ class Patient:
             except Exception as error:
                 kind, reason, _ = _error(as_error(error))
                 yield self._wrong(
-                    "configurations", f"No {self._component} could be made of {shown(config)}: {kind}, {reason}.",
+                    "configurations", f"No {self._name} could be made of {shown(config)}: {kind}, {reason}.",
                     "Every legal configuration must make a port; what only some can do is a capability.",
                 )  # fmt: skip
                 return
-            if not isinstance(port, self.alphabet.port):
+            if not isinstance(port, self.component.port):
                 yield self._wrong(
                     "configurations", f"A {type(port).__name__} was made of {shown(config)}.",
-                    f"Make a subclass of conformance.ports.{self.alphabet.port.__name__}.",
+                    f"Make a subclass of conformance.ports.{self.component.port.__name__}.",
                 )  # fmt: skip
                 return
         yield self._well(
@@ -119,7 +117,7 @@ class Patient:
     def _outcomes(self) -> Iterator[Examined]:
         for calls in draw(self._program):
             started = perf_counter()
-            history = perform(self.alphabet, self._program.factory, calls)
+            history = perform(self.component, self._program.factory, calls)
             self.seconds += perf_counter() - started
             self.calls += len(history)
             self.scenarios.append(calls)
@@ -127,8 +125,8 @@ class Patient:
             if any(_is(ErrorKind.HUNG, one) for one in history):
                 yield self._unanswered(len(self.histories) - 1)
                 return
-            perform(self.alphabet, self._program.factory, calls[: len(calls) // 2])  # leaves an object in mid-life
-            again = perform(self.alphabet, self._program.factory, calls)
+            perform(self.component, self._program.factory, calls[: len(calls) // 2])  # leaves an object in mid-life
+            again = perform(self.component, self._program.factory, calls)
             if difference := self.difference(history, again):
                 yield self._unlike(calls, history, difference)
                 return
@@ -136,7 +134,7 @@ class Patient:
     def _unlike(self, calls: Sequence[Call], history: list[Happened], difference: str) -> Examined:
         """The second time was not as the first. Is that what was left behind, or chance?"""
         with closing(self._make()) as other:
-            fresh = perform(self.alphabet, other.components()[self._component], calls)
+            fresh = perform(self.component, other.components()[self._name], calls)
         if self.difference(history, fresh) and len(self.histories) == 1:
             return self._wrong(
                 "the same again", f"The same calls had other outcomes the second time, and the third. {difference}",
@@ -162,7 +160,7 @@ class Patient:
             else:
                 doubtful.setdefault(operation, Examined(one.what, f"{one.found} {_DOUBT}", noted=True))
         yield from (one for operation, one in doubtful.items() if operation not in reported)
-        names = operations(self.alphabet.port)
+        names = operations(self.component.port)
         called = {happened.call[0] for history in self.histories for happened in history}
         self.counts_resources = any(
             happened.call[0] == "resources" and isinstance(happened.outcome.value, Resources)
@@ -171,7 +169,7 @@ class Patient:
         )  # fmt: skip
         missing = [name for name in names if name not in called]
         if missing and not reported:
-            yield Examined(f"{self._component}: answers", f"Nothing led to {', '.join(missing)}.", noted=True)
+            yield Examined(f"{self._name}: answers", f"Nothing led to {', '.join(missing)}.", noted=True)
         if not reported and not doubtful:
             yield self._well(
                 "answers", f"{len(names) - len(missing)} of {len(names)} operations were called, in "
@@ -193,12 +191,12 @@ class Patient:
                 "A scenario makes further ports where a restore begins; each takes the place of the one before.",
             )  # fmt: skip
         found = f"`{operation}` did not answer call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
-        wants = _type_name(answer_type(getattr(self.alphabet.port, operation)))
+        wants = _type_name(answer_type(getattr(self.component.port, operation)))
         cure = f"`{operation}` answers {wants}, or an error of a kind other than crashed."
         if kind == ErrorKind.HUNG:
             cure = f"`{operation}` must answer at once: {wants}, or that it waits. Nothing may block the program."
         for capability, needed in NEEDED.items():
-            if {operation, f"{self._component}.{operation}"} & set(needed) and capability in self._program.capabilities:
+            if {operation, f"{self._name}.{operation}"} & set(needed) and capability in self._program.capabilities:
                 found += f" Yet it claims `{capability}`."
                 cure += f" If it cannot do that, do not claim `{capability}`."
         return self._wrong("answers", found, cure)
@@ -232,7 +230,7 @@ class Patient:
         """What came of a scenario in one message, or nothing if an operation waits in it; or what was wrong."""
         started = perf_counter()
         try:
-            outcomes = batch(self._component, calls[0][1], calls)
+            outcomes = batch(self._name, calls[0][1], calls)
         except PortError as error:
             if error.kind is ErrorKind.PROTOCOL and waits:
                 return None, None
@@ -254,7 +252,7 @@ class Patient:
         for calls in self.scenarios:
             for part in (calls[: max(1, len(calls) // 2)], calls):
                 ending: tuple[Call, ...] = (("release",), ("release",), ("resources",))
-                history = perform(self.alphabet, self._program.factory, (*part, *ending))
+                history = perform(self.component, self._program.factory, (*part, *ending))
                 if (one := self._ended_badly((*part, *ending), history)) is not None:
                     yield one
                     return
@@ -295,13 +293,13 @@ class Patient:
 
     def _owed(self, calls: Sequence[Call]) -> list[Happened]:
         """What the reference makes of these calls."""
-        return perform(self.alphabet, find_implementation(GENERATOR).components()[self._component], calls)
+        return perform(self.component, generator_of(self._program).components()[self._name], calls)
 
     def _wrong(self, what: str, found: str, cure: str) -> Examined:
-        return Examined(f"{self._component}: {what}", found, cure)
+        return Examined(f"{self._name}: {what}", found, cure)
 
     def _well(self, what: str, found: str) -> Examined:
-        return Examined(f"{self._component}: {what}", found)
+        return Examined(f"{self._name}: {what}", found)
 
 
 _DOUBT = "Its answers had parted from the reference's before, so this is not judged: `conformance check` does that."

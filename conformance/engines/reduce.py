@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.alphabets import Run, run_scenario
-from conformance.alphabets.program import Program
+from conformance.driver import Broken, Program, Run, run_scenario
 from conformance.engines.search import Search, Tables, tables
 from conformance.engines.simpler import (
     Rank,
@@ -26,7 +25,6 @@ from conformance.engines.simpler import (
     without_one_number,
     without_pairs,
 )
-from conformance.properties import Broken
 from conformance.scenarios import Scenario
 
 BUDGET = 20_000
@@ -252,7 +250,7 @@ class Reduction:
         length = max(2, len(self.best.steps) + len(self.best.steps) // 2)
         used = {step[0] for step in self.best.steps}
         only = tables(
-            self.program.alphabet, {kind.name: int(kind.name in used) for kind in self.program.alphabet.steps}
+            self.program.component, {kind.name: int(kind.name in used) for kind in self.program.component.steps}
         )
         anything = Search(self.program, length)
         configs = self._ranking.configs()

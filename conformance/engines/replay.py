@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from conformance.alphabets import Violation, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Components, Program, Violation, run_scenario
 from conformance.ports import Capability, Implementation, offered_components
-from conformance.scenarios import History, Scenario
+from conformance.scenarios import History, Scenario, SchemaError, decode_scenario
 
 
 class ReplayVerdict(StrEnum):
@@ -20,6 +21,15 @@ class ReplayVerdict(StrEnum):
     NOT_APPLICABLE = "NOT APPLICABLE"
 
 
+def read_scenario(path: Path, components: Components = COMPONENTS) -> Scenario:
+    """The scenario in a file. Raises: SchemaError, OSError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is no scenario") from None
+    return decode_scenario(text, components, str(path))
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """A verdict, why, and the history it rests on."""
@@ -27,37 +37,41 @@ class Replay:
     verdict: ReplayVerdict
     reason: str
     history: History
+    component: Component
     violation: Violation | None = None
 
 
-def replay(scenario: Scenario, implementation: Implementation, assume: Iterable[Capability] = ()) -> Replay:
+def replay(
+    scenario: Scenario, implementation: Implementation, assume: Iterable[Capability] = (),
+    components: Mapping[str, Component] = COMPONENTS,
+) -> Replay:  # fmt: skip
     """Run a scenario and judge it.
 
     FAILED: a property broke. NOT APPLICABLE: the implementation does not offer the component, the property that the
     scenario is evidence of does not apply to it, or nothing of the scenario was enabled. FIXED: everything held.
     """
-    alphabet = alphabet_of(scenario.component)
+    component = components[scenario.component]
     if scenario.component not in offered_components(implementation):
         reason = f"{implementation.name} does not offer the component {scenario.component}"
-        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()))
-    program = Program(alphabet, implementation, assume)
+        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()), component)
+    program = Program(component, implementation, assume)
     if not program.understands(scenario.config):
-        missing = ", ".join(sorted(alphabet.needs(scenario.config) - program.capabilities))
+        missing = ", ".join(sorted(component.needs(scenario.config) - program.capabilities))
         reason = f"the configuration needs {missing}, which {implementation.name} does not claim"
-        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()))
+        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()), component)
     run = run_scenario(program, scenario.config, scenario.steps, record=True)
     history = History(scenario, run.entries)
     if run.violation is not None:
-        return Replay(ReplayVerdict.FAILED, str(run.violation), history, run.violation)
+        return Replay(ReplayVerdict.FAILED, str(run.violation), history, component, run.violation)
     meant = scenario.finding.property if scenario.finding is not None else None
-    if meant is not None and meant not in program.places:
-        judged = next((one for one in alphabet.properties if one.slug == meant), None)
-        if judged is None:
+    judged = component.meant(meant) if meant is not None else ()
+    if meant is not None and not any(one.slug in program.places for one in judged):
+        if not judged:
             reason = f"this suite has no property {meant!r}"
         else:
-            missing = ", ".join(sorted(judged.needs - program.capabilities))
+            missing = ", ".join(sorted(judged[0].needs - program.capabilities))
             reason = f"{meant} does not apply: {implementation.name} does not claim {missing}"
-        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, history)
+        return Replay(ReplayVerdict.NOT_APPLICABLE, reason, history, component)
     if scenario.steps and not run.performed:
-        return Replay(ReplayVerdict.NOT_APPLICABLE, "no step of the scenario was enabled", history)
-    return Replay(ReplayVerdict.FIXED, "every property that applies held", history)
+        return Replay(ReplayVerdict.NOT_APPLICABLE, "no step of the scenario was enabled", history, component)
+    return Replay(ReplayVerdict.FIXED, "every property that applies held", history, component)

@@ -1,9 +1,9 @@
 """The fast random search: draws only steps that the ledger enables.
 
 Scenarios are drawn in different manners, because what one reaches another does not: all steps alike, the declared
-weights, a bias of the alphabet, or weights of the scenario's own (swarm testing: a scenario that does a lot of one
+weights, a bias of the component, or weights of the scenario's own (swarm testing: a scenario that does a lot of one
 thing, and nothing of another, reaches states that an even mixture does not). Threads switch in different habits: most
-races need few switches in the right places. A scenario is a function of the alphabet and a seed text, on every machine
+races need few switches in the right places. A scenario is a function of the component and a seed text, on every machine
 and every Python.
 """
 
@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from conformance.alphabets import Run, Violation, World
-from conformance.alphabets.base import FINISH, RUN, Alphabet, Operands
-from conformance.alphabets.program import Program
+from conformance.driver import FINISH, RUN, Component, Operands, Program, Run, Violation, World
 from conformance.scenarios import Scenario
 from conformance.scheduling import Thread
 
@@ -40,7 +38,7 @@ _SWARMS = 48
 _FACTORS = (0, 0.25, 1, 1, 1, 1, 3, 6)
 """What such weights multiply the declared ones by, kinds of steps and threads each for itself."""
 _PREFIXED = 0.25
-"""The share of scenarios that begin with a prefix, where the alphabet has any and not all steps are alike."""
+"""The share of scenarios that begin with a prefix, where the component has any and not all steps are alike."""
 
 Table = tuple[tuple[str, Callable[[Any], Sequence[Operands]], str], ...]
 """Names of steps with their choices and threads, each as often as its weight."""
@@ -74,7 +72,7 @@ class Search:
         """With `only`, every scenario is drawn from these tables."""
         self.program = program
         self.length = length
-        self._tables = Manners(program.alphabet).tables if only is None else lambda manner, draw: only
+        self._tables = Manners(program.component).tables if only is None else lambda manner, draw: only
 
     def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
         """One scenario, drawn and run at once."""
@@ -88,7 +86,7 @@ class Search:
         world = None
         try:
             world = World(program, config, record)
-            if manner >= EVEN and program.alphabet.prefixes and draw() < _PREFIXED:
+            if manner >= EVEN and program.component.prefixes and draw() < _PREFIXED:
                 self._begin(world, draw)
             if config.interleaving == "fine":
                 habit = HABITS[int(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
@@ -101,11 +99,11 @@ class Search:
         finally:
             if world is not None:
                 world.close()
-        return Scenario(program.alphabet.component, config, tuple(run.performed)), run
+        return Scenario(program.component.name, config, tuple(run.performed)), run
 
     def _begin(self, world: World, draw: Callable[[], float]) -> None:
         """Take a short way to a rare state. Raises Violation."""
-        prefixes = self.program.alphabet.prefixes
+        prefixes = self.program.component.prefixes
         for step in prefixes[int(draw() * len(prefixes))]:
             if world.enabled(step):
                 world.perform(step)
@@ -113,7 +111,7 @@ class Search:
     def _draw(self, world: World, by_phase: Tables, length: int, draw: Callable[[], float]) -> None:
         """Steps until the length is reached, or little can happen any more. Raises Violation."""
         ledger, perform, threads = world.ledger, world.perform, world.threads
-        final = self.program.alphabet.final_phase
+        final = self.program.component.final_phase
         patience = _LAST_STEPS
         for _ in range(length - len(world.performed)):
             phase = ledger.phase
@@ -142,7 +140,7 @@ class Search:
     def _draw_fine(self, world: World, by_phase: Tables, habit: Habit, length: int, draw: Callable[[], float]) -> None:
         """The same where operations pause, so that others can come in between. Raises Violation."""
         ledger, perform, threads, performed = world.ledger, world.perform, world.threads, world.performed
-        final = self.program.alphabet.final_phase
+        final = self.program.component.final_phase
         runs, fair, preemptions = habit
         everybody = tuple(threads.values())
         counted = preemptions >= 0
@@ -191,15 +189,15 @@ class Search:
 
 
 class Manners:
-    """What scenarios of one alphabet are drawn from. Tables are made when they are first needed."""
+    """What scenarios of one component are drawn from. Tables are made when they are first needed."""
 
-    def __init__(self, alphabet: Alphabet) -> None:
-        self._alphabet = alphabet
-        even = {kind.name: 1 if kind.weight == 1 else _ALIKE for kind in alphabet.steps}
-        self._even = tables(alphabet, even)
-        declared = {kind.name: kind.weight for kind in alphabet.steps}
-        self._declared = tables(alphabet, declared)
-        self._biased = [tables(alphabet, {**declared, **bias}) for bias in alphabet.biases] or [self._declared]
+    def __init__(self, component: Component) -> None:
+        self._component = component
+        even = {kind.name: 1 if kind.weight == 1 else _ALIKE for kind in component.steps}
+        self._even = tables(component, even)
+        declared = {kind.name: kind.weight for kind in component.steps}
+        self._declared = tables(component, declared)
+        self._biased = [tables(component, {**declared, **bias}) for bias in component.biases] or [self._declared]
         self._swarms: dict[int, Tables] = {}
 
     def tables(self, manner: float, draw: Callable[[], float]) -> Tables:
@@ -213,36 +211,36 @@ class Manners:
         number = int(draw() * _SWARMS)
         swarm = self._swarms.get(number)
         if swarm is None:
-            swarm = self._swarms[number] = tables(self._alphabet, swarm_weights(self._alphabet, number))
+            swarm = self._swarms[number] = tables(self._component, swarm_weights(self._component, number))
         return swarm
 
 
-def swarm_weights(alphabet: Alphabet, number: int) -> dict[str, int]:
+def swarm_weights(component: Component, number: int) -> dict[str, int]:
     """The weights of a swarm: some kinds of steps, and some threads, a lot, little or not at all."""
-    draw = Random(f"swarm/{alphabet.component}/{number}").random
+    draw = Random(f"swarm/{component.name}/{number}").random
 
     def factor() -> float:
         return _FACTORS[int(draw() * len(_FACTORS))]
 
     # A thread that does nothing at all leaves little to see: rarely is the least.
-    threads = {thread: factor() or 0.5 for thread in alphabet.threads}
-    return {kind.name: round(kind.weight * factor() * threads.get(kind.actor, 1)) for kind in alphabet.steps}
+    threads = {thread: factor() or 0.5 for thread in component.threads}
+    return {kind.name: round(kind.weight * factor() * threads.get(kind.by, 1)) for kind in component.steps}
 
 
-def tables(alphabet: Alphabet, weights: Mapping[str, int]) -> Tables:
+def tables(component: Component, weights: Mapping[str, int]) -> Tables:
     """What to draw from in each phase. A phase in which these weights leave nothing over has all its steps, alike."""
-    threads = alphabet.threads
+    threads = component.threads
 
     def of(phase: str) -> Table:
         entries = [
-            ((kind.name, kind.choices, kind.actor if kind.actor in threads else ""), weights[kind.name])
-            for kind in alphabet.steps
-            if phase in kind.phases
+            ((kind.name, kind.when, kind.by if kind.by in threads else ""), weights[kind.name])
+            for kind in component.steps
+            if phase in kind.during
         ]
         found = tuple(entry for entry, weight in entries for _ in range(weight))
         return found or tuple(entry for entry, _ in entries)
 
-    return {phase: of(phase) for phase in dict.fromkeys(phase for kind in alphabet.steps for phase in kind.phases)}
+    return {phase: of(phase) for phase in dict.fromkeys(phase for kind in component.steps for phase in kind.during)}
 
 
 def seeds(seed: int | str, component: str, numbers: Iterable[int]) -> Iterable[str]:

@@ -1,6 +1,6 @@
 """What makes one failing scenario simpler than another, and the changes that may lead to a simpler one.
 
-Scenarios are ranked: fewer steps, then a simpler configuration, then steps that the alphabet declares earlier, with
+Scenarios are ranked: fewer steps, then a simpler configuration, then steps that are declared earlier, with
 smaller operands. A reduction only ever moves down in that order, so that the many scenarios that show one bug come to
 one normal form.
 """
@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.alphabets.base import FINISH, RUN, StepKind
-from conformance.alphabets.program import Program
+from conformance.driver import FINISH, RUN, AnyStep, Program
 from conformance.scenarios import Scenario, Step
 
 Steps = tuple[Step, ...]
@@ -27,7 +26,7 @@ class Ranking:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._kinds = {kind.name: index for index, kind in enumerate(program.alphabet.steps)}
+        self._kinds = {kind.name: index for index, kind in enumerate(program.component.steps)}
         self._kinds |= {FINISH: len(self._kinds), RUN: len(self._kinds) + 1}
         known = list(dict.fromkeys(program.configs))
         self._configs = {config: _rank_of(config, index) for index, config in enumerate(known)}
@@ -49,7 +48,7 @@ class Ranking:
         return sorted(self._configs, key=self._configs.__getitem__)
 
     def simpler_configs(self, config: Any) -> list[Any]:
-        """Those that are simpler: operations that run whole, then little in it, then the order of the alphabet."""
+        """Those that are simpler: operations that run whole, then little in it, then the order of the component."""
         limit = self._configs.get(config) or _rank_of(config, len(self._configs))
         return sorted((one for one, rank in self._configs.items() if rank < limit), key=self._configs.__getitem__)
 
@@ -140,7 +139,7 @@ def _turns_to_the_end(steps: Steps) -> list[Change]:
 
 def _named(program: Program, step: Step) -> list[tuple[str, int | str]]:
     """The operands of a step with their names; a turn of a thread has none."""
-    kind = program.alphabet.kind(step[0])
+    kind = program.component.step(step[0])
     return list(zip(kind.operands if kind is not None else (), step[1:], strict=False))
 
 
@@ -175,7 +174,7 @@ def _swapping(program: Program, operand: str, small: int, big: int) -> Change:
         return tuple(map(one, steps))
 
     def one(step: Step) -> Step:
-        kind = program.alphabet.kind(step[0])
+        kind = program.component.step(step[0])
         if kind is not None:
             pairs = zip(kind.operands, step[1:], strict=True)
             return step[0], *(swapped.get(value, value) if name == operand else value for name, value in pairs)
@@ -216,17 +215,17 @@ MOST_EXCHANGED = 12
 
 
 def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
-    """Another step that the alphabet declares earlier: with the same operands, or small ones.
+    """Another step that is declared earlier: with the same operands, or small ones.
 
     One that names no checkpoint, say, where the old one did, or the other way round, moves the numbers behind it.
     """
     if len(steps) > MOST_EXCHANGED:
         return
     for index, step in enumerate(steps):
-        mine = program.alphabet.kind(step[0])
+        mine = program.component.step(step[0])
         if mine is None:  # a turn
             continue
-        for kind in program.alphabet.steps:
+        for kind in program.component.steps:
             if kind is mine:
                 break
             count = len(kind.operands)
@@ -241,7 +240,7 @@ def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
                     yield _exchanging(program, index, (kind.name, *some), moved, -1 if len(kind.operands) else 1)
 
 
-def _typed(kind: StepKind, operands: tuple[int | str, ...]) -> tuple[int | str, ...]:
+def _typed(kind: AnyStep, operands: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Operands of the types that this kind of step has: 1 is no truth value."""
     return tuple(
         type_(value) if type_ in (bool, int) and isinstance(value, int) else value
@@ -270,7 +269,7 @@ def _exchanging(program: Program, index: int, step: Step, moved: set[str], by: i
         return (*steps[:index], step, *(map(renumbered, behind) if by else behind))
 
     def renumbered(one: Step) -> Step:
-        kind = program.alphabet.kind(one[0])
+        kind = program.component.step(one[0])
         if kind is None:
             return one
         pairs = zip(kind.operands, one[1:], strict=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from conformance.alphabets import Run
-from conformance.alphabets.program import Program
+from conformance.driver import Program, Run
 from conformance.scenarios import Scenario, canonical
 
 Signature = tuple[str, str, str]

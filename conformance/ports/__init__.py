@@ -6,6 +6,7 @@ knows no other.
 """
 
 from conformance.ports.capabilities import Capability
+from conformance.ports.catalogue import INTERFACES, Interface, Interfaces
 from conformance.ports.chain import ChainCheckpoint, ChainConfig, ChainPort, CheckpointStatus, Consumed
 from conformance.ports.channel import (
     ChannelConfig,
@@ -76,6 +77,7 @@ from conformance.ports.subpartition import (
 )
 
 __all__ = [
+    "INTERFACES",
     "Alignment",
     "Announcement",
     "Answer",
@@ -113,6 +115,8 @@ __all__ = [
     "GateTaken",
     "Implementation",
     "InputChannelPort",
+    "Interface",
+    "Interfaces",
     "Item",
     "KnownBug",
     "LocalChannelPort",

@@ -24,18 +24,15 @@ Needs the package checkpoint-conformance, and scenario.json next to this file. r
 from contextlib import closing
 from pathlib import Path
 
-from conformance.alphabets import vocabulary
-from conformance.engines import replay
+from conformance.engines import read_scenario, replay
 from conformance.ports import find_implementation
-from conformance.scenarios import decode_scenario
 
 IMPLEMENTATION = {implementation!r}
 ASSUMED = {assume!r}
 
 
 def test_the_property_holds():
-    file = Path(__file__).with_name("scenario.json")
-    scenario = decode_scenario(file.read_text(encoding="utf-8"), vocabulary, file.name)
+    scenario = read_scenario(Path(__file__).with_name("scenario.json"))
     with closing(find_implementation(IMPLEMENTATION)) as implementation:
         result = replay(scenario, implementation, ASSUMED)
     assert result.verdict.value == "FIXED", f"{{result.verdict.value}}: {{result.reason}}"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.alphabets import ALPHABETS
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Level, Verdict
 from conformance.engines import Check
-from conformance.properties import Level, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def column_of_check(check: Check) -> Column:
     """The column of a check."""
     program, tally = check.program, check.tally
     judged, cells = [], {}
-    for one in program.alphabet.properties:
+    for one in program.component.properties:
         verdict = check.verdict(one)
         why = ""
         if verdict is Verdict.NOT_APPLICABLE:
@@ -89,19 +89,22 @@ def column_of_check(check: Check) -> Column:
         for found in check.found
     )
     name, version = program.implementation.name, program.implementation.version
-    component = program.alphabet.component
+    component = program.component.name
     return Column(name, version, component, tally.scenarios, tally.steps, tuple(judged), cells, findings)
 
 
-def columns_of_result(result: Mapping[str, Any]) -> list[Column]:
+def columns_of_result(result: Mapping[str, Any], components: Mapping[str, Component] = COMPONENTS) -> list[Column]:
     """The columns of a campaign's result. Read leniently: it may come from a suite with other properties."""
-    return [_column(one, part) for one in result.get("implementations", ()) for part in one.get("components", ())]
+    return [
+        _column(one, part, components.get(part["component"]))
+        for one in result.get("implementations", ())
+        for part in one.get("components", ())
+    ]
 
 
-def _column(implementation: Mapping[str, Any], part: Mapping[str, Any]) -> Column:
+def _column(implementation: Mapping[str, Any], part: Mapping[str, Any], known: Component | None) -> Column:
     component = part["component"]
-    alphabet = ALPHABETS.get(component)
-    statements = {} if alphabet is None else {one.slug: one.statement for one in alphabet.properties}
+    statements = {} if known is None else {one.slug: one.statement for one in known.properties}
     properties = part.get("properties", ())
     return Column(
         name=implementation["name"],

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from conformance.alphabets import alphabet_of, vocabulary
-from conformance.alphabets.program import Program
 from conformance.campaigns import CampaignResult, FindingResult
+from conformance.components import COMPONENTS
+from conformance.driver import Components, Program
 from conformance.engines import Found, KnownFailure, replay, standing
 from conformance.engines.check import PATIENCE
 from conformance.engines.explain import explain
@@ -26,24 +26,37 @@ from conformance.scenarios import decode_scenario
 
 
 def report_violation(
-    folder: Path, name: str, found: Found, implementation: Implementation, assumed: Iterable[Capability]
+    folder: Path,
+    name: str,
+    found: Found,
+    implementation: Implementation,
+    assumed: Iterable[Capability],
+    components: Components = COMPONENTS,
 ) -> None:
     """One folder, with the outcomes of the reference beside those of the implementation."""
-    seen = replay(found.scenario, implementation, assumed)
-    reference = None if name == "reference" else replay(found.scenario, find_implementation("reference"))
+    seen = replay(found.scenario, implementation, assumed, components)
+    reference = None
+    if name != "reference":
+        reference = replay(found.scenario, find_implementation("reference"), components=components)
     reasons: tuple[str, ...] = ()
     opinion = None
     if found.failure_class not in PATIENCE:  # what crashes or hangs is not run again and again
-        program = Program(alphabet_of(found.scenario.component), implementation, assumed)
+        program = Program(components[found.scenario.component], implementation, assumed)
         reasons = explain(program, found.scenario)
-        opinion = in_fresh_process(found.scenario, name, assumed)
+        opinion = in_fresh_process(found.scenario, name, assumed, components)
     write_bug_report(
         folder, found, seen, implementation=name, reference=reference,
         environment=this_environment(name, implementation.version), assume=assumed, reasons=reasons, opinion=opinion,
     )  # fmt: skip
 
 
-def conclude_campaign(console: Console, result: CampaignResult, folder: Path, entries: Iterable[KnownFailure]) -> int:
+def conclude_campaign(
+    console: Console,
+    result: CampaignResult,
+    folder: Path,
+    entries: Iterable[KnownFailure],
+    components: Components = COMPONENTS,
+) -> int:
     """Print a campaign, write a bug report folder for each violation of it, and judge it.
 
     A known bug is a canary: it has to be found. Everything else must not fail, but as is known.
@@ -53,16 +66,18 @@ def conclude_campaign(console: Console, result: CampaignResult, folder: Path, en
     statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
     written = 0
     for one in result.implementations:
-        found = [_found(finding) for component in one.components for finding in component.findings]
+        found = [_found(finding, components) for component in one.components for finding in component.findings]
         if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
             statuses.append(VIOLATION)
             console.print(f"{one.name} is the canary of this campaign, and was not found.", markup=False)
         if not found and not entries:
             continue
         with closing(find_implementation(one.name)) as implementation:
-            now = standing(entries, one.name, implementation, result.plan.components, result.plan.assume)
+            now = standing(
+                entries, one.name, implementation, result.plan.components, result.plan.assume, components
+            )  # fmt: skip
             for finding in found:
-                report_violation(folder, one.name, finding, implementation, result.plan.assume)
+                report_violation(folder, one.name, finding, implementation, result.plan.assume, components)
                 written += 1
         print_standing(console, one.name, now)
         if not one.name.startswith(KNOWN_BUG_SCHEME):
@@ -72,7 +87,7 @@ def conclude_campaign(console: Console, result: CampaignResult, folder: Path, en
     return worst(statuses)
 
 
-def _found(finding: FindingResult) -> Found:
-    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), vocabulary, finding.id)
+def _found(finding: FindingResult, components: Components) -> Found:
+    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), components, finding.id)
     signature = (finding.property, finding.failure_class.value, finding.operation)
     return Found(signature, finding.owed, finding.observed, scenario, finding.count)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.driver import Component
 from conformance.engines import Check, Found, KnownFailure, Replay, Standing, replay
 from conformance.ports import Capability, Implementation, find_implementation, offered_components
 from conformance.reporting.files import write_text
@@ -53,7 +54,7 @@ class Tested:
 
     def check_of(self, component: str) -> Check | None:
         """The check of a component; None if it was not checked."""
-        return next((one for one in self.checks if one.program.alphabet.component == component), None)
+        return next((one for one in self.checks if one.program.component.name == component), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,8 @@ def evidence_of(
     failures = tuple(
         Shown(
             found,
-            replay(found.scenario, implementation, assumed),
-            _on_the_reference(name, found),
+            replay(found.scenario, implementation, assumed, _only(check.program.component)),
+            _on_the_reference(name, found, check.program.component),
             standing.known.get(found.signature),
         )
         for check in checks
@@ -115,11 +116,15 @@ def evidence_of(
     )  # fmt: skip
 
 
-def _on_the_reference(name: str, found: Found) -> Replay | None:
+def _only(component: Component) -> Mapping[str, Component]:
+    return {component.name: component}
+
+
+def _on_the_reference(name: str, found: Found, component: Component) -> Replay | None:
     reference = find_implementation("reference")
     if name == "reference" or found.scenario.component not in offered_components(reference):
         return None
-    return replay(found.scenario, reference)
+    return replay(found.scenario, reference, components=_only(component))
 
 
 def scenario_folder(page: Path) -> Path:

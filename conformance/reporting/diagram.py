@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.alphabets import alphabet_of
 from conformance.engines import Replay
 from conformance.ports import CheckpointAcknowledged, CheckpointDeclined, ConsumptionResumed, CreditAnnounced
 from conformance.reporting.story import Mark, Story, StoryStep, tell
@@ -66,9 +65,9 @@ def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
 
 def _participants(replay: Replay, story: Story) -> Iterator[str]:
     """Those that occur, from the producer's side to the consumer's."""
-    kinds = alphabet_of(story.component).steps
+    kinds = replay.component.steps
     right = (LISTENER, COORDINATOR, "observer", "driver")
-    known = dict.fromkeys((UPSTREAM, *ACTORS, *(kind.actor for kind in kinds if kind.actor not in right)))
+    known = dict.fromkeys((UPSTREAM, *ACTORS, *(kind.by for kind in kinds if kind.by not in right)))
     occurring = {step.actor for step in story.steps if step.mark is not Mark.SKIPPED}
     for entry in replay.history.entries:
         if entry.outcome is not None:

@@ -10,7 +10,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from conformance.alphabets import alphabet_of
+from conformance.driver import Component
 from conformance.engines import Check, Comparison, Divergence
 from conformance.ports import Outcome
 from conformance.reporting.documents import Document, encodable, scenario_document
@@ -43,7 +43,7 @@ def divergence_tables(checks: Iterable[Check]) -> list[Table]:
     shown.add_column("steps", justify="right")
     for check, one in rows:
         program = check.program
-        where = Slug(program.alphabet.component, one.group.operation)
+        where = Slug(program.component.name, one.group.operation)
         differs = Text(what_differs(one))
         shown.add_row(Slug(program.implementation.name), where, differs, f"{one.count:,}", str(len(one.scenario.steps)))
     return [shown]
@@ -59,7 +59,7 @@ def divergence_lines(checks: Iterable[Check]) -> list[str]:
         for name, pairs in by_name.items()
         for line in (
             comparison_in_words([comparison for _, comparison in pairs]),
-            *(f"{check.program.alphabet.component}: {_reason(one)}" for check, one in pairs if one.reason),
+            *(f"{check.program.component.name}: {_reason(one)}" for check, one in pairs if one.reason),
         )
     ]
 
@@ -101,7 +101,7 @@ def divergences_document(against: str, checks: Iterable[Check]) -> Document:
             {
                 "implementation": check.program.implementation.name,
                 "version": check.program.implementation.version,
-                "component": check.program.alphabet.component,
+                "component": check.program.component.name,
                 "compared": comparison.compared,
                 "reason": comparison.reason or None,
                 "groups": [_group(one) for one in (*comparison.divergences, *comparison.at_violations)],
@@ -144,8 +144,8 @@ def divergences_markdown(name: str, checks: Sequence[Check]) -> str:
     """The divergences of one implementation: how much was compared, a table per component, and the examples."""
     parts = []
     for check, comparison in compared(checks):
-        component = check.program.alphabet.component
-        parts.append(f"**{cell(name)}, {component}**: {cell(_told_of(comparison))}")
+        component = check.program.component
+        parts.append(f"**{cell(name)}, {component.name}**: {cell(_told_of(comparison))}")
         if comparison.divergences:
             head = ("operation", "what differs", cell(comparison.against), cell(name), "scenarios", "shortest")
             rows = [
@@ -159,7 +159,7 @@ def divergences_markdown(name: str, checks: Sequence[Check]) -> str:
                 for one in comparison.divergences
             ]
             parts.append(table(head, rows))
-            parts += [_example(name, comparison.against, one) for one in comparison.divergences]
+            parts += [_example(component, name, comparison.against, one) for one in comparison.divergences]
         if comparison.at_violations:
             parts.append("Where a property is broken, and the violation is what counts:")
             head = ("operation", "what differs", cell(comparison.against), cell(name), "scenarios", "broken property")
@@ -184,10 +184,13 @@ def _length(one: Divergence) -> str:
     return f"{count} step{'' if count == 1 else 's'}{' and the drain' if one.in_drain else ''}"
 
 
-def _example(name: str, against: str, one: Divergence) -> str:
+def _example(component: Component, name: str, against: str, one: Divergence) -> str:
     """The steps of the shortest example, and both outcomes."""
     where = "in the fair drain" if one.in_drain else f"at step {one.at + 1}"
-    sides = [(cell(who), cell(_told(one, outcome))) for who, outcome in ((against, one.baseline), (name, one.other))]
+    sides = [
+        (cell(who), cell(_told(component, one, outcome)))
+        for who, outcome in ((against, one.baseline), (name, one.other))
+    ]
     return "\n\n".join(
         (
             f"Shortest example of `{one.group.operation}`, {cell(what_differs(one))}, {where} "
@@ -198,10 +201,10 @@ def _example(name: str, against: str, one: Divergence) -> str:
     )
 
 
-def _told(one: Divergence, outcome: Outcome | None) -> str:
+def _told(component: Component, one: Divergence, outcome: Outcome | None) -> str:
     if outcome is None:
         return "it is not enabled, or the run is over"
-    words = outcome_in_words(outcome, alphabet_of(one.scenario.component).kind(one.step[0]))
+    words = outcome_in_words(outcome, component.step(one.step[0]))
     signals = signals_in_words(outcome.signals)
     return f"{words}; {f'signals: {signals}' if signals else 'no signal'}"
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Kind, Level, Property
 from conformance.engines import Check, Found, Replay
 from conformance.engines.matrix import Line
 from conformance.engines.operators import OperatorMutant
 from conformance.ports import Implementation, KnownBug, offered_components
-from conformance.properties import Kind, Level, Property
 from conformance.reporting.words import value_in_words
 from conformance.scenarios import SCHEMA, Entry, History, Scenario, encode_scenario
 from conformance.scenarios.codec import encode_entries
@@ -132,7 +132,7 @@ def check_document(
             {
                 "name": one.name,
                 "version": one.version,
-                "components": [check.program.alphabet.component for check in checks],
+                "components": [check.program.component.name for check in checks],
                 "properties": [row for check in checks for row in _judged(check)],
                 "findings": [_finding(found) for check in checks for found in check.found],
             }
@@ -154,7 +154,7 @@ def _judged(check: Check) -> list[Document]:
                 (len(found.scenario.steps) for found in check.found if found.slug == judged.slug), default=None
             ),
         }
-        for judged in check.program.alphabet.properties
+        for judged in check.program.component.properties
     ]
 
 
@@ -215,7 +215,7 @@ def bugs_document(rows: Iterable[BugRow], operators: Sequence[OperatorMutant] = 
     return document
 
 
-def properties_document(components: Iterable[str] | None = None) -> Document:
+def properties_document(components: Iterable[Component] = COMPONENTS.values()) -> Document:
     """The catalogue of properties, of all components or of these."""
     return {
         "schema": SCHEMA,
@@ -230,8 +230,8 @@ def properties_document(components: Iterable[str] | None = None) -> Document:
                 "tickets": list(one.tickets),
                 "needs": sorted(need.value for need in one.needs),
             }
-            for component in (ALPHABETS if components is None else components)
-            for one in alphabet_of(component).properties
+            for component in components
+            for one in component.properties
         ],
     }
 
@@ -244,7 +244,7 @@ def implementations_document(rows: Iterable[ImplementationRow]) -> Document:
     }
 
 
-def unguarded_properties(bugs: Iterable[KnownBug]) -> list[str]:
+def unguarded_properties(bugs: Iterable[KnownBug], components: Iterable[Component] = COMPONENTS.values()) -> list[str]:
     """The properties that no known bug must break, so that nothing shows that they can fail; "slug (component)".
 
     A *sometimes* property breaks nothing, and one that is untestable cannot be broken.
@@ -255,8 +255,8 @@ def unguarded_properties(bugs: Iterable[KnownBug]) -> list[str]:
         return one.kind is not Kind.SOMETIMES and one.level is not Level.UNTESTABLE
 
     return [
-        f"{one.slug} ({alphabet.component})"
-        for alphabet in ALPHABETS.values()
-        for one in alphabet.properties
-        if testable(one) and (alphabet.component, one.slug) not in guarded
+        f"{one.slug} ({component.name})"
+        for component in components
+        for one in component.properties
+        if testable(one) and (component.name, one.slug) not in guarded
     ]

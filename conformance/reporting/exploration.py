@@ -13,7 +13,7 @@ from conformance.scenarios import SCHEMA, encode_scenario
 
 def exploration_table(result: Exploration) -> Table:
     """The scope and how far it was explored."""
-    table = Table(title=f"{result.program.alphabet.component} on {result.program.implementation.name}")
+    table = Table(title=f"{result.program.component.name} on {result.program.implementation.name}")
     table.add_column("scope")
     for name in ("states", "transitions", "depth"):
         table.add_column(name, justify="right")
@@ -43,7 +43,7 @@ def exploration_document(result: Exploration) -> dict[str, Any]:
     """For programs. The names are fixed."""
     return {
         "schema": SCHEMA,
-        "component": result.program.alphabet.component,
+        "component": result.program.component.name,
         "implementation": result.program.implementation.name,
         "scope": result.scope.as_text(),
         "states": result.states,

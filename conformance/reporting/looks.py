@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Table
 
-from conformance.properties import Verdict
+from conformance.driver import Verdict
 
 GOOD, BAD, OPEN, FAINT = "green", "bold red", "yellow", "dim"
 

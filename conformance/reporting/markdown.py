@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from conformance import __version__
-from conformance.alphabets import alphabet_of
+from conformance.driver import Property
 from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
 from conformance.ports import registered_names
-from conformance.properties import Property
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
 from conformance.reporting.words import failure_class_in_words, plain
@@ -167,7 +166,7 @@ def _value(value: Any) -> str:
 
 def _property(report: Report) -> str:
     found = report.found
-    judged = _judged(found)
+    judged = _judged(report)
     lines = [f"- Failure class **{found.failure_class}**: {failure_class_in_words(found.failure_class)}."]
     if judged is None:
         return "\n\n".join((f"## The property\n\n`{found.slug}`", *lines))
@@ -182,9 +181,9 @@ def _property(report: Report) -> str:
     return "## The property\n\n" + "\n".join(lines)
 
 
-def _judged(found: Found) -> Property | None:
-    properties = alphabet_of(found.scenario.component).properties
-    return next((one for one in properties if one.slug == found.slug), None)
+def _judged(report: Report) -> Property | None:
+    properties = report.replay.component.properties
+    return next((one for one in properties if one.slug == report.found.slug), None)
 
 
 def ticket_link(ticket: str) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from conformance import __version__
-from conformance.alphabets import ALPHABETS
+from conformance.driver import Kind, Level, Property, Verdict
 from conformance.engines import Check, KnownFailure
-from conformance.properties import Kind, Level, Property, Verdict
 from conformance.reporting.conformance_report import Call, Shown, Tested, file_names
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.divergences import config_text, divergences_markdown, steps_text
@@ -49,7 +48,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _components(everybody: Sequence[Tested]) -> list[str]:
-    return [one for one in ALPHABETS if any(tested.check_of(one) is not None for tested in everybody)]
+    return list(dict.fromkeys(check.program.component.name for one in everybody for check in one.checks))
 
 
 # ---- what was tested -------------------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def verdict_in_words(one: Tested, check: Check, judged: Property) -> str:
     """What is reported of a property: its verdict, but what is known and what is untestable has a word of its own."""
     verdict = check.verdict(judged)
     if verdict is Verdict.FAILED:
-        return KNOWN if one.is_known(judged.slug, check.program.alphabet.component) else FAILED
+        return KNOWN if one.is_known(judged.slug, check.program.component.name) else FAILED
     if judged.level is Level.UNTESTABLE and verdict is Verdict.NOT_EXERCISED:
         return UNTESTABLE
     return verdict.value
@@ -118,7 +117,7 @@ def _counts(one: Tested, check: Check | None) -> str:
         return "not offered"
     counts: Counter[str] = Counter()
     seen = wanted = 0
-    for judged in check.program.alphabet.properties:
+    for judged in check.program.component.properties:
         word = verdict_in_words(one, check, judged)
         if judged.kind is not Kind.SOMETIMES:
             counts[word] += 1
@@ -147,7 +146,7 @@ def _property_table(component: str, everybody: Sequence[Tested]) -> str:
             "to be seen" if judged.kind is Kind.SOMETIMES else judged.level.value,
             *(_verdict_cell(one, check, judged) for one, check in offering),
         )
-        for judged in ALPHABETS[component].properties
+        for judged in offering[0][1].program.component.properties
     ]
     note = "In brackets: in how many scenarios it was put to the test; of a failure, in how many it failed."
     return f"{note}\n\n{table(('property', 'level', *(cell(one.name) for one, _ in offering)), rows)}"
@@ -179,7 +178,7 @@ def _failures(call: Call, everybody: Sequence[Tested], folder: str) -> str:
 def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> str:
     found = shown.found
     scenario = found.scenario
-    properties = ALPHABETS[scenario.component].properties
+    properties = shown.replay.component.properties
     judged = next((some for some in properties if some.slug == found.slug), None)
     assumed = "".join(f" --assume {shlex.quote(some)}" for some in call.assume)
     command = f"conformance replay {shlex.quote(file)} --implementation {shlex.quote(one.name)}{assumed}"
@@ -246,10 +245,10 @@ def _entry(one: Tested, entry: KnownFailure, still: str) -> tuple[str, ...]:
 # ---- what was not put to the test ------------------------------------------------------------------------------------
 def _untested(everybody: Sequence[Tested]) -> str:
     rows = [
-        (cell(one.name), check.program.alphabet.component, f"`{judged.slug}`", word, why)
+        (cell(one.name), check.program.component.name, f"`{judged.slug}`", word, why)
         for one in everybody
         for check in one.checks
-        for judged in check.program.alphabet.properties
+        for judged in check.program.component.properties
         for word, why in _why_untested(one, check, judged)
     ]
     title = "## What was not put to the test, and why"

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from conformance.alphabets import Alphabet, alphabet_of
+from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
 from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
@@ -138,13 +138,13 @@ class Story:
 def tell(replay: Replay, reference: Replay | None = None) -> Story:
     """The story of a replay; with that of another implementation on the same scenario, what this one did instead."""
     scenario = replay.history.scenario
-    alphabet = alphabet_of(scenario.component)
+    component = replay.component
     entries = replay.history.entries
-    operations = operations_of(replay.history)
+    operations = operations_of(component, replay.history)
     violation = replay.violation
     at = None if violation is None else _divergent(entries, operations, violation.step)
     steps = tuple(
-        _step(alphabet, index, entry, operation, index == at)
+        _step(component, index, entry, operation, index == at)
         for index, (entry, operation) in enumerate(zip(entries, operations, strict=True))
     )
     divergent = None if at is None else steps[at]
@@ -158,25 +158,24 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
         expected=expected,
         observed="" if violation is None else plain(violation.broken.observed),
         outcome=None if divergent is None else divergent.outcome,
-        reference=_counterpart(alphabet, replay, reference, at),
+        reference=_counterpart(component, replay, reference, at),
         earlier=_earlier_difference(replay, reference, steps, at),
     )
 
 
-def operations_of(history: History) -> tuple[Step | None, ...]:
+def operations_of(component: Component, history: History) -> tuple[Step | None, ...]:
     """For each entry the operation that it is part of: of a turn, the one that went on; None if it was skipped."""
-    alphabet = alphabet_of(history.scenario.component)
     in_flight: dict[str, Step] = {}
     found: list[Step | None] = []
     for entry in history.entries:
         if entry.outcome is None:
             found.append(None)
             continue
-        kind = alphabet.kind(entry.step[0])
+        kind = component.step(entry.step[0])
         if kind is None:
             thread = entry.step[1]
         else:
-            thread = kind.actor
+            thread = kind.by
             if kind.crashes:
                 in_flight.clear()
             in_flight[thread] = entry.step
@@ -208,9 +207,9 @@ def _outcome(answer: str, signals: str) -> str:
     return f"{answer}; {f'signals: {signals}' if signals else 'no signal'}"
 
 
-def _step(alphabet: Alphabet, index: int, entry: Entry, operation: Step | None, divergent: bool) -> StoryStep:
-    kind = alphabet.kind(entry.step[0])
-    actor = entry.step[1] if kind is None else kind.actor
+def _step(component: Component, index: int, entry: Entry, operation: Step | None, divergent: bool) -> StoryStep:
+    kind = component.step(entry.step[0])
+    actor = entry.step[1] if kind is None else kind.by
     if entry.outcome is None or operation is None:
         step = "goes on" if kind is None else step_in_words(entry.step)
         return StoryStep(index + 1, actor, step, "", "", Mark.SKIPPED, turn=kind is None)
@@ -219,7 +218,7 @@ def _step(alphabet: Alphabet, index: int, entry: Entry, operation: Step | None, 
         number=index + 1,
         actor=actor,
         step=step_in_words(operation) + (f", {CONTINUED}" if kind is None else ""),
-        answer=outcome_in_words(entry.outcome, alphabet.kind(operation[0])),
+        answer=outcome_in_words(entry.outcome, component.step(operation[0])),
         signals=signals_in_words(entry.outcome.signals),
         mark=mark,
         in_drain=entry.closing,
@@ -228,7 +227,7 @@ def _step(alphabet: Alphabet, index: int, entry: Entry, operation: Step | None, 
     )
 
 
-def _counterpart(alphabet: Alphabet, replay: Replay, reference: Replay | None, at: int | None) -> str | None:
+def _counterpart(component: Component, replay: Replay, reference: Replay | None, at: int | None) -> str | None:
     """What the reference did at the same place, if it came there by the same steps.
 
     Where threads pause depends on what is inside, so then it is the end of the same operation, counted from the
@@ -240,15 +239,15 @@ def _counterpart(alphabet: Alphabet, replay: Replay, reference: Replay | None, a
     if not _has_turns(replay.history):
         there = at if len(reference.history.entries) > at else None
     else:
-        there = _same_end(replay.history, reference.history, at)
+        there = _same_end(component, replay.history, reference.history, at)
     if there is None:
         return None
     entry = reference.history.entries[there]
     if entry.outcome is None or (entry.step != mine.step and not _has_turns(replay.history)):
         return None
-    operation = operations_of(reference.history)[there]
+    operation = operations_of(component, reference.history)[there]
     assert operation is not None
-    words = outcome_in_words(entry.outcome, alphabet.kind(operation[0]))
+    words = outcome_in_words(entry.outcome, component.step(operation[0]))
     return _outcome(words, signals_in_words(entry.outcome.signals))
 
 
@@ -256,19 +255,19 @@ def _has_turns(history: History) -> bool:
     return any(entry.outcome is not None and entry.outcome.paused_at is not None for entry in history.entries)
 
 
-def _same_end(mine: History, other: History, at: int) -> int | None:
+def _same_end(component: Component, mine: History, other: History, at: int) -> int | None:
     """Where the operation of an entry that ends it ends in another history."""
-    ends = _ends(mine)
+    ends = _ends(component, mine)
     if at not in ends:
         return None
-    return next((index for index, end in _ends(other).items() if end == ends[at]), None)
+    return next((index for index, end in _ends(component, other).items() if end == ends[at]), None)
 
 
-def _ends(history: History) -> dict[int, tuple[Step, int]]:
+def _ends(component: Component, history: History) -> dict[int, tuple[Step, int]]:
     """The entries at which operations end: which one it is, and how many equal ones ended before it."""
     found: dict[int, tuple[Step, int]] = {}
     counts: dict[Step, int] = {}
-    for index, operation in enumerate(operations_of(history)):
+    for index, operation in enumerate(operations_of(component, history)):
         outcome = history.entries[index].outcome
         if operation is not None and outcome is not None and outcome.paused_at is None:
             found[index] = operation, counts.get(operation, 0)

@@ -9,9 +9,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from conformance.alphabets import ALPHABETS, alphabet_of
+from conformance.components import COMPONENTS
+from conformance.driver import Component, Kind, Level, Verdict
 from conformance.engines import Check
-from conformance.properties import Kind, Level, Verdict
 from conformance.reporting.columns import Column, by_component, column_of_check
 from conformance.reporting.documents import BugRow, ImplementationRow
 from conformance.reporting.looks import BAD, FAILED, FAINT, GOOD, OPEN, VERDICT_STYLES, Slug, simple_table
@@ -159,14 +159,14 @@ def kill_matrix(rows: Sequence[BugRow]) -> Table:
     return table
 
 
-def property_tables(components: Iterable[str] | None = None) -> list[Table]:
+def property_tables(components: Iterable[Component] = COMPONENTS.values()) -> list[Table]:
     """The catalogue of properties, a table per component."""
-    return [_properties_of(component) for component in (ALPHABETS if components is None else components)]
+    return [_properties_of(component) for component in components]
 
 
-def _properties_of(component: str) -> Table:
-    properties = alphabet_of(component).properties
-    table = simple_table(f"{component}: {len(properties)} properties")
+def _properties_of(component: Component) -> Table:
+    properties = component.properties
+    table = simple_table(f"{component.name}: {len(properties)} properties")
     table.add_column("property", ratio=2)
     table.add_column("level")
     table.add_column("statement", ratio=3)

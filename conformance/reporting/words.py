@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.alphabets.base import StepKind
+from conformance.driver import AnyStep, FailureClass
 from conformance.ports import (
     Announcement,
     Availability,
@@ -41,7 +41,6 @@ from conformance.ports import (
     StateStatus,
     Taken,
 )
-from conformance.properties import FailureClass
 from conformance.scenarios import Step
 
 LONGEST = 100
@@ -86,7 +85,7 @@ def step_in_words(step: Step) -> str:
     return " ".join((str(name), *(_scalar(operand) for operand in operands)))
 
 
-def outcome_in_words(outcome: Outcome, kind: StepKind | None = None) -> str:
+def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
     """What was answered, without the signals. `kind` tells "has no answer" from "found nothing"."""
     if outcome.paused_at is not None:
         return f"pauses at {shortened(plain(outcome.paused_at))}"

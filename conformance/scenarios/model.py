@@ -27,7 +27,7 @@ class Scenario(Struct, frozen=True):
     """A component, its configuration and a list of steps.
 
     Semantics are total: a step that is not enabled when its turn comes is skipped, so any part of a scenario is a
-    scenario. `config` is the frozen struct that the alphabet of the component declares.
+    scenario. `config` is the frozen struct that the component declares.
     """
 
     component: str

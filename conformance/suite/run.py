@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program, Verdict
 from conformance.engines.check import Check, reduce_failures, search_range
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
@@ -25,7 +25,6 @@ from conformance.ports import (
     find_implementation,
     offered_components,
 )
-from conformance.properties import Verdict
 from conformance.scenarios import SchemaError
 
 OUTCOME = "conformance"
@@ -105,11 +104,11 @@ class ConformancePlugin:
 
     def _offered(self, implementation: Implementation) -> tuple[str, ...]:
         wanted = self.config.option.component
-        unknown = [one for one in wanted if one not in ALPHABETS]
+        unknown = [one for one in wanted if one not in COMPONENTS]
         if unknown:
-            raise pytest.UsageError(f"There is no component {unknown[0]!r}; there are {', '.join(ALPHABETS)}.")
+            raise pytest.UsageError(f"There is no component {unknown[0]!r}; there are {', '.join(COMPONENTS)}.")
         offered = offered_components(implementation)
-        found = tuple(one for one in ALPHABETS if one in offered and (not wanted or one in wanted))
+        found = tuple(one for one in COMPONENTS if one in offered and (not wanted or one in wanted))
         if not found:
             raise pytest.UsageError(
                 f"{implementation.name} does not offer {' or '.join(wanted) or 'any component of this suite'}."
@@ -122,7 +121,7 @@ class ConformancePlugin:
         for name, components in self.components.items():
             for component in components:
                 for number in range(self.profile.shards):
-                    for one in alphabet_of(component).properties:
+                    for one in COMPONENTS[component].properties:
                         yield Case(Shard(name, component, number), one.slug)
 
     def machines(self) -> Iterator[tuple[str, str]]:
@@ -132,10 +131,10 @@ class ConformancePlugin:
                 yield from ((name, component) for component in components)
 
     def program(self, name: str, component: str) -> Program:
-        """The alphabet of a component, made ready for an implementation."""
+        """A component, made ready for an implementation."""
         program = self._programs.get((name, component))
         if program is None:
-            program = Program(alphabet_of(component), self.implementations[name], self.assumed)
+            program = Program(COMPONENTS[component], self.implementations[name], self.assumed)
             self._programs[name, component] = program
         return program
 
@@ -168,6 +167,18 @@ class ConformancePlugin:
         """Every process of a distributed run searches with the same seed."""
         node.workerinput["conformance_seed"] = self.seed
 
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Tests are selected by the earlier names of a property, too: `-k slug`."""
+        case = (
+            item.callspec.params.get("case")
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else None
+        )
+        if isinstance(case, Case):
+            for one in COMPONENTS[case.shard.component].properties:
+                if one.slug == case.slug:
+                    item.extra_keyword_matches.update(one.formerly)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what became of a property."""
         for name, value in report.user_properties:
@@ -185,7 +196,7 @@ class ConformancePlugin:
             missing = 0
             counts: dict[str, int] = {}
             for component in components:
-                for one in alphabet_of(component).properties:
+                for one in COMPONENTS[component].properties:
                     verdicts = self.outcomes.get((name, component, one.slug), [])
                     verdict = _overall(verdicts)
                     counts[verdict] = counts.get(verdict, 0) + 1

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from conformance.driver import Verdict
 from conformance.engines.check import Found
 from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.known_failures import KnownFailure
 from conformance.engines.replay import replay
-from conformance.properties import Verdict
 from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.conclusion import report_violation
 from conformance.reporting.story import tell
@@ -54,7 +54,7 @@ def test_property(case: Case, conformance: ConformancePlugin, record_property: A
     """The property was put to the test and held, in the scenarios of this shard."""
     shard, slug = case.shard, case.slug
     check = conformance.check(shard)
-    judged = next(one for one in check.program.alphabet.properties if one.slug == slug)
+    judged = next(one for one in check.program.component.properties if one.slug == slug)
     found = [one for one in check.found if one.slug == slug]
     known = conformance.standing(shard.implementation, shard.component).known
     news = [one for one in found if one.signature not in known]

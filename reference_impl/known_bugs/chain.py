@@ -162,7 +162,7 @@ BUGS: tuple[KnownBug, ...] = (
          "An aligned barrier overtakes data.", subpartition_class=wrong.AlignedBarrierOvertakes),
     _bug("B-43-chain-writer", "FLINK-18136", "an-aligned-checkpoint-holds-no-channel-state",
          "An aligned checkpoint starts the writer.", handler_class=AlignedStartsTheWriter),
-    _bug("B-58-chain", "FLINK-17440", "a-released-chain-holds-nothing",
+    _bug("B-58-chain", "FLINK-17440", "after-release-nothing-is-held",
          "A failing consumer leaves what was not fetched with the producer.", chain_class=ReleasesTheGateOnly),
     _bug("B-59-chain", "FLINK-25305", "a-checkpoint-completes-exactly-when-its-last-barrier-comes",
          "A checkpoint is acknowledged when the first barrier comes.", handler_class=FirstBarrierCompletes),

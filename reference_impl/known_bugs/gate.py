@@ -308,8 +308,8 @@ def _bug(identity: str, ticket: str, slug: str, summary: str, part: type[Referen
 
 
 _ARRIVES = "elements-arrive-once-and-in-order-across-conversion"
-_TOLD = "the-consumer-is-told-of-what-can-be-polled"
-_WRITTEN = "data-in-front-of-a-barrier-is-written-once"
+_TOLD = "the-consumer-is-told-of-what-waits"
+_WRITTEN = "data-in-front-of-a-barrier-is-written-once-in-every-channel"
 
 BUGS: tuple[KnownBug, ...] = (
     _bug("B-02", "FLINK-39018", "locks-are-taken-in-one-order",
@@ -367,6 +367,6 @@ BUGS: tuple[KnownBug, ...] = (
          "A push into a closed gate is an error.", RefusesAfterRelease),
     _bug("B-G24", "own", "buffers-in-use-count-what-waits",
          "The buffers in use leave out recovered ones.", CountsLiveDataOnly),
-    _bug("B-G25", "own", "a-released-gate-holds-nothing",
+    _bug("B-G25", "own", "after-release-nothing-is-held",
          "Release forgets the last channel.", ReleaseForgetsTheLastChannel),
 )  # fmt: skip

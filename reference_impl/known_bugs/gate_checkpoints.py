@@ -135,8 +135,8 @@ def _bug(identity: str, ticket: str, slug: str, summary: str, part: type[Referen
 
 
 _ARRIVES = "elements-arrive-once-and-in-order-across-conversion"
-_TOLD = "the-consumer-is-told-of-what-can-be-polled"
-_WRITTEN = "data-in-front-of-a-barrier-is-written-once"
+_TOLD = "the-consumer-is-told-of-what-waits"
+_WRITTEN = "data-in-front-of-a-barrier-is-written-once-in-every-channel"
 
 BUGS: tuple[KnownBug, ...] = (
     _bug("B-36bg", "FLINK-21104", _WRITTEN,

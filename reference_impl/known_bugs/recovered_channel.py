@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.ports import Barrier, Data, KnownBug, Next, Taken
+from conformance.ports import Barrier, Data, KnownBug, Next, Resources, Taken
 from reference_impl.channels.channel import END_OF_RECOVERED_STATE
 from reference_impl.channels.recovered import ReferenceRecoveredChannel
 from reference_impl.known_bugs.building import with_parts
@@ -127,6 +127,25 @@ class CountsNothing(ReferenceRecoveredChannel):
         return 0
 
 
+class KeepsWhatWasTaken(ReferenceRecoveredChannel):
+    """The segment of a buffer that was taken goes back with the release only."""
+
+    kept = 0
+
+    def next_element(self) -> Taken | None:
+        taken = super().next_element()
+        self.kept += taken is not None and taken.element.data_type.is_buffer
+        return taken
+
+    def recycle(self) -> None:
+        super().recycle()
+        self.kept = 0
+
+    def resources(self) -> Resources:
+        held = super().resources()
+        return Resources((held.segments or 0) + self.kept, held.heap, held.files, held.listeners, held.futures)
+
+
 class ChecksReleaseTooEarly(ReferenceRecoveredChannel):
     """Whether the channel is released is looked up before its lock is taken: a push that raced with release stays."""
 
@@ -176,13 +195,13 @@ BUGS: tuple[KnownBug, ...] = (
          ReadsAfterRelease),
     _bug("B-V3", "own", "recovered-buffers-arrive-once-and-in-order",
          "While state is read, the newest buffer is taken first.", TakesTheTail),
-    _bug("B-V4", "own", "the-end-of-recovered-state-is-told-once",
+    _bug("B-V4", "own", "the-end-of-recovered-data-is-told-once",
          "The end of recovered state overtakes what is queued.", EndOvertakes),
     _bug("B-V5", "own", "a-take-answers-what-is-there", "The last buffer is held back until the end is known.",
          HoldsTheLastBack),
-    _bug("B-V6", "own", "recovered-buffers-are-numbered-without-gaps", "Numbers depend on the length of the queue.",
+    _bug("B-V6", "own", "sequence-numbers-have-no-gaps", "Numbers depend on the length of the queue.",
          NumbersFromTheQueue),
-    _bug("B-V7", "own", "state-is-accepted-until-its-end", "State of more than four buffers is refused.",
+    _bug("B-V7", "own", "recovered-data-is-accepted-until-its-end", "State of more than four buffers is refused.",
          AcceptsOnlySoMany),
     _bug("B-V8", "own", "a-push-after-release-is-recycled-silently",
          "The gate is told of a buffer that came after release.", AnnouncesAfterRelease),
@@ -194,17 +213,19 @@ BUGS: tuple[KnownBug, ...] = (
          "With recovery in memory, all state must be consumed before conversion.", WaitsForConsumption),
     _bug("B-V12", "own", "conversion-hands-over-what-was-not-taken", "Conversion loses the head of the queue.",
          LosesTheHeadOfTheQueue),
-    _bug("B-V13", "own", "checkpoints-are-declined-until-the-channel-is-physical",
+    _bug("B-V13", "own", "checkpoints-are-declined-until-channels-are-physical",
          "A checkpoint starts in a channel that is not physical.", AcceptsCheckpoints),
     _bug("B-V14", "own", "a-declined-checkpoint-leaves-nothing-behind",
          "A declined checkpoint has written what was queued.", WritesAndDeclines),
     _bug("B-V15", "own", "a-late-stop-does-not-hide-a-newer-one",
          "A late stop of an older checkpoint is remembered instead of the newest one.", RemembersTheLastStop),
     _bug("B-V16", "own", "buffers-in-use-count-what-waits", "Queued buffers do not count.", CountsNothing),
-    _bug("B-V17", "own", "a-recovered-channel-holds-what-it-should-and-releases-all",
+    _bug("B-V17", "own", "after-release-nothing-is-held",
          "A push that raced with release stays queued.", ChecksReleaseTooEarly),
-    _bug("B-V17a", "own", "a-recovered-channel-holds-what-it-should-and-releases-all", "Release keeps the queue.",
+    _bug("B-V17a", "own", "after-release-nothing-is-held", "Release keeps the queue.",
          KeepsItsQueue),
+    _bug("B-V17b", "own", "while-it-lives-a-port-holds-what-it-should",
+         "The segment of a buffer that was taken is given back at release only.", KeepsWhatWasTaken),
     _bug("B-V18", "own", "the-consumer-is-told-of-what-waits",
          "Whether the gate must be told is decided before the lock is taken.", LooksBeforeItLocks),
     _bug("B-V18a", "own", "the-consumer-is-told-of-what-waits",

@@ -249,6 +249,25 @@ class ReleaseForgetsTheUnfinishedBuffer(ReferenceSubpartition):
         return Resources(held.segments + self.leaked, held.heap, held.files, held.listeners, held.futures)
 
 
+class PolledBuffersAreKept(ReferenceSubpartition):
+    """The segment of a polled buffer goes back with the release only."""
+
+    kept = 0
+
+    def hand_out(self, head: Queued) -> Taken:
+        self.kept += head.is_buffer and head.finished
+        return super().hand_out(head)
+
+    def release(self) -> None:
+        super().release()
+        self.kept = 0
+
+    def resources(self) -> Resources:
+        held = super().resources()
+        assert held.segments is not None
+        return Resources(held.segments + self.kept, held.heap, held.files, held.listeners, held.futures)
+
+
 class FlushIsIgnored(ReferenceSubpartition):
     def flush(self) -> None: ...
 
@@ -333,7 +352,7 @@ BUGS: tuple[KnownBug, ...] = (
          "Overtaken data is written and not delivered any more.", OvertakenDataIsGivenAway),
     _bug("B-S7", "own", "elements-arrive-once-in-order-and-unchanged",
          "An unaligned barrier is queued behind data.", BarrierBehindData),
-    _bug("B-S8", "own", "a-poll-hands-out-what-is-readable",
+    _bug("B-S8", "own", "a-take-answers-what-is-there",
          "An unfinished buffer is readable only after a flush.", UnfinishedHeadIsHidden),
     _bug("B-S9", "own", "sequence-numbers-have-no-gaps",
          "Priority events do not count in the sequence.", PriorityIsNotNumbered),
@@ -357,10 +376,12 @@ BUGS: tuple[KnownBug, ...] = (
     _bug("B-S19", "own", "a-view-is-attached-once", "A second view is accepted.", AttachesTwice),
     _bug("B-S20", "own", "nothing-is-accepted-after-the-end",
          "A finished subpartition takes further elements.", AcceptsAfterFinish),
-    _bug("B-S21", "own", "a-subpartition-holds-what-it-should-and-releases-all",
+    _bug("B-S21", "own", "after-release-nothing-is-held",
          "Release leaves the promise to the writer open.", ReleaseKeepsThePromise),
-    _bug("B-S22", "own", "a-subpartition-holds-what-it-should-and-releases-all",
+    _bug("B-S22", "own", "after-release-nothing-is-held",
          "Release does not recycle an unfinished buffer.", ReleaseForgetsTheUnfinishedBuffer),
+    _bug("B-S30", "own", "while-it-lives-a-port-holds-what-it-should",
+         "A polled buffer is given back at release only.", PolledBuffersAreKept),
     _bug("B-S23", "own", "nothing-due-waits-for-ever",
          "An element added behind an unfinished buffer is not announced.", SecondElementIsNotAnnounced),
     _bug("B-S28", "own", "what-is-flushed-is-announced", "A flush does nothing.", FlushIsIgnored),

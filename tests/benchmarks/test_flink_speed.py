@@ -6,8 +6,8 @@ from time import perf_counter
 
 import pytest
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program
 from conformance.engines import Search
 from conformance.engines.batch import BatchSearch
 from conformance.ports import UnusableImplementation, find_implementation
@@ -28,7 +28,7 @@ def test_scenarios_per_second(capsys):
     with capsys.disabled():
         print(f"\nJVM start {started:.2f} s; scenarios of {STEPS} steps a second:")
     for component in components:
-        program = Program(alphabet_of(component), flink)
+        program = Program(COMPONENTS[component], flink)
         assert flink.batch is not None
         rates = []
         for search in (BatchSearch(program, flink.batch, STEPS), Search(program, STEPS)):

@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program, run_scenario
 from conformance.engines import Search, check_with_hypothesis
 from conformance.engines.search import seeds
 from conformance.ports import find_implementation
@@ -17,9 +17,9 @@ SCENARIOS = 8000
 ROUNDS = 5
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_search_replay_and_hypothesis(component, capsys):
-    ready = Program(alphabet_of(component), find_implementation("reference"))
+    ready = Program(COMPONENTS[component], find_implementation("reference"))
     search = Search(ready)
     searched, replayed = [], []
     for number in range(ROUNDS):

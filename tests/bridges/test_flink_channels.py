@@ -8,10 +8,10 @@ import signal
 
 import pytest
 
-from conformance.alphabets import alphabet_of, run_scenario
-from conformance.alphabets.program import Program
 from conformance.bridges.flink import RELEASES
 from conformance.cli import main
+from conformance.components import COMPONENTS
+from conformance.driver import Program, run_scenario
 from conformance.engines import reduce
 from conformance.engines.batch import searching
 from conformance.engines.search import seeds
@@ -42,7 +42,7 @@ from conformance.ports import (
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
-COMPONENTS = (
+OFFERED = (
     "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate", "union-gate",
 )  # fmt: skip
 IN_MEMORY = Capability.RECOVERS_IN_MEMORY
@@ -74,13 +74,13 @@ def newest(flink):
 
 # ---- what is offered -------------------------------------------------------------------------------------------------
 def test_it_offers_all_but_the_chain_and_the_designs_that_were_released(flink):
-    assert tuple(flink.components()) == COMPONENTS
+    assert tuple(flink.components()) == OFFERED
     assert Capability.RECOVERS_FIRST in flink.capabilities
     assert (IN_MEMORY in flink.capabilities) == (flink.version == "2.3.0")
     assert Capability.RECOVERS_BY_PUSHING not in flink.capabilities
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", OFFERED)
 def test_what_is_not_offered_is_refused_with_a_reason(port, component):
     opened = {
         "union-gate": UnionGateConfig((GateConfig((LOCAL,), Recovery.PUSHED),)),
@@ -213,7 +213,7 @@ def broken_alike(newest):
     """Reduces the first of so many random scenarios that breaks a property of a component."""
 
     def find(component, slug, scenarios):
-        program = Program(alphabet_of(component), newest)
+        program = Program(COMPONENTS[component], newest)
         search = searching(program)
         for text in seeds(0, component, range(scenarios)):
             scenario, run = search.run(text)
@@ -257,20 +257,20 @@ def status(*arguments):
 
 def test_a_subsumed_start_keeps_copies_of_recovered_buffers(newest):
     """No ticket is known: the copies are made before it is seen that a newer barrier is here, and nobody frees them."""
-    alphabet = alphabet_of("local-channel")
-    config = alphabet.config_type(Recovery.IN_MEMORY, handed_over=1)
+    component = COMPONENTS["local-channel"]
+    config = component.config_type(Recovery.IN_MEMORY, handed_over=1)
     steps = (("request",), ("unaligned_barrier", 2), ("take",), ("checkpoint_started", 1))
-    run = run_scenario(Program(alphabet, newest), config, steps)
+    run = run_scenario(Program(component, newest), config, steps)
     assert run.violation is not None
     assert run.violation.signature == (
-        "a-local-channel-holds-what-it-should-and-releases-all", "leaked", "resources"
+        "while-it-lives-a-port-holds-what-it-should", "leaked", "resources"
     )  # fmt: skip
 
 
 # ---- losing a JVM ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("component", ["gate", "subpartition"])
 def test_a_killed_jvm_costs_one_scenario_and_is_reported(flink, component):
-    program = Program(alphabet_of(component), flink)
+    program = Program(COMPONENTS[component], flink)
     search = searching(program)
     verdicts = []
     for number, text in enumerate(seeds("killed", component, range(30))):

@@ -14,8 +14,9 @@ import pytest
 
 from conformance.bridges.jsonl import JsonLinesImplementation, jsonl
 from conformance.bridges.jsonl.protocol import decode_reply, decode_request, encode, schema
-from conformance.bridges.jsonl.remote import PORTS, answers, remote_class
+from conformance.bridges.jsonl.remote import answers, remote_class
 from conformance.ports import (
+    INTERFACES,
     Alignment,
     Availability,
     Barrier,
@@ -206,17 +207,17 @@ def test_a_scenario_sends_the_configuration_of_each_restore(program):
     made.close()
 
 
-@pytest.mark.parametrize("component", PORTS)
-def test_remote_ports_have_every_operation(component):
-    interface, remote = PORTS[component], remote_class(component)
+@pytest.mark.parametrize("interface", INTERFACES.values(), ids=INTERFACES)
+def test_remote_ports_have_every_operation(interface):
+    remote = remote_class(interface)
     assert not inspect.isabstract(remote)
-    assert issubclass(remote, interface)
-    assert set(answers(component)) == interface.__abstractmethods__
+    assert issubclass(remote, interface.port)
+    assert set(answers(interface)) == interface.port.__abstractmethods__
 
 
 def test_the_schema_describes_what_is_sent_and_answered(deque_program):
-    judge = jsonschema.Draft202012Validator(schema())
-    judge.check_schema(schema())
+    judge = jsonschema.Draft202012Validator(schema(INTERFACES))
+    judge.check_schema(schema(INTERFACES))
     requests = [
         {"type": "hello", "protocol": 1, "suite": "0"},
         {"type": "open", "component": "deque", "config": {}},

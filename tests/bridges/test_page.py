@@ -7,9 +7,8 @@ import json
 import pytest
 
 from conformance.bridges.jsonl.__main__ import main
-from conformance.bridges.jsonl.page import SECTIONS, NoSuchSection, schema_text, with_sections
-from conformance.bridges.jsonl.remote import PORTS
-from conformance.ports import Capability, CheckpointReason, ErrorKind
+from conformance.bridges.jsonl.page import NoSuchSection, schema_text, sections, with_sections
+from conformance.ports import INTERFACES, Capability, CheckpointReason, ErrorKind
 from conformance.ports.signatures import operations
 from tests.bridges.conftest import ROOT
 
@@ -20,7 +19,7 @@ SCHEMA = ROOT / "docs" / "jsonl-protocol.schema.json"
 def test_the_page_is_what_is_generated():
     page = PAGE.read_text(encoding="utf-8")
     assert with_sections(page) == page, "run: python -m conformance.bridges.jsonl page docs/jsonl-protocol.md"
-    assert all(f"<!-- generated: {name} -->" in page for name in SECTIONS)
+    assert all(f"<!-- generated: {name} -->" in page for name in sections(INTERFACES))
 
 
 def test_the_schema_is_what_is_generated(capsys):
@@ -34,9 +33,9 @@ def test_the_schema_is_what_is_generated(capsys):
 
 def test_the_page_names_everything():
     page = PAGE.read_text(encoding="utf-8")
-    for name, port in PORTS.items():
+    for name, interface in INTERFACES.items():
         assert f"\n### {name}\n" in page
-        assert all(f"| `{operation}` |" in page for operation in operations(port))
+        assert all(f"| `{operation}` |" in page for operation in operations(interface.port))
     for enum in (Capability, CheckpointReason, ErrorKind):
         rows = [line for value in enum for line in page.splitlines() if line.startswith(f"| `{value}` |")]
         assert all(line.rstrip("| ").count("|") >= 2 for line in rows), "every one has its sentence"
@@ -45,7 +44,7 @@ def test_the_page_names_everything():
 
 @pytest.mark.parametrize("python", ["None", "True", "False", "recovery.md", "PortError", "STATE"])
 def test_the_page_speaks_json(python):
-    generated = "".join(section() for section in SECTIONS.values())
+    generated = "".join(section() for section in sections(INTERFACES).values())
     assert python not in generated
 
 

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.bridges.jsonl.protocol import Call
+from conformance.components import COMPONENTS
+from conformance.driver import Program, run_scenario
 from conformance.engines.search import Search, seeds
 from conformance.ports import ErrorKind, PortError, find_implementation
 from conformance.scenarios import Step
@@ -27,9 +27,9 @@ def wired():
     implementation.close()
 
 
-@pytest.mark.parametrize("component", ALPHABETS)
+@pytest.mark.parametrize("component", COMPONENTS)
 def test_a_history_is_the_same_at_both_ends_of_a_wire(component, wired):
-    near, far = (Program(alphabet_of(component), one) for one in (find_implementation("reference"), wired))
+    near, far = (Program(COMPONENTS[component], one) for one in (find_implementation("reference"), wired))
     search = Search(near.made_by(near.factory))
     search.program.configs = tuple(one for one in near.configs if one.interleaving == "whole")
     steps = 0
@@ -51,9 +51,9 @@ def _compared(entries):
 
 
 def test_an_operation_that_waits_is_gone_on_with_over_the_wire(wired):
-    config = alphabet_of("remote-channel").config_type("pushed")
+    config = COMPONENTS["remote-channel"].config_type("pushed")
     steps: tuple[Step, ...] = (("request",), ("push_recovered",), ("event", 0))
-    run = run_scenario(Program(alphabet_of("remote-channel"), wired), config, steps, record=True)
+    run = run_scenario(Program(COMPONENTS["remote-channel"], wired), config, steps, record=True)
     paused = [(one.step[0], one.outcome.paused_at) for one in run.entries if one.outcome and one.outcome.paused_at]
     assert run.violation is None
     assert paused == [("push_recovered", "in push_recovered")]
@@ -64,7 +64,7 @@ def test_a_known_bug_is_found_through_the_wire():
     command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "known-bug:B-01"]
     implementation = JsonLinesImplementation(command)
     try:
-        search = Search(Program(alphabet_of("subpartition"), implementation))
+        search = Search(Program(COMPONENTS["subpartition"], implementation))
         search.program.configs = tuple(one for one in search.program.configs if one.interleaving == "whole")
         broken = [search.run(seed)[1].violation for seed in seeds("wire", "subpartition", range(60))]
     finally:
@@ -81,9 +81,8 @@ def test_a_known_bug_is_found_through_the_wire():
     ],
 )
 def test_a_request_without_sense_is_refused(wired, call, said):
-    port = wired.components()["subpartition"](
-        alphabet_of("subpartition").port_config(alphabet_of("subpartition").configs[0])
-    )
+    component = COMPONENTS["subpartition"]
+    port = wired.components()["subpartition"](component.port_config(component.configs[0]))
     with pytest.raises(PortError, match=said) as caught:
         wired._ask(port, Call(call))
     assert caught.value.kind is ErrorKind.CRASHED

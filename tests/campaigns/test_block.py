@@ -5,51 +5,67 @@ import random
 import msgspec
 import pytest
 
-from conformance.alphabets import Run, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
-from conformance.campaigns import Block, make_plan
+from conformance.campaigns import (
+    Block,
+    CampaignError,
+    Inline,
+    Names,
+    Processes,
+    RunnerUnavailable,
+    load,
+    make_plan,
+    resume,
+    start,
+    status,
+)
 from conformance.campaigns.block import BlockResult, attempt_block, decode, decode_tally, encode_tally, run_block
+from conformance.campaigns.code import CodeLog
+from conformance.campaigns.files import read
 from conformance.campaigns.merge import merge
+from conformance.components import COMPONENTS
+from conformance.driver import Components, Program, Run, run_scenario
 from conformance.engines.check import search_range
 from conformance.engines.compare import first_difference
 from conformance.ports import CheckpointReason, DataAvailable, Error, ErrorKind, Outcome, find_implementation
 from conformance.scenarios import Entry, canonical
 
+SUITE = Names()
+DEQUE_ONLY = Components("tests.campaigns.test_block:DEQUE_ONLY", (COMPONENTS["deque"],))
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
 PLAN = make_plan("block", NAMES, scenarios=60, block=20)
 
 
 def results():
-    return [run_block(PLAN, block) for block in PLAN.blocks()]
+    return [run_block(PLAN, block, SUITE) for block in PLAN.blocks()]
 
 
 def test_a_block_survives_json():
-    result = run_block(PLAN, Block("subpartition", 0, 0, 60))
+    result = run_block(PLAN, Block("subpartition", 0, 0, 60), SUITE)
     assert result.tallies["known-bug:B-01"].failures
     assert result.differences
     again = msgspec.json.decode(canonical(result), type=BlockResult)
     assert again == result
-    tally = decode_tally(again.tallies["known-bug:B-01"])
+    tally = decode_tally(again.tallies["known-bug:B-01"], COMPONENTS)
     assert encode_tally(tally) == result.tallies["known-bug:B-01"]
 
 
 def test_the_baseline_does_what_a_check_does():
-    program = Program(alphabet_of("subpartition"), find_implementation("reference"))
+    program = Program(COMPONENTS["subpartition"], find_implementation("reference"))
     expected = search_range(program, "block", range(20, 40))
-    assert run_block(PLAN, Block("subpartition", 1, 20, 20)).tallies["reference"] == encode_tally(expected)
+    assert run_block(PLAN, Block("subpartition", 1, 20, 20), SUITE).tallies["reference"] == encode_tally(expected)
 
 
 def test_the_order_of_blocks_does_not_matter():
-    expected, blocks = merge(results()), results()
+    expected, blocks = merge(results(), COMPONENTS), results()
     for _ in range(3):
         random.Random(1).shuffle(blocks)
-        total = merge(blocks)
+        total = merge(blocks, COMPONENTS)
         assert total == expected
 
 
 def test_a_component_that_somebody_does_not_offer_is_left_out():
     plan = make_plan("block", ["reference", "tests.implementations:With"], scenarios=5)
-    assert list(run_block(plan, Block("deque", 0, 0, 5)).tallies) == ["reference"]
+    assert list(run_block(plan, Block("deque", 0, 0, 5), SUITE).tallies) == ["reference"]
 
 
 def test_implementations_are_closed_also_after_an_error():
@@ -62,7 +78,7 @@ def test_implementations_are_closed_also_after_an_error():
         found.close = lambda: closed.append(name)  # type: ignore[method-assign]
         return found
 
-    result = attempt_block(PLAN, Block("deque", 0, 0, 1), find)
+    result = attempt_block(PLAN, Block("deque", 0, 0, 1), Names(find))
     assert closed == [*reversed(NAMES[:2])]
     assert result.tallies == {}
     assert result.lost is not None
@@ -71,25 +87,94 @@ def test_implementations_are_closed_also_after_an_error():
 
 def test_an_implementation_that_exits_loses_the_block_only():
     plan = make_plan("block", ["reference", "tests.campaigns.dying:exits"], ["deque"], scenarios=2)
-    lost = attempt_block(plan, next(plan.blocks())).lost
+    lost = attempt_block(plan, next(plan.blocks()), SUITE).lost
     assert lost is not None
     assert lost.startswith("SystemExit: enough (dying.py, line ")
 
 
 def test_a_difference_is_no_violation_and_its_example_shows_it():
-    result = run_block(PLAN, Block("subpartition", 0, 0, 60))
+    result = run_block(PLAN, Block("subpartition", 0, 0, 60), SUITE)
     assert not result.tallies["reference-recover-first"].failures
     for one in result.differences:
         # What the known bug does wrong is a violation, so it is not a difference as well.
         assert one.implementation == "reference-recover-first"
-        scenario = decode(one.scenario)
+        scenario = decode(one.scenario, COMPONENTS)
         baseline, other = (
             run_scenario(
-                Program(alphabet_of("subpartition"), find_implementation(name)), scenario.config, scenario.steps, True
+                Program(COMPONENTS["subpartition"], find_implementation(name)), scenario.config, scenario.steps, True
             )
             for name in NAMES[:2]
         )
         assert first_difference(baseline, other) == (len(scenario.steps) - 1, one.operation, one.field)
+
+
+# ---- components of one's own -----------------------------------------------------------------------------------------
+MINE = Names(components=DEQUE_ONLY)
+
+
+def test_a_campaign_knows_the_components_that_it_is_given_and_no_others(tmp_path):
+    plan = make_plan("mine", NAMES[:2], scenarios=16, block=4, names=MINE)
+    assert plan.components == ("deque",)
+    result = start(tmp_path / "inline", plan, Inline(MINE))
+    assert [part.scenarios for one in result.implementations for part in one.components] == [16, 16]
+    start(tmp_path / "processes", plan, Processes(2, MINE))
+    expected = (tmp_path / "inline" / "result.json").read_bytes()
+    assert (tmp_path / "processes" / "result.json").read_bytes() == expected
+    start(tmp_path / "suite", plan, Inline())  # a component is no other for standing in a smaller map
+    assert (tmp_path / "suite" / "result.json").read_bytes() == expected
+
+
+def test_components_that_there_are_not_are_refused_before_anything_runs(tmp_path):
+    expected = "there is no component 'persister'; there are deque"
+    with pytest.raises(CampaignError, match=f"makes no sense: {expected}"):
+        make_plan("mine", ["reference"], ["persister"], scenarios=1, names=MINE)
+    plan = make_plan("mine", ["reference"], ["persister"], scenarios=1)
+    with pytest.raises(CampaignError, match=f"makes no sense: {expected}"):
+        start(tmp_path / "c", plan, Inline(MINE))
+    assert not (tmp_path / "c").exists()
+    start(tmp_path / "c", plan, Inline())
+    for read_file, of in (
+        (lambda: resume(tmp_path / "c", Inline(MINE)), "plan"),
+        (lambda: status(tmp_path / "c", DEQUE_ONLY), "plan"),
+        (lambda: load(tmp_path / "c", DEQUE_ONLY), "result"),
+    ):
+        with pytest.raises(CampaignError, match=rf"{of}\.json: {expected}\. It was changed"):
+            read_file()
+
+
+@pytest.mark.parametrize("runner", [Inline(MINE), Processes(1, MINE)], ids=lambda one: one.name)
+def test_whoever_runs_a_block_looks_its_component_up_where_the_runner_was_told(runner):
+    plan = make_plan("mine", ["reference"], ["persister"], scenarios=2, block=2)
+    results: list[BlockResult] = []
+    runner.run(plan, plan.blocks(), results.append, print)
+    (result,) = results
+    assert (result.lost or "").startswith("KeyError: \"there is no component 'persister'; there are deque\"")
+
+
+def test_no_file_says_where_components_stand_but_their_code_counts(tmp_path):
+    start(tmp_path, make_plan("mine", ["reference"], scenarios=1, names=MINE), Inline(MINE))
+    texts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json")]
+    assert len(texts) == 4
+    assert not any("DEQUE_ONLY" in text or "tests.campaigns" in text for text in texts)
+    (tmp_path / "result.json").unlink()
+    assert "components (test_block.py)" in read(tmp_path / "code.json", CodeLog).codes[0].files
+    with pytest.raises(CampaignError, match=r"components \(test_block.py\) is gone"):
+        resume(tmp_path, Inline())
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (Names(components=Components("tests.campaigns.test_block:NOWHERE", ())), "no attribute 'NOWHERE'"),
+        (Names(components=Components("", ())), "Empty module name"),
+        (Names(components=Components(DEQUE_ONLY.where, ())), "other components stand at tests.campaigns.test_block:"),
+        (Names(lambda _: find_implementation("reference")), "lambda"),
+    ],
+)
+def test_what_other_processes_cannot_look_up_is_refused_before_they_start(names, expected):
+    plan = make_plan("mine", ["reference"], ["deque"], scenarios=1)
+    with pytest.raises(RunnerUnavailable, match=expected):
+        Processes(1, names).run(plan, plan.blocks(), print, print)
 
 
 def run(*outcomes, violation=None, step="poll"):

@@ -5,12 +5,12 @@ from itertools import count
 
 import pytest
 
-from conformance.alphabets import vocabulary
 from conformance.campaigns import (
     Advance,
     CampaignError,
     CampaignInterrupted,
     Inline,
+    Names,
     Plan,
     Processes,
     RunnerUnavailable,
@@ -23,11 +23,13 @@ from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
 from conformance.campaigns.merge import merge
 from conformance.campaigns.result import conclude
+from conformance.components import COMPONENTS
 from conformance.engines import replay
 from conformance.ports import find_implementation
 from conformance.scenarios import SchemaError, canonical, decode_scenario
 from tests.campaigns.dying import MARK
 
+SUITE = Names()
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
 PLAN = make_plan("campaign", NAMES, ("deque", "subpartition"), scenarios=120, budget=300)
 
@@ -60,7 +62,7 @@ def test_a_finding_replays(inline):
     assert findings
     assert [one["id"] for one in findings] == sorted(one["id"] for one in findings)
     for one in findings:
-        scenario = decode_scenario(json.dumps(one["scenario"]), vocabulary)
+        scenario = decode_scenario(json.dumps(one["scenario"]), COMPONENTS)
         found = replay(scenario, find_implementation("known-bug:B-01")).violation
         assert found is not None
         assert list(found.signature) == [one["property"], one["class"], one["operation"]]
@@ -76,10 +78,11 @@ class Backwards:
     """Runs blocks in another order than they were asked for."""
 
     name = "backwards"
+    names = SUITE
 
     def run(self, plan, blocks, commit, progress):
         for block in reversed(list(blocks)):
-            commit(attempt_block(plan, block))
+            commit(attempt_block(plan, block, self.names))
 
 
 def test_another_order_comes_to_the_same_bytes(inline, tmp_path):
@@ -107,10 +110,11 @@ def test_steps_are_reached_with_the_fewest_blocks_and_the_rest_is_dropped(tmp_pa
         """Takes more blocks than are needed, as a wave does."""
 
         name = "eager"
+        names = SUITE
 
         def run(self, plan, blocks, commit, progress):
             for block in [block for block, _ in zip(plan.blocks(), range(ran + 4), strict=False)]:
-                commit(attempt_block(plan, block))
+                commit(attempt_block(plan, block, self.names))
 
     start(tmp_path / "b", plan, Eager())
     assert len(list((tmp_path / "b" / "blocks").iterdir())) == ran + 4
@@ -136,7 +140,7 @@ def test_only_blocks_without_a_gap_count(tmp_path, inline):
     ticks = count(0, 15)
     start(tmp_path / "c", plan, Inline(), clock=lambda: float(next(ticks)))
     (tmp_path / "c" / "blocks" / "deque-1.json").unlink()
-    assert finish(tmp_path / "c", plan).implementations[0].components[0].scenarios == 3
+    assert finish(tmp_path / "c", plan, SUITE).implementations[0].components[0].scenarios == 3
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
@@ -161,9 +165,10 @@ def test_an_empty_folder_will_do(tmp_path):
 
 class Interrupted:
     name = "interrupted"
+    names = SUITE
 
     def run(self, plan, blocks, commit, progress):
-        commit(attempt_block(plan, next(blocks)))
+        commit(attempt_block(plan, next(blocks), self.names))
         raise KeyboardInterrupt
 
 
@@ -178,6 +183,7 @@ def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
 def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):
     class Unavailable:
         name = "unavailable"
+        names = SUITE
 
         def run(self, plan, blocks, commit, progress):
             raise RunnerUnavailable("no")
@@ -211,10 +217,10 @@ def test_a_damaged_block_is_not_counted_silently(tmp_path):
     whole = block.read_bytes()
     block.write_bytes(whole[:100])
     with pytest.raises(SchemaError, match=r"deque-3.json: this is not JSON"):
-        finish(tmp_path / "c", plan)
+        finish(tmp_path / "c", plan, SUITE)
     block.write_bytes(whole.replace(plan.digest.encode(), b"0" * 16))
     with pytest.raises(SchemaError, match=r"deque-3.json: this is a block of another plan"):
-        finish(tmp_path / "c", plan)
+        finish(tmp_path / "c", plan, SUITE)
 
 
 def test_a_worker_that_dies_is_tried_again(tmp_path, monkeypatch):
@@ -250,9 +256,9 @@ def test_a_block_that_kills_its_worker_is_lost_and_reduction_does_not_kill_the_d
 def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
     plan = make_plan("w", ["tests.campaigns.dying:in_workers"], ["subpartition"], scenarios=40, block=20)
     first, second = plan.blocks()
-    total = merge([attempt_block(plan, first), lost_block(plan, second, "the process died")])
+    total = merge([attempt_block(plan, first, SUITE), lost_block(plan, second, "the process died")], COMPONENTS)
     (tally,) = total.tallies.values()
-    (part,) = conclude(plan, total).implementations[0].components
+    (part,) = conclude(plan, total, SUITE).implementations[0].components
     assert len(part.findings) == len(tally.failures) > 0
     for one in part.findings:
         assert one.observed.endswith("(not reduced: the process that tried died)")

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance import cli
-from conformance.alphabets import vocabulary
 from conformance.campaigns import Inline, Processes, load, make_plan, start
 from conformance.campaigns.store import SCHEMAS, write_store
+from conformance.components import COMPONENTS
 from conformance.engines import replay
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
@@ -50,7 +50,7 @@ def test_the_rows_add_up_to_the_result(folder):
 
 def test_a_scenario_in_a_table_replays(folder):
     row = table(folder, "failures").to_pylist()[0]
-    scenario = decode_scenario(row["scenario"], vocabulary)
+    scenario = decode_scenario(row["scenario"], COMPONENTS)
     assert replay(scenario, find_implementation(row["implementation"])).verdict is ReplayVerdict.FAILED
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import ANSWERS, Program
 from conformance.engines import Search, check
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.search import seeds
 from conformance.ports import Capability, Resources, find_implementation
-from conformance.properties import ANSWERS
 from reference_impl.implementation import Reference
 from reference_impl.known_bugs.building import with_parts
 from reference_impl.subpartition import ReferenceSubpartition
@@ -38,14 +37,14 @@ def test_about_one_in_twenty_is_audited_whatever_the_machine():
 
 
 def test_the_reference_answers_alike():
-    program = Program(alphabet_of("gate"), find_implementation("reference"))
+    program = Program(COMPONENTS["gate"], find_implementation("reference"))
     search = Search(program)
     for text in seeds("audit", "gate", range(60)):
         assert audit(program, *search.run(text, record=True)) is None
 
 
 def test_an_implementation_that_is_not_deterministic_is_a_finding_though_no_property_fails():
-    program = Program(alphabet_of("subpartition"), without_resources(Counts))
+    program = Program(COMPONENTS["subpartition"], without_resources(Counts))
     result = check(program, 400, "audit")
     (found,) = result.found
     assert found.signature == (ANSWERS, "protocol", "replay")
@@ -53,7 +52,7 @@ def test_an_implementation_that_is_not_deterministic_is_a_finding_though_no_prop
 
 
 def test_what_fails_only_once_is_told():
-    program = Program(alphabet_of("subpartition"), find_implementation("known-bug:B-01"))
+    program = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-01"))
     search = Search(program)
     text, (scenario, run) = next(
         (text, found)
@@ -61,7 +60,7 @@ def test_what_fails_only_once_is_told():
         if (found := search.run(text, record=True))[1].violation is not None
     )
     assert audit(program, scenario, run) is None
-    fixed = Program(alphabet_of("subpartition"), find_implementation("reference"))
+    fixed = Program(COMPONENTS["subpartition"], find_implementation("reference"))
     difference = audit(fixed, scenario, run)
     assert difference is not None, text
     assert "failed, and once nothing" in difference[1].observed or "differs in" in difference[1].observed

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import ANSWERS, Level, Program, Verdict
 from conformance.engines import check, check_with_hypothesis
 from conformance.engines.check import PATIENCE, search_range
 from conformance.ports import ErrorKind, PortError
-from conformance.properties import ANSWERS, Level, Verdict
 from reference_impl.subpartition import ReferenceSubpartition
 from tests.implementations import NothingToMake, With
 
@@ -23,14 +22,14 @@ class Hanging(ReferenceSubpartition):
 
 
 def ready(implementation) -> Program:
-    return Program(alphabet_of("subpartition"), implementation)
+    return Program(COMPONENTS["subpartition"], implementation)
 
 
 def test_a_search_stops_where_everything_crashes():
     result = check(ready(NothingToMake()), 1000, 0)
     assert result.found[0].count == PATIENCE["crashed"]  # one of them in the corpus
     assert result.found[0].failure_class == "crashed"
-    verdicts = {one.slug: result.verdict(one) for one in result.program.alphabet.properties}
+    verdicts = {one.slug: result.verdict(one) for one in result.program.component.properties}
     assert verdicts[ANSWERS] is Verdict.FAILED
     assert verdicts["sequence-numbers-have-no-gaps"] is Verdict.UNKNOWN
     untestable = [one for one in result.program.properties if one.level is Level.UNTESTABLE]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program, run_scenario
 from conformance.engines import Comparison, Differ, check, check_with_hypothesis
 from conformance.engines.audit import is_audited
 from conformance.engines.compare import first_difference
@@ -45,7 +45,7 @@ def compared(
     name: str | Implementation, against: str | Implementation = "reference", component="subpartition", scenarios=120
 ) -> tuple[Comparison, Tally]:
     tested, baseline = (find_implementation(one) if isinstance(one, str) else one for one in (name, against))
-    program = Program(alphabet_of(component), tested)
+    program = Program(COMPONENTS[component], tested)
     checked = check(program, scenarios, 0, budget=1, differ=Differ(baseline.name, baseline, program))
     assert checked.comparison is not None
     return checked.comparison, checked.tally
@@ -79,7 +79,7 @@ def test_the_older_design_parts_from_the_newer_one_where_neither_is_wrong():
     for one in comparison.divergences:
         left, right = (
             run_scenario(
-                Program(alphabet_of("subpartition"), find_implementation(name)),
+                Program(COMPONENTS["subpartition"], find_implementation(name)),
                 one.scenario.config,
                 one.scenario.steps,
                 record=True,
@@ -93,7 +93,7 @@ def test_the_older_design_parts_from_the_newer_one_where_neither_is_wrong():
     assert compared("reference-recover-first")[0] == comparison
 
 
-@pytest.mark.parametrize("component", ALPHABETS)
+@pytest.mark.parametrize("component", COMPONENTS)
 def test_the_reference_never_parts_from_itself(component):
     comparison, _ = compared("reference", component=component, scenarios=40)
     assert (comparison.divergences, comparison.at_violations, comparison.reason) == ((), (), "")
@@ -106,7 +106,7 @@ def test_only_whole_scenarios_are_compared():
 
 
 def test_a_comparison_changes_nothing_of_the_check():
-    program = Program(alphabet_of("subpartition"), find_implementation("reference-recover-first"))
+    program = Program(COMPONENTS["subpartition"], find_implementation("reference-recover-first"))
     assert check(program, 120, 0).tally == compared("reference-recover-first")[1]
 
 
@@ -124,7 +124,7 @@ def test_a_baseline_that_crashes_is_given_up():
 
 def test_hypothesis_can_choose_the_scenarios():
     tested, baseline = find_implementation("reference-recover-first"), find_implementation("reference")
-    program = Program(alphabet_of("deque"), tested)
+    program = Program(COMPONENTS["deque"], tested)
     checked = check_with_hypothesis(program, 20, 0, differ=Differ("reference", baseline, program))
     comparison = checked.comparison
     assert comparison is not None

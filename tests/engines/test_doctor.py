@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from conformance import cli
-from conformance.alphabets import alphabet_of
 from conformance.bridges.jsonl import JsonLinesImplementation, jsonl
+from conformance.components import COMPONENTS
 from conformance.engines.calls import perform
 from conformance.engines.doctor import examine
 from conformance.ports import (
@@ -187,10 +187,8 @@ class InOneMessage(With):
 
     @property
     def batch(self) -> Batch:
-        alphabet = alphabet_of("remote-channel")
-
         def run(component: str, config: Any, calls: Any) -> list[Outcome]:
-            happened = iter(perform(alphabet, self.components()[component], calls))
+            happened = iter(perform(COMPONENTS[component], self.components()[component], calls))
             return [next(one.outcome for one in happened if one.call is call) for call in calls]
 
         return run

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.alphabets import alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
 from conformance.engines.kill import kill
@@ -16,7 +16,7 @@ def minimal(name: str) -> tuple[Program, Scenario]:
     bug = find_known_bug(name)
     found = kill(bug, "explain", 3000).shortest
     assert found is not None
-    return Program(alphabet_of(bug.component), bug.build()), found.scenario
+    return Program(COMPONENTS[bug.component], bug.build()), found.scenario
 
 
 def test_every_step_of_a_minimal_scenario_is_necessary():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.alphabets import alphabet_of, run_scenario
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program, run_scenario
 from conformance.engines.digest import Recogniser
 from conformance.engines.explore import Explorer, ScopeError, scope_of
 from conformance.engines.optimum import optimal_steps
@@ -13,9 +13,9 @@ from conformance.ports import find_implementation, find_known_bug
 
 
 def explorer(component, implementation="reference", drain=True, **scope):
-    program = Program(alphabet_of(component), find_implementation(implementation))
+    program = Program(COMPONENTS[component], find_implementation(implementation))
     given = {key: str(value) for key, value in scope.items()}
-    return Explorer(program, scope_of(program.alphabet, given), drain=drain)
+    return Explorer(program, scope_of(program.component, given), drain=drain)
 
 
 SMALL = [
@@ -62,8 +62,8 @@ def test_the_first_violation_is_a_shortest_one(component, bug, steps):
 
 def test_what_is_found_replays():
     bug = find_known_bug("B-01")
-    program = Program(alphabet_of("subpartition"), bug.build())
-    scope = scope_of(program.alphabet, {"elements": "2", "checkpoints": "1", "recovered": "0"})
+    program = Program(COMPONENTS["subpartition"], bug.build())
+    scope = scope_of(program.component, {"elements": "2", "checkpoints": "1", "recovered": "0"})
     result = Explorer(program, scope).explore(until=bug.property)
     (found,) = [one for one in result.found if one.slug == bug.property]
     again = run_scenario(program, found.scenario.config, found.scenario.steps)
@@ -73,8 +73,8 @@ def test_what_is_found_replays():
 
 def test_a_deadlock_is_found_by_exploration():
     bug = find_known_bug("B-02")
-    program = Program(alphabet_of("gate"), bug.build())
-    scope = scope_of(program.alphabet, {"channels": '["remote"]', "elements": "1"})
+    program = Program(COMPONENTS["gate"], bug.build())
+    scope = scope_of(program.component, {"channels": '["remote"]', "elements": "1"})
     found = Explorer(program, scope).explore(most_states=3000).found
     slugs = {one.slug for one in found}
     assert "threads-do-not-wait-in-a-circle" in slugs
@@ -90,7 +90,7 @@ def test_recognising_states_loses_nothing():
     recogniser = Recogniser()
 
     def follow(path):
-        from conformance.alphabets import World
+        from conformance.driver import World
 
         world = World(program, recognised.scope.config)
         counts = {"elements": 0, "failures": 0}
@@ -102,7 +102,7 @@ def test_recognising_states_loses_nothing():
             return
         states.add((*counts.values(), recogniser.digest(world)))
         if len(path) < depth:
-            for kind in program.alphabet.steps:
+            for kind in program.component.steps:
                 for operands in list(world.choices(kind.name)):
                     follow((*path, (kind.name, *operands)))
 
@@ -120,4 +120,4 @@ def test_recognising_states_loses_nothing():
 )
 def test_a_scope_that_makes_no_sense_is_told_in_words(given, words):
     with pytest.raises(ScopeError, match=words):
-        scope_of(alphabet_of("subpartition"), given)
+        scope_of(COMPONENTS["subpartition"], given)

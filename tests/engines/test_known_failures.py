@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance import cli
-from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.engines import load_known_failures, standing
 from conformance.ports import find_implementation
 from conformance.scenarios import Scenario, SchemaError, encode_scenario

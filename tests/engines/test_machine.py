@@ -6,26 +6,26 @@ import pytest
 from hypothesis import Verbosity, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from conformance.alphabets import ALPHABETS, Violation, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Broken, FailureClass, Program, Violation, run_scenario
 from conformance.engines import check_with_hypothesis, replay, state_machine
 from conformance.engines.hypothesis_check import machine_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
-from conformance.properties import Broken, FailureClass
-from tests.engines.toy import BUGS, ToyConfig, broken, program
+from tests.engines.toy import BUGS, broken, program
+from tests.engines.toy_gate import ToyConfig
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_the_machine_holds_on_the_reference(component):
-    result = check_with_hypothesis(Program(alphabet_of(component), find_implementation("reference")), 60, "tests")
+    result = check_with_hypothesis(Program(COMPONENTS[component], find_implementation("reference")), 60, "tests")
     assert result.clean
     assert result.tally.steps > 1000
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_every_step_that_is_done_was_enabled(component, monkeypatch):
-    ready = Program(alphabet_of(component), find_implementation("reference"))
+    ready = Program(COMPONENTS[component], find_implementation("reference"))
     machine = state_machine(ready)
     done = machine.do
     names = set()
@@ -51,7 +51,7 @@ def told(machine, number: int) -> str:
 
 
 def test_a_failing_example_reads_like_a_program():
-    text = told(state_machine(Program(alphabet_of("subpartition"), find_implementation("known-bug:B-88"))), 1)
+    text = told(state_machine(Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-88"))), 1)
     assert "state = SubpartitionMachine()" in text
     assert "state.timeoutable_barrier(checkpoint=1)" in text
     assert "state.teardown()" in text
@@ -76,7 +76,7 @@ def test_turns_read_like_a_program(monkeypatch):
 
 def test_what_hypothesis_finds_is_a_scenario_like_any_other():
     broken = find_implementation("known-bug:B-88")
-    result = check_with_hypothesis(Program(alphabet_of("subpartition"), broken), 300, "tests")
+    result = check_with_hypothesis(Program(COMPONENTS["subpartition"], broken), 300, "tests")
     (found,) = result.found
     assert len(found.scenario.steps) == 2
     assert replay(found.scenario, broken).verdict is ReplayVerdict.FAILED

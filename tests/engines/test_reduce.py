@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, Run, alphabet_of, run_scenario
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program, Run, run_scenario
 from conformance.engines import Search, reduce, replay
 from conformance.engines.explore import Explorer, Scope
 from conformance.engines.kill import kill
@@ -15,11 +15,11 @@ from conformance.engines.replay import ReplayVerdict
 from conformance.engines.simpler import without_one_number
 from conformance.ports import find_implementation
 from conformance.scenarios import Scenario
-from tests.engines import toy
+from tests.engines import toy, toy_gate
 
 
 def failing(name: str):
-    ready = Program(alphabet_of("subpartition"), find_implementation(name))
+    ready = Program(COMPONENTS["subpartition"], find_implementation(name))
     search = Search(ready)
     for number in range(1000):
         scenario, run = search.run(f"reduce/{number}")
@@ -73,7 +73,7 @@ def test_nothing_is_run_twice():
 
 def test_a_scenario_that_does_not_fail_is_refused():
     _, scenario, _ = failing("known-bug:B-S6")
-    fixed = Program(alphabet_of("subpartition"), find_implementation("reference"))
+    fixed = Program(COMPONENTS["subpartition"], find_implementation("reference"))
     with pytest.raises(ValueError, match="does not fail"):
         reduce(fixed, scenario)
 
@@ -84,12 +84,12 @@ def test_a_race_becomes_as_short_as_exploration_says_it_can_be(name):
     reduced = reduce(ready, scenario)
     assert reduced.signature == violation.signature
     most = {"arrivals": 2, "barriers": 1, "takes": 2, "other": 0}
-    explorer = Explorer(ready, Scope(toy.ToyConfig(1, "fine"), most), turns=("run", "finish"))
+    explorer = Explorer(ready, Scope(toy_gate.ToyConfig(1, "fine"), most), turns=("run", "finish"))
     exploration = explorer.explore(depth=8, until=violation.property.slug)
     (shortest,) = [one for one in exploration.found if one.slug == violation.property.slug]
     # The first one that is found may show at another operation than ours.
     assert len(reduced.scenario.steps) <= len(shortest.scenario.steps) + 1
-    assert reduced.scenario.config == toy.ToyConfig(1, "fine")
+    assert reduced.scenario.config == toy_gate.ToyConfig(1, "fine")
 
 
 def test_two_sections_in_place_of_one_are_thirteen_steps():
@@ -102,13 +102,13 @@ def test_two_sections_in_place_of_one_are_thirteen_steps():
 
 def test_what_needs_no_interleaving_is_told_without():
     steps = (("push", 1), ("run", "recovery", ""), ("take",), ("run", "task", ""), ("finish", "task"))
-    reduced = reduce(toy.broken("lock-order"), Scenario("toy-gate", toy.ToyConfig(2, "fine"), steps)).scenario
-    assert reduced == Scenario("toy-gate", toy.ToyConfig(1), (("push", 0), ("take",)))
+    reduced = reduce(toy.broken("lock-order"), Scenario("toy-gate", toy_gate.ToyConfig(2, "fine"), steps)).scenario
+    assert reduced == Scenario("toy-gate", toy_gate.ToyConfig(1), (("push", 0), ("take",)))
 
 
 def test_channels_change_places_together_with_the_locks_named_after_them():
     ready = toy.broken("deadlock")
-    ready.configs = (toy.ToyConfig(2, "fine"),)
+    ready.configs = (toy_gate.ToyConfig(2, "fine"),)
     steps = (
         ("push", 1), ("take",), ("finish", "recovery"), ("convert", 1), ("run", "recovery", "channel 1 lock"),
         ("run", "recovery", "gate lock"), ("run", "task", "channel 1 lock"),
@@ -122,7 +122,7 @@ def test_channels_change_places_together_with_the_locks_named_after_them():
 
 
 def test_a_channel_that_is_not_needed_goes_with_all_its_steps_and_the_others_move_up():
-    ready = Program(alphabet_of("chain"), find_implementation("reference"))
+    ready = Program(COMPONENTS["chain"], find_implementation("reference"))
     steps = (("barrier", 0, 1, "aligned"), ("barrier", 1, 1, "aligned"), ("request_partitions",), ("transfer", 1))
     found = list(without_one_number(ready, steps))
     assert found[0] == steps
@@ -140,11 +140,11 @@ def test_lock_order_and_deadlock_are_never_mixed():
     assert found.signature == reduced.signature
 
 
-def test_a_known_bug_of_a_component_with_threads_is_killed(monkeypatch):
-    monkeypatch.setitem(ALPHABETS, "toy-gate", toy.TOY)
-    killed = kill(toy.BUGS["deadlock"], "tests", 2000)
+def test_a_known_bug_of_a_component_with_threads_is_killed():
+    killed = kill(toy.BUGS["deadlock"], "tests", 2000, components=toy.COMPONENTS)
     assert killed.shortest is not None
     assert killed.shortest.slug == "threads-do-not-wait-in-a-circle"
     assert killed.shortest.scenario.finding is not None
-    assert replay(killed.shortest.scenario, toy.BUGS["deadlock"].build()).verdict is ReplayVerdict.FAILED
-    assert replay(killed.shortest.scenario, toy.Toy()).verdict is ReplayVerdict.FIXED
+    scenario, known = killed.shortest.scenario, toy.COMPONENTS
+    assert replay(scenario, toy.BUGS["deadlock"].build(), components=known).verdict is ReplayVerdict.FAILED
+    assert replay(scenario, toy_gate.Toy(), components=known).verdict is ReplayVerdict.FIXED

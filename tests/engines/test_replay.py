@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.alphabets import vocabulary
-from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.components import COMPONENTS
+from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.engines import replay
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Capability, find_implementation
@@ -58,7 +58,7 @@ def test_nothing_enabled_is_not_applicable_but_an_empty_scenario_is_a_run():
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_the_corpus_fails_on_its_bug_and_holds_on_the_reference(path):
-    scenario = decode_scenario(path.read_text(), vocabulary, path.name)
+    scenario = decode_scenario(path.read_text(), COMPONENTS, path.name)
     assert scenario.finding is not None
     broken = find_implementation(scenario.finding.implementation)
     first, second = replay(scenario, broken), replay(scenario, broken)

@@ -9,12 +9,11 @@ import sys
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Level, Program
 from conformance.engines import Search, replay
 from conformance.engines.check import missed_goals, search_range
 from conformance.ports import find_implementation
-from conformance.properties import Level
 from conformance.scenarios import encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
@@ -32,10 +31,10 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_the_reference_never_fails_and_every_goal_is_reached(name, component):
-    ready = Program(alphabet_of(component), find_implementation(name))
+    ready = Program(COMPONENTS[component], find_implementation(name))
     tally = search_range(ready, "tests", range(4000))
     assert tally.failures == {}
     assert [goal.slug for goal in missed_goals(ready, tally)] == []
@@ -46,12 +45,12 @@ def test_the_reference_never_fails_and_every_goal_is_reached(name, component):
 def history_of(component: str) -> str:
     """The histories of forty scenarios, as text."""
     implementation = find_implementation("reference")
-    search = Search(Program(alphabet_of(component), implementation))
+    search = Search(Program(COMPONENTS[component], implementation))
     found = [replay(search.run(f"bytes/{number}")[0], implementation) for number in range(40)]
     return "".join(encode_history(one.history, "reference") for one in found)
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_histories_are_the_same_bytes_everywhere(component):
     assert hashlib.sha256(history_of(component).encode()).hexdigest() == HISTORIES[component]
 
@@ -69,7 +68,7 @@ def test_histories_do_not_depend_on_the_hash_seed(hash_seed):
 
 def test_a_scenario_found_by_the_search_replays_alike():
     implementation = find_implementation("reference")
-    search = Search(Program(alphabet_of("subpartition"), implementation))
+    search = Search(Program(COMPONENTS["subpartition"], implementation))
     for number in range(100):
         scenario, run = search.run(str(number))
         again = replay(scenario, implementation)

@@ -6,8 +6,8 @@ import secrets
 
 import pytest
 
-from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program
 from conformance.engines import check_with_hypothesis
 from conformance.engines.check import missed_goals, search_range
 from conformance.ports import find_implementation
@@ -17,18 +17,18 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 SCENARIOS = 200_000
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_the_reference_never_fails_over_many_scenarios(name, component):
     seed = secrets.token_hex(8)  # another night, other scenarios; a failure names the seed
-    ready = Program(alphabet_of(component), find_implementation(name))
+    ready = Program(COMPONENTS[component], find_implementation(name))
     tally = search_range(ready, seed, range(SCENARIOS))
     assert tally.failures == {}, f"seed {seed}"
     assert missed_goals(ready, tally) == [], f"seed {seed}"
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_hypothesis_finds_nothing_on_the_reference_either(component):
     seed = secrets.token_hex(8)
-    result = check_with_hypothesis(Program(alphabet_of(component), find_implementation("reference")), 2000, seed)
+    result = check_with_hypothesis(Program(COMPONENTS[component], find_implementation("reference")), 2000, seed)
     assert result.clean, f"seed {seed}: {result.found}"

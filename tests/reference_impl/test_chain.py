@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.alphabets import World, alphabet_of
-from conformance.alphabets.chain import ChainScenarioConfig
-from conformance.alphabets.program import Program
-from conformance.alphabets.world import whole
+from conformance.components import COMPONENTS
+from conformance.components.chain import ChainScenarioConfig
+from conformance.driver import Program, World
+from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
@@ -258,7 +258,7 @@ def test_a_released_chain_holds_nothing_and_still_shows_its_checkpoints(kind, re
 
 # ---- races, stepped by hand ------------------------------------------------------------------------------------------
 def step(config: ChainScenarioConfig, *steps: tuple[Any, ...]) -> World:
-    world = World(Program(alphabet_of("chain"), find_implementation("reference")), config, record=True)
+    world = World(Program(COMPONENTS["chain"], find_implementation("reference")), config, record=True)
     for one in steps:
         assert world.enabled(one), one
         world.perform(one)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.alphabets import alphabet_of, run_scenario
-from conformance.alphabets.program import Program
-from conformance.alphabets.union_gate import UnionGateScenarioConfig
-from conformance.alphabets.world import whole
+from conformance.components import COMPONENTS
+from conformance.components.union_gate import UnionGateScenarioConfig
+from conformance.driver import Program, run_scenario
+from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
@@ -216,7 +216,7 @@ LIVE = [("request", 0), ("finish", "task"), ("request", 1), ("finish", "task")]
 
 def run_fine(steps, recovery=Recovery.NONE, part=ReferenceUnionGate):
     """The run of a fine scenario of two gates with a local channel each; every step must be enabled."""
-    program = Program(alphabet_of("union-gate"), with_parts("hand-made", union_gate_class=part))
+    program = Program(COMPONENTS["union-gate"], with_parts("hand-made", union_gate_class=part))
     config = UnionGateScenarioConfig(((LOCAL,), (LOCAL,)), recovery, "fine")
     run = run_scenario(program, config, steps, record=True)
     assert all(one.outcome is not None for one in run.entries)

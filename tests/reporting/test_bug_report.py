@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.alphabets import alphabet_of, vocabulary
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program
 from conformance.engines import Found, Replay, check, replay
 from conformance.ports import Capability, Implementation, find_implementation
 from conformance.reporting import report_folder_name, write_bug_report
@@ -20,7 +20,7 @@ ENVIRONMENT = {"implementation": BUG}
 
 @pytest.fixture(scope="module")
 def found() -> Found:
-    checked = check(Program(alphabet_of("subpartition"), find_implementation(BUG)), 60, 0, budget=400)
+    checked = check(Program(COMPONENTS["subpartition"], find_implementation(BUG)), 60, 0, budget=400)
     return min(checked.found, key=lambda one: len(one.scenario.steps))
 
 
@@ -51,7 +51,7 @@ def test_the_folder_holds_four_files_under_the_name_of_the_finding(folder: Path,
 
 
 def test_scenario_and_history_are_what_was_replayed(folder: Path, found: Found, failing: Replay):
-    scenario = decode_scenario((folder / "scenario.json").read_text(), vocabulary)
+    scenario = decode_scenario((folder / "scenario.json").read_text(), COMPONENTS)
     assert (scenario.config, scenario.steps) == (found.scenario.config, found.scenario.steps)
     assert scenario.finding is not None
     assert scenario.finding.implementation == BUG
@@ -183,7 +183,7 @@ class Nonsense(Implementation):
 
 
 def test_nonsense_is_reported_like_anything_else(tmp_path: Path):
-    checked = check(Program(alphabet_of("deque"), Nonsense()), 20, 0, budget=100)
+    checked = check(Program(COMPONENTS["deque"], Nonsense()), 20, 0, budget=100)
     found = checked.found[0]
     failing = replay(found.scenario, Nonsense())
     path = write_bug_report(tmp_path, found, failing, implementation="my:Nonsense", environment={})
@@ -205,7 +205,7 @@ class Unborn(Implementation):
 
 
 def test_a_failure_before_the_first_step_is_reported_too(tmp_path: Path):
-    found = check(Program(alphabet_of("deque"), Unborn()), 3, 0, budget=10).found[0]
+    found = check(Program(COMPONENTS["deque"], Unborn()), 3, 0, budget=10).found[0]
     path = write_bug_report(tmp_path, found, replay(found.scenario, Unborn()), implementation="my:Unborn")
     text = (path / "report.md").read_text()
     assert "before the first step" in text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance import cli
-from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.reporting import scenario_folder
 from conformance.scenarios import Scenario, encode_scenario
 

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from conformance.alphabets import ALPHABETS, alphabet_of
-from conformance.alphabets.program import Program
+from conformance.components import COMPONENTS
+from conformance.driver import Program, Verdict
 from conformance.engines import Check, check, replay
 from conformance.engines.kill import kill
 from conformance.engines.matrix import Line
 from conformance.ports import find_implementation, find_known_bug
-from conformance.properties import Verdict
 from conformance.reporting import (
     BugRow,
     bug_row,
@@ -38,7 +37,7 @@ BROKEN = find_implementation("known-bug:B-D5")
 
 
 def checked(implementation, component="deque") -> Check:
-    return check(Program(alphabet_of(component), implementation), 30, 0, budget=100)
+    return check(Program(COMPONENTS[component], implementation), 30, 0, budget=100)
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +106,14 @@ def test_the_document_of_the_known_bugs():
 
 def test_the_catalogues():
     properties = properties_document()["properties"]
-    assert {one["component"] for one in properties} == set(ALPHABETS)
+    assert {one["component"] for one in properties} == set(COMPONENTS)
     assert {"slug", "component", "statement", "kind", "level", "tickets", "needs"} <= set(properties[0])
-    assert {one["component"] for one in properties_document(["deque"])["properties"]} == {"deque"}
+    assert {one["component"] for one in properties_document([COMPONENTS["deque"]])["properties"]} == {"deque"}
     rows = [implementation_row("reference", REFERENCE), unusable_row("jsonl", "no command was given")]
     good, bad = implementations_document(rows)["implementations"]
     assert (good["usable"], bad["usable"], bad["reason"]) == (True, False, "no command was given")
     assert "deque" in good["components"]
-    text = words(shown([implementation_table(rows), *property_tables(["deque"])]))
+    text = words(shown([implementation_table(rows), *property_tables([COMPONENTS["deque"]])]))
     assert "cannot be used no command was given" in text
     assert "a-poll-takes-the-head" in text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from conformance.alphabets import ALPHABETS
+from conformance.driver import FailureClass
 from conformance.engines import Found, replay
 from conformance.ports import (
     Announcement,
@@ -18,12 +18,11 @@ from conformance.ports import (
     GateTaken,
     StateConsumed,
 )
-from conformance.properties import FailureClass
 from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.words import FAILURE_CLASSES, element_in_words, signal_in_words, value_in_words
 from conformance.scenarios import Scenario
-from tests.engines import toy
+from tests.engines import toy, toy_gate
 
 DEADLOCK = (
     ("push", 0), ("take",), ("finish", "recovery"), ("run", "network", ""), ("convert", 0),
@@ -32,14 +31,9 @@ DEADLOCK = (
 STUCK = (("take",), ("push", 0), ("finish", "recovery"), ("run", "task", "channel 0 lock"), ("convert", 0))
 
 
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    monkeypatch.setitem(ALPHABETS, "toy-gate", toy.TOY)
-
-
 def run(steps, name: str | None = None, interleaving: str = "fine"):
-    scenario = Scenario("toy-gate", toy.ToyConfig(1, interleaving), steps)  # type: ignore[arg-type]
-    return replay(scenario, toy.Toy() if name is None else toy.BUGS[name].build())
+    scenario = Scenario("toy-gate", toy_gate.ToyConfig(1, interleaving), steps)  # type: ignore[arg-type]
+    return replay(scenario, toy_gate.Toy() if name is None else toy.BUGS[name].build(), components=toy.COMPONENTS)
 
 
 def test_the_story_of_a_deadlock():
@@ -73,8 +67,10 @@ def test_the_reference_is_asked_what_it_answered_to_the_same_operation():
         ("finish", "recovery"), ("take",), ("finish", "task"), ("start_checkpoint",), ("run", "task", "channel 0 lock"),
         ("arrive", 0), ("finish", "network"), ("barrier", 0),
     )  # fmt: skip
-    scenario = Scenario("toy-gate", toy.ToyConfig(2, "fine"), steps)
-    story = tell(replay(scenario, toy.BUGS["two-sections"].build()), replay(scenario, toy.Toy()))
+    scenario = Scenario("toy-gate", toy_gate.ToyConfig(2, "fine"), steps)
+    known = toy.COMPONENTS
+    broken = replay(scenario, toy.BUGS["two-sections"].build(), components=known)
+    story = tell(broken, replay(scenario, toy_gate.Toy(), components=known))
     assert story.outcome == "[]; no signal"
     assert story.reference == "[0]; no signal"
     assert story.from_the_reference is None
@@ -146,7 +142,7 @@ def test_words_of_threads_and_channels():
      (CheckpointAcknowledged(1), "coordinator")],
 )  # fmt: skip
 def test_signals_go_to_whom_they_are_for(signal, who, monkeypatch):
-    monkeypatch.setattr(toy, "DataAvailable", lambda: signal)
+    monkeypatch.setattr(toy_gate, "DataAvailable", lambda: signal)
     text = sequence_diagram(run((("push", 0), ("finish", "recovery"))))
     assert f"    participant {who}" in text
     assert f"toy_gate--){who}: " in text

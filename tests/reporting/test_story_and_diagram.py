@@ -1,6 +1,6 @@
 import pytest
 
-from conformance.alphabets import vocabulary
+from conformance.components import COMPONENTS
 from conformance.engines import replay
 from conformance.ports import (
     Data,
@@ -29,7 +29,7 @@ from conformance.scenarios import canonical, decode_scenario
 
 def run(steps, implementation="known-bug:B-01", component="subpartition"):
     scenario = decode_scenario(
-        canonical({"schema": 1, "component": component, "config": {}, "steps": steps}), vocabulary
+        canonical({"schema": 1, "component": component, "config": {}, "steps": steps}), COMPONENTS
     )
     return replay(scenario, find_implementation(implementation))
 

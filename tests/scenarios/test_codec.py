@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from conformance.alphabets import ALPHABETS, vocabulary
-from conformance.alphabets.subpartition import SubpartitionScenarioConfig
+from conformance.components import COMPONENTS
+from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.engines import replay
 from conformance.ports import find_implementation
 from conformance.scenarios import (
@@ -28,12 +28,12 @@ from strategies import scenarios
 SMALL = Scenario("subpartition", SubpartitionScenarioConfig(), (("add", 1), ("finish_recovery", True), ("poll",)))
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_what_is_written_is_read_again(component):
     @given(scenarios(component))
     def check(scenario):
         text = encode_scenario(scenario)
-        again = decode_scenario(text, vocabulary)
+        again = decode_scenario(text, COMPONENTS)
         assert again == scenario
         assert encode_scenario(again) == text
         jsonschema.validate(json.loads(text), codec.schemas()["scenario.schema.json"])
@@ -44,7 +44,7 @@ def test_what_is_written_is_read_again(component):
 def test_the_finding_is_kept_and_does_not_change_the_id():
     finding = Finding("a-property", "lost", "reference")
     evidence = Scenario(SMALL.component, SMALL.config, SMALL.steps, finding)
-    assert decode_scenario(encode_scenario(evidence), vocabulary).finding == finding
+    assert decode_scenario(encode_scenario(evidence), COMPONENTS).finding == finding
     assert scenario_id(evidence) == scenario_id(SMALL)
 
 
@@ -60,7 +60,7 @@ def test_the_published_schemas_are_those_that_hold(name):
     assert published == json.loads(json.dumps(codec.schemas()[name]))
 
 
-@pytest.mark.parametrize("component", sorted(ALPHABETS))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_a_history_keeps_to_its_schema(component):
     implementation = find_implementation("reference")
 
@@ -95,7 +95,7 @@ def test_a_wrong_file_is_told_with_line_and_field(change, line, said):
     text = encode_scenario(SMALL)
     assert change[0] in text
     with pytest.raises(SchemaError) as caught:
-        decode_scenario(text.replace(*change), vocabulary, "bug.json")
+        decode_scenario(text.replace(*change), COMPONENTS, "bug.json")
     assert f"bug.json, line {line}, " in str(caught.value)
     assert said in str(caught.value)
 
@@ -103,10 +103,10 @@ def test_a_wrong_file_is_told_with_line_and_field(change, line, said):
 @pytest.mark.parametrize("kept", [0, 1, 40, 120])
 def test_a_truncated_file_is_told(kept):
     with pytest.raises(SchemaError, match=r"line \d+.*damaged or was cut off"):
-        decode_scenario(encode_scenario(SMALL)[:kept], vocabulary)
+        decode_scenario(encode_scenario(SMALL)[:kept], COMPONENTS)
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
 def test_json_of_another_kind_is_told(text):
     with pytest.raises(SchemaError, match="schema version 1"):
-        decode_scenario(text, vocabulary)
+        decode_scenario(text, COMPONENTS)

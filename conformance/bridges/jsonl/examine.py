@@ -4,44 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
+from enum import Enum
+from typing import Any, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import fields
 
 from conformance.bridges.jsonl.client import Client
 from conformance.bridges.jsonl.protocol import Call, Greeting, OneOutcome, Open, Opened, Refused, encode
-from conformance.bridges.jsonl.remote import CONFIGS, PORTS
-from conformance.ports import (
-    Capability,
-    ChainConfig,
-    ChannelKind,
-    Examined,
-    GateConfig,
-    PortError,
-    UnionGateConfig,
-)
+from conformance.ports import Capability, Examined, Interfaces, PortError
 
 UNKNOWN = "frobnicate"
 """No method, no component and no field has this name."""
-_ONE = (ChannelKind.REMOTE,)
-_EXAMPLES: dict[str, Struct] = {
-    "gate": GateConfig(_ONE),
-    "union-gate": UnionGateConfig((GateConfig(_ONE),)),
-    "chain": ChainConfig(_ONE),
-}
 _REFUSE = 'Answer {"type":"error","reason":…} to a request that makes no sense, and wait for the next one.'
 
 
-def examine(client: Client) -> Iterator[Examined]:
+def examine(client: Client, interfaces: Interfaces) -> Iterator[Examined]:
     """What is wrong with a program before anything is tested. Stops where going on would say nothing new."""
     greeting = client.greeting
-    yield from _greeting(greeting)
-    component = next((one for one in greeting.components if one in PORTS), None)
+    yield from _greeting(greeting, tuple(interfaces))
+    component = next((one for one in greeting.components if one in interfaces), None)
     if component is None:
         return
     try:
-        for one in _requests(client, component):
+        for one in _requests(client, component, interfaces[component].config):
             yield one
             return
     except PortError as error:
@@ -54,7 +41,7 @@ def examine(client: Client) -> Iterator[Examined]:
         )
 
 
-def _greeting(greeting: Greeting) -> Iterator[Examined]:
+def _greeting(greeting: Greeting, known: Sequence[str]) -> Iterator[Examined]:
     offered = ", ".join(greeting.components) or "nothing"
     if not greeting.name:
         yield Examined("greeting", "The program has no name.", 'Answer "hello" with a "name"; reports need it.')
@@ -74,15 +61,15 @@ def _greeting(greeting: Greeting) -> Iterator[Examined]:
             "capabilities", "It claims stepping. Over a wire operations are left only where they wait.",
             'Leave "stepping" out of the answer to "hello".',
         )  # fmt: skip
-    if unknown := [one for one in greeting.components if one not in PORTS]:
+    if unknown := [one for one in greeting.components if one not in known]:
         found = f"It offers what this suite does not know, and will not ask for: {', '.join(unknown)}."
-        meant = _meant(unknown, list(PORTS))
+        meant = _meant(unknown, known)
         if meant or len(unknown) == len(greeting.components):
-            yield Examined("components", found, f"Correct the names.{meant} Known are {', '.join(PORTS)}.")
+            yield Examined("components", found, f"Correct the names.{meant} Known are {', '.join(known)}.")
         else:
             yield Examined("components", found, noted=True)
     elif not greeting.components:
-        yield Examined("components", "It offers none.", f'Name some in "hello". Known are {", ".join(PORTS)}.')
+        yield Examined("components", "It offers none.", f'Name some in "hello". Known are {", ".join(known)}.')
 
 
 def _meant(unknown: Sequence[str], known: Sequence[str]) -> str:
@@ -90,9 +77,9 @@ def _meant(unknown: Sequence[str], known: Sequence[str]) -> str:
     return "".join(f" Is {one} meant to be {match[0]}?" for one, match in close.items() if match)
 
 
-def _requests(client: Client, component: str) -> Iterator[Examined]:
+def _requests(client: Client, component: str, config_type: type[Struct]) -> Iterator[Examined]:
     """What is wrong with the answers. Raises: PortError."""
-    config = msgspec.to_builtins(_EXAMPLES.get(component) or CONFIGS[component]())
+    config = msgspec.to_builtins(_example(config_type))
     good = Open(component, config)
     nonsense = {**config, UNKNOWN: 1}
 
@@ -119,6 +106,17 @@ def _requests(client: Client, component: str) -> Iterator[Examined]:
             found = f"{what[0].upper()}{what[1:]}: {_shown(message)} was answered with {_shown(reply)}."
             yield Examined("requests", found, f"{_REFUSE} {why}")
         yield from opened(f"after {what}")
+
+
+def _example(type_: Any) -> Any:
+    """A plain value of a type: of a struct what it cannot be made without, of a list one element."""
+    if get_origin(type_) is tuple:
+        return tuple(_example(one) for one in get_args(type_) if one is not ...)
+    if variants := get_args(type_):
+        return _example(variants[0])
+    if issubclass(type_, Struct):
+        return type_(**{one.name: _example(one.type) for one in fields(type_) if one.required})
+    return next(iter(type_)) if issubclass(type_, Enum) else type_()
 
 
 def _shown(message: Any) -> str:

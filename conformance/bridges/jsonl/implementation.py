@@ -10,13 +10,15 @@ from typing import Any, ClassVar
 from conformance.bridges.jsonl.client import Client
 from conformance.bridges.jsonl.examine import examine
 from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Outcomes, Resume, RunScenario, StrictOutcome
-from conformance.bridges.jsonl.remote import PORTS, RemotePort, convert_outcomes, remote_port
+from conformance.bridges.jsonl.remote import RemotePort, convert_outcomes, remote_port
 from conformance.ports import (
+    INTERFACES,
     Batch,
     Capability,
     ErrorKind,
     Examined,
     Implementation,
+    Interfaces,
     Outcome,
     Port,
     PortError,
@@ -36,7 +38,16 @@ class JsonLinesImplementation(Implementation):
     exit_statuses: ClassVar[Mapping[int, str]] = {}
     """What the program means by some of them, for reports."""
 
-    def __init__(self, command: Sequence[str], *, timeout_seconds: float = 20.0, start_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_seconds: float = 20.0,
+        start_seconds: float = 60.0,
+        interfaces: Interfaces = INTERFACES,
+    ) -> None:
+        """`interfaces`: the components that can be spoken of; what else the program offers is not asked for."""
+        self._interfaces = interfaces
         self._command = tuple(command)
         self._timeout_seconds = timeout_seconds
         self._start_seconds = start_seconds
@@ -75,14 +86,15 @@ class JsonLinesImplementation(Implementation):
         return frozenset(map(Capability, claimed))
 
     def components(self) -> Mapping[str, Factory]:
-        return {name: partial(self._open, name) for name in self.client.greeting.components if name in PORTS}
+        offered = self.client.greeting.components
+        return {name: partial(self._open, name) for name in offered if name in self._interfaces}
 
     @property
     def batch(self) -> Batch | None:
         return self._run
 
     def examine(self) -> Iterable[Examined]:
-        return examine(self.client)
+        return examine(self.client, self._interfaces)
 
     def close(self) -> None:
         self._current = None
@@ -92,7 +104,7 @@ class JsonLinesImplementation(Implementation):
     def _open(self, component: str, config: Any) -> Port:
         self._current = None
         self.client.request(Open(component, config))
-        self._current = port = remote_port(component, self._ask)
+        self._current = port = remote_port(self._interfaces[component], self._ask)
         return port
 
     def _ask(self, port: RemotePort, what: Call | Resume) -> StrictOutcome:
@@ -114,7 +126,7 @@ class JsonLinesImplementation(Implementation):
             raise PortError(
                 ErrorKind.CRASHED, f"answered {len(reply.outcomes)} outcomes to a scenario of {len(calls)} calls"
             )
-        return convert_outcomes(component, calls, reply.outcomes)
+        return convert_outcomes(self._interfaces[component], calls, reply.outcomes)
 
 
 def jsonl(argument: str = "") -> Implementation:

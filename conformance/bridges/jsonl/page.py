@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cache
+from functools import partial
 from types import NoneType
 from typing import Any, get_args, get_origin
 
@@ -19,9 +19,19 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
-from conformance.bridges.jsonl.protocol import Reply, Request, StrictOutcome, schema
-from conformance.bridges.jsonl.remote import CONFIGS, PORTS
-from conformance.ports import Capability, CheckpointReason, Element, ErrorKind, Port, Recovery, Signal
+from conformance.bridges.jsonl.protocol import Reply, Request, StrictOutcome, schema, spoken
+from conformance.ports import (
+    INTERFACES,
+    Capability,
+    CheckpointReason,
+    Element,
+    ErrorKind,
+    Interface,
+    Interfaces,
+    Port,
+    Recovery,
+    Signal,
+)
 from conformance.ports.signatures import answer_type, operand_types, operations
 
 INDEFINITE = (ErrorKind.CRASHED, ErrorKind.HUNG)
@@ -41,24 +51,42 @@ class NoSuchSection(Exception):
     """A page asks for something that is not generated."""
 
 
-def with_sections(page: str) -> str:
+def with_sections(page: str, interfaces: Interfaces = INTERFACES) -> str:
     """The page, with its generated parts as they must be. Raises: NoSuchSection."""
+    known = sections(interfaces)
 
     def section(found: re.Match[str]) -> str:
         head, name, end = found.groups()
-        if name not in SECTIONS:
-            raise NoSuchSection(f"there is no generated section {name!r}; there are {', '.join(SECTIONS)}")
-        return f"{head}\n{SECTIONS[name]()}\n\n{end}"
+        if name not in known:
+            raise NoSuchSection(f"there is no generated section {name!r}; there are {', '.join(known)}")
+        return f"{head}\n{known[name]()}\n\n{end}"
 
     return _SECTION.sub(section, page)
 
 
-def schema_text() -> str:
+def schema_text(interfaces: Interfaces = INTERFACES) -> str:
     """The JSON Schema as a file."""
-    return msgspec.json.format(msgspec.json.encode(schema(), order="sorted"), indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(schema(interfaces), order="sorted"), indent=2).decode() + "\n"
 
 
 # ---- sections --------------------------------------------------------------------------------------------------------
+def sections(interfaces: Interfaces) -> dict[str, Callable[[], str]]:
+    """What is generated, by the name that a page calls it."""
+    return {
+        "messages": _messages,
+        "outcome": _outcome,
+        "capabilities": _capabilities,
+        "common": _common,
+        "components": partial(_components, interfaces),
+        "elements": _elements,
+        "signals": _signals,
+        "values": partial(_values, interfaces),
+        "texts": partial(_enums, interfaces),
+        "errors": _errors,
+        "reasons": _reasons,
+    }
+
+
 def _messages() -> str:
     rows = [
         (direction, f"`{one.__struct_config__.tag}`", _fields(one), _first_sentence(one))
@@ -91,12 +119,12 @@ def _capabilities() -> str:
     return _table(("capability", "what it promises"), _members(Capability))
 
 
-def _components() -> str:
-    return "\n\n".join(_component(name) for name in PORTS)
+def _components(interfaces: Interfaces) -> str:
+    return "\n\n".join(_component(name, interface) for name, interface in interfaces.items())
 
 
-def _component(name: str) -> str:
-    port, config = PORTS[name], CONFIGS[name]
+def _component(name: str, interface: Interface) -> str:
+    port, config = interface
     parts = [f"### {name}", _prose(inspect.getdoc(port)), *_inherited(port)]
     if fields(config):
         rows = [(f"`{one.name}`", _type_words(one.type), _default(one)) for one in fields(config)]
@@ -139,16 +167,16 @@ def _signals() -> str:
     return _table(("`type`", "fields", "what it says"), _variants(Signal))
 
 
-def _values() -> str:
-    rows = [(f"`{one.__name__}`", _fields(one), _first_sentence(one)) for one in _plain_structs()]
+def _values(interfaces: Interfaces) -> str:
+    rows = [(f"`{one.__name__}`", _fields(one), _first_sentence(one)) for one in _plain_structs(interfaces)]
     return _table(("value", "fields", "what it is"), rows)
 
 
-def _enums() -> str:
+def _enums(interfaces: Interfaces) -> str:
     rows = [
         (f"`{enum.__name__}`", ", ".join(value + (f": {text[0].lower()}{text[1:-1]}" if text else "")
                                          for value, text in _members(enum)).replace(", `", "; `"))
-        for enum in _words()
+        for enum in _words(interfaces)
     ]  # fmt: skip
     return _table(("text", "one of"), rows)
 
@@ -165,34 +193,8 @@ def _reasons() -> str:
     return _table(("`checkpoint_reason`", "why the checkpoint failed"), _members(CheckpointReason))
 
 
-SECTIONS: dict[str, Callable[[], str]] = {
-    "messages": _messages,
-    "outcome": _outcome,
-    "capabilities": _capabilities,
-    "common": _common,
-    "components": _components,
-    "elements": _elements,
-    "signals": _signals,
-    "values": _values,
-    "texts": _enums,
-    "errors": _errors,
-    "reasons": _reasons,
-}
-"""What is generated, by the name that a page calls it."""
-
-
 # ---- what there is ---------------------------------------------------------------------------------------------------
-def _spoken() -> Iterator[Any]:
-    """The type of every operand, answer and field of a configuration."""
-    for name, port in PORTS.items():
-        yield from (field.type for field in fields(CONFIGS[name]))
-        for one in operations(port):
-            yield from operand_types(getattr(port, one)).values()
-            yield answer_type(getattr(port, one))
-
-
-@cache
-def _vocabulary() -> tuple[type, ...]:
+def _vocabulary(interfaces: Interfaces) -> tuple[type, ...]:
     """All structs and enums that calls and their answers are made of, in the order in which they are met."""
     met: dict[type, None] = {}
 
@@ -207,20 +209,19 @@ def _vocabulary() -> tuple[type, ...]:
             for part in get_args(what):
                 meet(part)
 
-    for one in _spoken():
+    for one in spoken(interfaces):
         meet(one)
     return tuple(met)
 
 
-def _plain_structs() -> list[type[Struct]]:
-    configs = set(CONFIGS.values())
-    return [
-        one for one in _vocabulary() if issubclass(one, Struct) and one.__name__ not in _TAGGED and one not in configs
-    ]
+def _plain_structs(interfaces: Interfaces) -> list[type[Struct]]:
+    structs = [one for one in _vocabulary(interfaces) if issubclass(one, Struct) and one.__name__ not in _TAGGED]
+    configs = {one.config for one in interfaces.values()}
+    return [one for one in structs if one not in configs]
 
 
-def _words() -> list[type[Enum]]:
-    return [one for one in _vocabulary() if issubclass(one, Enum) and one is not CheckpointReason]
+def _words(interfaces: Interfaces) -> list[type[Enum]]:
+    return [one for one in _vocabulary(interfaces) if issubclass(one, Enum) and one is not CheckpointReason]
 
 
 def _variants(union: Any) -> list[tuple[str, str, str]]:

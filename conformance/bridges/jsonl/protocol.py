@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from inspect import cleandoc
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from conformance.ports import (
-    Availability,
-    ChainCheckpoint,
-    ChainConfig,
-    ChannelConfig,
-    Consumed,
-    DequeConfig,
-    Element,
-    GateConfig,
-    GateTaken,
-    Item,
-    Outcome,
-    OutputState,
-    PersisterConfig,
-    Resources,
-    SubpartitionConfig,
-    Taken,
-    UnionGateConfig,
-)
+from conformance.ports import Interfaces, Outcome
+from conformance.ports.signatures import answer_type, operand_types, operations
 
 PROTOCOL = 1
 
@@ -137,17 +121,19 @@ def decode_reply(line: bytes) -> Reply:
     return _replies.decode(line)
 
 
-def schema() -> dict[str, Any]:
+def spoken(interfaces: Interfaces) -> Iterator[Any]:
+    """The type of every configuration, operand and answer; some come more than once."""
+    for port, config in interfaces.values():
+        yield config
+        for one in operations(port):
+            yield from operand_types(getattr(port, one)).values()
+            yield answer_type(getattr(port, one))
+
+
+def schema(interfaces: Interfaces) -> dict[str, Any]:
     """The JSON Schema of both directions, and of everything that calls and values are made of."""
-    configs = [
-        DequeConfig, SubpartitionConfig, PersisterConfig, ChannelConfig, GateConfig, UnionGateConfig, ChainConfig,
-    ]  # fmt: skip
-    values = [
-        Item, Element, Taken, Availability, OutputState, GateTaken, Consumed, ChainCheckpoint, Resources,
-    ]  # fmt: skip
-    vocabulary = [*configs, *values]
     (request, reply, *_), components = msgspec.json.schema_components(
-        [Request, Reply, *vocabulary], ref_template="#/$defs/{name}"
+        [Request, Reply, *dict.fromkeys(spoken(interfaces))], ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

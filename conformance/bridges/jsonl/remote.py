@@ -7,65 +7,16 @@ from functools import cache
 from typing import Any, TypeAlias, cast
 
 import msgspec
-from msgspec import Struct
 
 from conformance.bridges.jsonl.process import shortened
 from conformance.bridges.jsonl.protocol import Call, Resume, StrictOutcome
-from conformance.ports import (
-    ChainConfig,
-    ChainPort,
-    ChannelConfig,
-    DequeConfig,
-    DequePort,
-    Error,
-    ErrorKind,
-    GateConfig,
-    GatePort,
-    LocalChannelPort,
-    Outcome,
-    PersisterConfig,
-    PersisterPort,
-    Port,
-    PortError,
-    RecoveredChannelPort,
-    RemoteChannelPort,
-    SubpartitionConfig,
-    SubpartitionPort,
-    UnionGateConfig,
-    UnionGatePort,
-)
+from conformance.ports import Error, ErrorKind, Interface, Outcome, Port, PortError
 from conformance.ports.implementation import NEW
 from conformance.ports.signatures import answer_type, operand_types
 from conformance.scheduling import Waitable
 
 Ask: TypeAlias = Callable[["RemotePort", Call | Resume], StrictOutcome]
 """Performs one call of a port elsewhere, or goes on with one."""
-
-PORTS: dict[str, Any] = {
-    "deque": DequePort,
-    "subpartition": SubpartitionPort,
-    "persister": PersisterPort,
-    "recovered-channel": RecoveredChannelPort,
-    "local-channel": LocalChannelPort,
-    "remote-channel": RemoteChannelPort,
-    "gate": GatePort,
-    "union-gate": UnionGatePort,
-    "chain": ChainPort,
-}
-"""The components that can be spoken of over a wire: all of them. Abstract classes; nobody makes one."""
-
-CONFIGS: dict[str, type[Struct]] = {
-    "deque": DequeConfig,
-    "subpartition": SubpartitionConfig,
-    "persister": PersisterConfig,
-    "recovered-channel": ChannelConfig,
-    "local-channel": ChannelConfig,
-    "remote-channel": ChannelConfig,
-    "gate": GateConfig,
-    "union-gate": UnionGateConfig,
-    "chain": ChainConfig,
-}
-"""What a port of each component is made from."""
 
 
 class RemotePort(Port):
@@ -91,39 +42,37 @@ class Blocked(Waitable):
 
 
 @cache
-def remote_class(component: str) -> type[RemotePort]:
+def remote_class(interface: Interface) -> type[RemotePort]:
     """The port class of a component, each abstract method of which is a call elsewhere."""
-    interface = PORTS[component]
-    methods = {name: _method(name, answer) for name, answer in answers(component).items()}
-    return cast(type[RemotePort], type(f"Remote{interface.__name__}", (RemotePort, interface), methods))
+    port = interface.port
+    methods = {name: _method(name, answer) for name, answer in answers(interface).items()}
+    return cast(type[RemotePort], type(f"Remote{port.__name__}", (RemotePort, port), methods))
 
 
-def remote_port(component: str, ask: Ask) -> RemotePort:
+def remote_port(interface: Interface, ask: Ask) -> RemotePort:
     """A port of a component, which asks `ask`."""
-    port = remote_class(component)()
+    port = remote_class(interface)()
     port._ask = ask
     port._ready = set()
     return port
 
 
 @cache
-def answers(component: str) -> dict[str, Any]:
+def answers(interface: Interface) -> dict[str, Any]:
     """The type of the value that each operation of a component answers."""
-    interface = PORTS[component]
-    return {name: answer_type(getattr(interface, name)) for name in sorted(interface.__abstractmethods__)}
+    port = interface.port
+    return {name: answer_type(getattr(port, name)) for name in sorted(port.__abstractmethods__)}
 
 
 @cache
-def operands(component: str) -> dict[str, tuple[Any, ...]]:
+def operands(interface: Interface) -> dict[str, tuple[Any, ...]]:
     """The types of the operands of each operation of a component, in their order."""
-    interface = PORTS[component]
-    return {
-        name: tuple(operand_types(getattr(interface, name)).values()) for name in sorted(interface.__abstractmethods__)
-    }
+    port = interface.port
+    return {name: tuple(operand_types(getattr(port, name)).values()) for name in sorted(port.__abstractmethods__)}
 
 
 def convert_outcomes(
-    component: str, calls: Sequence[Sequence[Any]], outcomes: Sequence[StrictOutcome]
+    interface: Interface, calls: Sequence[Sequence[Any]], outcomes: Sequence[StrictOutcome]
 ) -> list[Outcome]:
     """The outcomes of a scenario, with the values of a stepwise run. Nonsense becomes an error, as it does there.
 
@@ -132,7 +81,7 @@ def convert_outcomes(
     for call, outcome in zip(calls, outcomes, strict=True):
         if outcome.blocked is not None:
             raise PortError(ErrorKind.PROTOCOL, f"{call[0]!r} waits: the scenario must be run step by step")
-    types = {**answers(component), NEW: None}
+    types = {**answers(interface), NEW: None}
     return [_convert_outcome(call[0], types[call[0]], one) for call, one in zip(calls, outcomes, strict=True)]
 
 

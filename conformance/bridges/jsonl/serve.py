@@ -32,8 +32,17 @@ from conformance.bridges.jsonl.protocol import (
     decode_request,
     encode,
 )
-from conformance.bridges.jsonl.remote import CONFIGS, PORTS, operands
-from conformance.ports import Capability, Error, ErrorKind, Implementation, Port, PortError
+from conformance.bridges.jsonl.remote import operands
+from conformance.ports import (
+    INTERFACES,
+    Capability,
+    Error,
+    ErrorKind,
+    Implementation,
+    Interfaces,
+    Port,
+    PortError,
+)
 from conformance.ports.implementation import NEW
 from conformance.scheduling import LockOrder, Thread, Waitable
 
@@ -41,9 +50,11 @@ from conformance.scheduling import LockOrder, Thread, Waitable
 class Server:
     """Answers requests about the ports of one implementation. At most one port is open."""
 
-    def __init__(self, implementation: Implementation) -> None:
+    def __init__(self, implementation: Implementation, interfaces: Interfaces) -> None:
         self._implementation = implementation
-        self._components = implementation.components()
+        self._interfaces = interfaces
+        offered = implementation.components()
+        self._components = {name: offered[name] for name in interfaces if name in offered}
         self._component = ""
         self._port: Port | None = None
         self._waiting: dict[int, _Operation] = {}
@@ -69,9 +80,8 @@ class Server:
         if protocol != PROTOCOL:
             return Refused(f"protocol {protocol} is not spoken here, only {PROTOCOL}")
         mine = self._implementation
-        offered = tuple(one for one in PORTS if one in self._components)
         claims = mine.capabilities - {Capability.STEPPING}  # over a wire an operation pauses only where it must wait
-        return Greeting(PROTOCOL, mine.name, mine.version, tuple(sorted(claims)), offered)
+        return Greeting(PROTOCOL, mine.name, mine.version, tuple(sorted(claims)), tuple(self._components))
 
     def _answered(self, action: Callable[[], None], reply: Reply) -> Reply:
         try:
@@ -108,12 +118,12 @@ class Server:
             operation.coroutine.close()
         self._waiting.clear()
         self._component = component
-        self._port = factory(_converted(config, CONFIGS[component], "the configuration"))
+        self._port = factory(_converted(config, self._interfaces[component].config, "the configuration"))
 
     def _call(self, call: tuple[Any, ...]) -> StrictOutcome:
         if self._port is None:
             raise _Senseless("nothing is open")
-        expected = operands(self._component).get(call[0] if call else "")
+        expected = operands(self._interfaces[self._component]).get(call[0] if call else "")
         if expected is None:
             raise _Senseless(f"a {self._component} has no operation {call[:1]}")
         if len(call) - 1 != len(expected):
@@ -189,9 +199,11 @@ def _told(error: Exception) -> Error:
     return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {error}")
 
 
-def serve(implementation: Implementation, requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(
+    implementation: Implementation, requests: BinaryIO, answers: BinaryIO, interfaces: Interfaces = INTERFACES
+) -> None:
     """Until `close`, or until no more requests come."""
-    server = Server(implementation)
+    server = Server(implementation, interfaces)
     for line in requests:
         try:
             reply = server.answer(decode_request(line))

@@ -1,0 +1,113 @@
+"""A chain from its producers to its consumer, over failures and restores. recovery.md, section 3.1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.chain.goals import RULES
+from conformance.components.chain.ledger import Ledger
+from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
+from conformance.driver import Component
+from conformance.parts.designs import READBACK, recovers
+from conformance.ports import (
+    Capability,
+    ChainCheckpoint,
+    ChainConfig,
+    ChainPort,
+    ChannelKind,
+    CheckpointStatus,
+    Recovery,
+)
+
+
+class ChainScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`recovery`: the design of the first start; `recoveries`: those that a restore can choose from.
+
+    `input_state` and `output_state`: how many records of each channel the run begins with in these states, as if it
+    were restored; with a `recovery` other than none.
+    """
+
+    channels: Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
+    recovery: Recovery = Recovery.NONE
+    recoveries: Annotated[tuple[Recovery, ...], Meta(min_length=1, max_length=3)] = (Recovery.RECOVER_FIRST,)
+    output_on_downstream: bool = False
+    input_state: Annotated[int, Meta(ge=0, le=4)] = 0
+    output_state: Annotated[int, Meta(ge=0, le=4)] = 0
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
+    upstream = () if config.output_on_downstream else (Capability.OUTPUT_RECOVERED_UPSTREAM,)
+    return READBACK.union(upstream, recovers(config.recovery), *map(recovers, config.recoveries))
+
+
+def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:
+    """What the first chain of a run is restored from."""
+    if config.recovery is Recovery.NONE:
+        return None
+    end = config.input_state + config.output_state
+    each = [((),), (tuple(range(config.input_state)),), (tuple(range(config.input_state, end)),)]
+    return ChainCheckpoint(CheckpointStatus.COMPLETED, *[one * len(config.channels) for one in each])
+
+
+def _port_config(config: ChainScenarioConfig) -> ChainConfig:
+    return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream)
+
+
+def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
+    recoveries = tuple(one.value for one in config.recoveries)
+    return Ledger(_port_config(config), recoveries, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
+
+
+_LOCAL, _REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
+_ALL = (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED)
+_CONFIGS = tuple(
+    ChainScenarioConfig(channels, recovery, recoveries, downstream, *states, interleaving)
+    for interleaving in ("whole", "fine")
+    for channels in ((_LOCAL, _REMOTE), (_REMOTE, _LOCAL), (_LOCAL, _LOCAL), (_REMOTE, _REMOTE), (_LOCAL,), (_REMOTE,))
+    for recovery, recoveries, downstream, states in (
+        (Recovery.NONE, _ALL[:1], False, (0, 0)),
+        (Recovery.RECOVER_FIRST, _ALL[:1], True, (1, 1)),
+        (Recovery.NONE, _ALL[:2], False, (0, 0)),
+        (Recovery.IN_MEMORY, _ALL[:2], True, (2, 1)),
+        (Recovery.IN_MEMORY, _ALL[:2], False, (1, 2)),
+        (Recovery.NONE, _ALL, False, (0, 0)),
+        (Recovery.RECOVER_FIRST, _ALL, False, (0, 0)),
+        (Recovery.IN_MEMORY, _ALL, True, (0, 0)),
+        (Recovery.PUSHED, _ALL, False, (2, 1)),
+        (Recovery.PUSHED, _ALL, True, (1, 1)),
+        (Recovery.PUSHED, _ALL[2:], False, (0, 0)),
+    )
+)  # fmt: skip
+
+COMPONENT = Component(
+    name="chain",
+    port=ChainPort,
+    config_type=ChainScenarioConfig,
+    configs=_CONFIGS,
+    port_config=_port_config,
+    restored_config=lambda config, ledger: ledger.config,
+    make_ledger=_ledger,
+    needs=_needs,
+    threads=THREADS,
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    prefixes=PREFIXES,
+    biases=(
+        {"fail": 8, "barrier": 40, "produce": 6, "transfer": 60, "consume": 60, "end": 0},
+        {"fail": 5, "barrier": 20, "consume": 16, "produce": 30, "transfer": 40, "end": 0},
+        {"fail": 5, "barrier": 40, "recover": 4, "finish_recovery": 4, "request_partitions": 60, "end": 0},
+        {"fail": 3, "barrier": 20, "produce": 20, "transfer": 30, "consume": 10, "end": 0},
+        {
+            "fail": 4, "barrier": 60, "recover": 30, "finish_recovery": 40, "finish_output_recovery": 40, "convert": 60,
+            "request_partitions": 80, "transfer": 60, "consume": 6, "end": 0,
+        },
+        {"produce": 60, "transfer": 60, "consume": 30, "barrier": 10, "fail": 1, "end": 0, "snapshot": 0},
+        {"trigger": 12, "fail": 4},
+        {"finish_output_recovery": 3, "fail": 4},
+    ),
+)  # fmt: skip

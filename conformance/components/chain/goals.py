@@ -1,0 +1,185 @@
+"""What a campaign must have seen of a chain, or it has not looked hard enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conformance.components.chain import steps
+from conformance.components.chain.ledger import Ledger
+from conformance.components.chain.rules import RULES, Took, acknowledged, declines, is_unaligned
+from conformance.driver import Seen
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, STEPPING, recovers
+from conformance.ports import Barrier, ChainCheckpoint, CheckpointStatus, EndOfPartition, Recovery
+
+__all__ = ["RULES"]
+goal = RULES.goal
+Restored = Seen[ChainCheckpoint | None, int, str]
+
+
+# ---- restores --------------------------------------------------------------------------------------------------------
+def _restored(taken_in: Recovery, design: Recovery) -> Callable[[Ledger, Seen[Any]], bool]:
+    """A checkpoint of one design was restored in another."""
+
+    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
+        return ledger.completed[ledger.reading].design == taken_in and ledger.asked_for == design
+
+    return check
+
+
+_DESIGNS = {
+    Recovery.RECOVER_FIRST: "recovering first",
+    Recovery.IN_MEMORY: "recovering in memory",
+    Recovery.PUSHED: "recovering by pushing",
+}
+_TAKEN = {
+    Recovery.NONE: ("a fresh start", "a fresh chain"),
+    **{design: (how, f"a chain {how}") for design, how in _DESIGNS.items()},
+}
+for _before, (_start, _chain) in _TAKEN.items():
+    for _behind, _how in _DESIGNS.items():
+        RULES.sight(
+            f"from {_start} to {_how}".replace(" ", "-"), f"A checkpoint of {_chain} was restored {_how}.",
+            steps.restore, _restored(_before, _behind), recovers(_before) | recovers(_behind),
+        )  # fmt: skip
+
+
+@goal(steps.restore, needs=IN_MEMORY)
+def a_checkpoint_taken_during_recovery_was_restored(ledger: Ledger, seen: Restored) -> bool:
+    """A checkpoint that began while recovered data was not consumed was restored."""
+    return ledger.completed[ledger.reading].during_recovery
+
+
+@goal(steps.restore)
+def a_checkpoint_was_restored_twice(ledger: Ledger, seen: Restored) -> bool:
+    """The same checkpoint was restored again."""
+    return ledger.reading in ledger.saved
+
+
+@goal(steps.restore)
+def an_older_checkpoint_was_restored(ledger: Ledger, seen: Restored) -> bool:
+    """A checkpoint was restored that was not the newest."""
+    return 0 < ledger.reading < max(ledger.completed)
+
+
+@goal(steps.restore)
+def a_chain_started_from_nothing_again(ledger: Ledger, seen: Restored) -> bool:
+    """After a restore, a chain was started without any checkpoint."""
+    return ledger.reading == 0 and ledger.generation > 0
+
+
+@goal(steps.restore)
+def three_restores_in_a_row(ledger: Ledger, seen: Restored) -> bool:
+    """A checkpoint was restored that rests on two restores before."""
+    return ledger.completed[ledger.reading].depth >= 2
+
+
+def _has_both_states(value: ChainCheckpoint) -> bool:
+    return any(before and behind for before, behind in zip(value.input_state, value.output_state, strict=False))
+
+
+@goal(steps.restore)
+def both_kinds_of_channel_state_were_restored(ledger: Ledger, seen: Restored) -> bool:
+    """Input and output state of one channel were restored together."""
+    return seen.value is not None and _has_both_states(seen.value)
+
+
+# ---- failures --------------------------------------------------------------------------------------------------------
+@goal(steps.fail)
+def a_chain_failed_before_it_requested(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A chain failed with recovered data on its way, before it asked its producers for data."""
+    return not ledger.is_connected() and ledger.recovering()
+
+
+@goal(steps.fail)
+def a_chain_failed_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A chain failed with recovered data on its way, and its producers connected."""
+    return ledger.is_connected() and ledger.recovering()
+
+
+@goal(steps.fail)
+def a_chain_failed_with_a_checkpoint_pending(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A chain failed between two barriers of a checkpoint."""
+    return not ledger.over
+
+
+@goal(steps.fail)
+def a_chain_failed_with_data_in_flight(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A chain failed long after recovery, with records on their way."""
+    return ledger.phase == "live" and ledger.over and any(side.counted < side.sent for side in ledger.sides)
+
+
+@goal(steps.fail, needs=STEPPING)
+def a_chain_failed_in_the_middle_of_an_operation(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A chain failed while an operation was in flight."""
+    return ledger.flying > 0
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@goal(steps.consume, needs=IN_MEMORY)
+def a_checkpoint_completed_during_recovery(ledger: Ledger, seen: Took) -> bool:
+    """A checkpoint completed while recovered data was not consumed."""
+    return bool(seen.signals and acknowledged(seen.signals)) and ledger.recovering()
+
+
+@goal(steps.consume, needs=IN_MEMORY)
+def a_checkpoint_completed_before_anything_recovered_was_consumed(ledger: Ledger, seen: Took) -> bool:
+    """A checkpoint completed in a channel of which no recovered record was consumed."""
+    if not seen.signals or not acknowledged(seen.signals):
+        return False
+    return any(side.counted == side.begun < side.input_end for side in ledger.sides)
+
+
+@goal(steps.consume, needs=PUSHED)
+def a_checkpoint_completed_with_recovered_data_not_pushed(ledger: Ledger, seen: Took) -> bool:
+    """A checkpoint completed while recovered records had not even reached their channel."""
+    if not seen.signals or not acknowledged(seen.signals) or not ledger.recovering():
+        return False
+    return any(side.input_next < side.input_end for side in ledger.sides)
+
+
+@goal(steps.consume)
+def an_aligned_checkpoint_completed(ledger: Ledger, seen: Took) -> bool:
+    """An aligned checkpoint completed."""
+    done = acknowledged(seen.signals) if seen.signals else []
+    return bool(done) and any(one in ledger.cuts and ledger.cuts[one].alignment == "aligned" for one in done)
+
+
+@goal(steps.consume)
+def a_checkpoint_completed_after_a_declined_one(ledger: Ledger, seen: Took) -> bool:
+    """A checkpoint completed after another was declined."""
+    declined = seen.signals and (ledger.declined or declines(seen.signals))
+    return bool(declined and acknowledged(seen.signals))
+
+
+@goal(steps.consume)
+def a_checkpoint_completed_by_the_end_of_a_channel(ledger: Ledger, seen: Took) -> bool:
+    """A channel ended instead of sending its barrier, and the checkpoint completed."""
+    ended = seen.value is not None and type(seen.value.element) is EndOfPartition
+    return ended and acknowledged(seen.signals) != []
+
+
+@goal(steps.consume, needs=PASSES_LOCALLY)
+def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Took) -> bool:
+    """A barrier was taken from a channel whose producer was blocked."""
+    value = seen.value
+    return value is not None and is_unaligned(value.element) and ledger.sides[value.channel].blocked
+
+
+@goal(steps.consume)
+def a_checkpoint_was_declined_for_a_newer_one(ledger: Ledger, seen: Took) -> bool:
+    """A pending checkpoint was declined."""
+    return bool(seen.signals and declines(seen.signals))
+
+
+@goal(steps.consume)
+def an_obsolete_barrier_was_consumed(ledger: Ledger, seen: Took) -> bool:
+    """A barrier came of a checkpoint that was over."""
+    value = seen.value
+    return value is not None and type(value.element) is Barrier and ledger.obsolete(value.element.checkpoint)
+
+
+@goal(steps.snapshot)
+def a_checkpoint_held_both_kinds_of_channel_state(ledger: Ledger, seen: Seen[ChainCheckpoint, int]) -> bool:
+    """Input and output state of one channel were both not empty."""
+    return seen.value.status is CheckpointStatus.COMPLETED and _has_both_states(seen.value)

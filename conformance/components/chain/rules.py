@@ -1,0 +1,404 @@
+"""What must be true of a chain from its producers to its consumer. recovery.md, section 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conformance.components.chain import steps
+from conformance.components.chain.ledger import Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
+from conformance.parts import lifetime
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
+from conformance.parts.records import compare_ids
+from conformance.parts.words import name
+from conformance.ports import (
+    Barrier,
+    ChainCheckpoint,
+    CheckpointAcknowledged,
+    CheckpointDeclined,
+    CheckpointReason,
+    CheckpointStatus,
+    Consumed,
+    Data,
+    Element,
+    EndOfPartition,
+    Signal,
+)
+
+RULES = Rules[Ledger]("chain", answers_property("chain"), *thread_properties("chain"))
+rule = RULES.rule
+Took = Seen[Consumed | None]
+Transferred = Seen[Element | None, int]
+State = Seen[tuple[tuple[int, ...], ...]]
+
+
+def is_unaligned(element: Element | None) -> bool:
+    """Whether it goes before everything else."""
+    return type(element) is Barrier and element.alignment == "unaligned"
+
+
+# ---- what is counted -------------------------------------------------------------------------------------------------
+@rule(steps.consume, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
+def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -> Judgement:
+    """No record sent after a restore is counted before all recovered records of its channel were."""
+    value = seen.value
+    if value is None or type(value.element) is not Data:
+        return False
+    side, ids = ledger.sides[value.channel], value.element.ids
+    if side.counted >= side.recovered_end or not ids:
+        return False
+    if ids[0] < side.recovered_end:
+        return True
+    first = f"records {side.counted} to {side.recovered_end - 1} of channel {value.channel} are to be recovered first"
+    return Broken(FailureClass.REORDERED, first, f"record {ids[0]}, which was sent after the restore, was counted")
+
+
+@rule(steps.consume, invariant="I-01", tickets=("FLINK-38544", "FLINK-17564", "FLINK-39018"))
+def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
+    """Of each channel the consumer counts every record once and in the order sent, over all failures, restores and
+    conversions."""
+    value = seen.value
+    if value is None or type(value.element) is not Data:
+        return False
+    side, ids = ledger.sides[value.channel], value.element.ids
+    expected = tuple(range(side.counted, side.counted + len(ids)))
+    if ids == expected and side.counted + len(ids) <= side.sent:
+        return True
+    owed = f"record {side.counted} of channel {value.channel} is counted next, of {side.sent} that were sent"
+    return Broken(compare_ids(expected, ids, side.counted), owed, f"records {ids} were")
+
+
+@rule(steps.consume, invariant="I-08", tickets=("FLINK-17568",))
+def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Judgement:
+    """No record behind an aligned barrier is counted before its checkpoint is over."""
+    value = seen.value
+    if value is None or type(value.element) is not Data or True not in [side.waits for side in ledger.sides]:
+        return False
+    if not ledger.sides[value.channel].waits:
+        return True
+    owed = f"what follows the aligned barrier {ledger.newest} in channel {value.channel} waits for the checkpoint"
+    return Broken(FailureClass.REORDERED, owed, f"{name(value.element)} were counted before")
+
+
+# ---- barriers, and the end -------------------------------------------------------------------------------------------
+@rule(steps.consume, invariant="I-08", tickets=("FLINK-18252",))
+def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
+    """An aligned barrier is consumed after all records sent before it, and before all sent after it."""
+    value = seen.value
+    if value is None or type(value.element) is not Barrier or is_unaligned(value.element):
+        return False
+    checkpoint = value.element.checkpoint
+    counted = ledger.sides[value.channel].counted
+    cut = ledger.cuts[checkpoint].sent[value.channel] if checkpoint in ledger.cuts else None
+    owed = f"{cut} records of channel {value.channel} were sent before the aligned barrier {checkpoint}"
+    return counted == cut or Broken(FailureClass.REORDERED, owed, f"the consumer took it after {counted}")
+
+
+@rule(steps.consume, invariant="I-07", tickets=("FLINK-18136", "FLINK-18252"))
+def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Judgement:
+    """The unaligned barriers of a channel are consumed once each, in the order in which they were sent."""
+    value = seen.value
+    if value is None or type(value.element) is not Barrier or not is_unaligned(value.element):
+        return False
+    unconsumed, checkpoint = ledger.sides[value.channel].unconsumed, value.element.checkpoint
+    if unconsumed and checkpoint == unconsumed[0]:
+        return True
+    kind = FailureClass.REORDERED if checkpoint in unconsumed else FailureClass.DUPLICATED
+    owed = f"the barriers {unconsumed} of channel {value.channel} were sent in this order"
+    return Broken(kind, owed, f"barrier {checkpoint} was consumed")
+
+
+@rule(steps.consume, invariant="I-22", tickets=("FLINK-20145", "FLINK-21104"))
+def an_unaligned_barrier_goes_first(ledger: Ledger, seen: Took) -> Judgement:
+    """Once an unaligned barrier has arrived, the consumer takes it before anything else."""
+    return "" in ledger.urgent and _judge_first(ledger, seen, "")
+
+
+@rule(steps.consume, invariant="I-54", tickets=("FLINK-39018",), needs=IN_MEMORY)
+def recovered_data_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Took) -> Judgement:
+    """An unaligned barrier that arrives in a channel whose recovered data is not consumed is taken all the same."""
+    return "recovered data" in ledger.urgent and _judge_first(ledger, seen, "recovered data")
+
+
+@rule(steps.consume, invariant="I-97", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
+def a_blocked_producer_nearby_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Took) -> Judgement:
+    """An unaligned barrier of a producer in the same process is consumed although that producer is blocked, by a slow
+    channel for instance."""
+    return "a blocked producer" in ledger.urgent and _judge_first(ledger, seen, "a blocked producer")
+
+
+_PASSES = {
+    "": "it overtakes everything",
+    "recovered data": "recovered data that is not consumed yet does not delay it",
+    "a blocked producer": "it passes a subpartition that is blocked",
+}
+
+
+def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
+    """An unaligned barrier was there that passes this, and the consumer must take one."""
+    value = seen.value
+    if value is not None and is_unaligned(value.element):
+        return True
+    got = "nothing" if value is None else f"{name(value.element)} of channel {value.channel}"
+    owed = f"an unaligned barrier is there in channel {ledger.urgent[passes]}, and {_PASSES[passes]}"
+    return Broken(FailureClass.STUCK, owed, f"the consumer took {got}")
+
+
+@rule(steps.transfer, invariant="I-14")
+def an_unaligned_barrier_leaves_its_producer_first(ledger: Ledger, seen: Transferred) -> Judgement:
+    """What a remote producer sends next, with or without credit, is the unaligned barrier that it added."""
+    side = ledger.sides[seen.operands[0]]
+    return side.must_leave and not side.blocked and _judge_leaving(seen.value)
+
+
+@rule(steps.transfer, invariant="I-14", tickets=("FLINK-39018",), needs=PASSES_REMOTELY)
+def a_blocked_producer_elsewhere_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Transferred) -> Judgement:
+    """An unaligned barrier leaves a remote producer although that producer is blocked."""
+    side = ledger.sides[seen.operands[0]]
+    return side.must_leave and side.blocked and _judge_leaving(seen.value)
+
+
+def _judge_leaving(element: Element | None) -> Judgement:
+    owed = "an unaligned barrier waits at the producer: it leaves before anything else, with credit or without"
+    left = "nothing" if element is None else name(element)
+    return is_unaligned(element) or Broken(FailureClass.STUCK, owed, f"{left} left")
+
+
+@rule(steps.consume, invariant="I-33")
+def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
+    """The end of a channel is consumed once, after all its records and unaligned barriers."""
+    value = seen.value
+    if value is None or type(value.element) is not EndOfPartition:
+        return False
+    side = ledger.sides[value.channel]
+    last = side.finished and not side.ended and side.counted == side.sent and not side.unconsumed
+    owed = f"channel {value.channel} ends once, after {side.sent} records and the unaligned barriers {side.unconsumed}"
+    return last or Broken(FailureClass.REORDERED, owed, f"its end was consumed after {side.counted} records")
+
+
+# ---- what becomes of a checkpoint ------------------------------------------------------------------------------------
+def acknowledged(signals: list[Signal]) -> list[int]:
+    """The checkpoints that were acknowledged."""
+    return [one.checkpoint for one in signals if type(one) is CheckpointAcknowledged]
+
+
+def declines(signals: list[Signal]) -> list[CheckpointDeclined]:
+    """What was said of checkpoints that were declined."""
+    return [one for one in signals if type(one) is CheckpointDeclined]
+
+
+def _was_declined(checkpoint: int, signals: list[Signal]) -> bool:
+    return any(one.checkpoint == checkpoint for one in declines(signals))
+
+
+@rule(steps.consume, invariant="I-52", tickets=("FLINK-25305",))
+def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, seen: Took) -> Judgement:
+    """A checkpoint is acknowledged once, when its barrier, or the end, of every channel was consumed; not before."""
+    value = seen.value
+    if not seen.signals and (value is None or type(value.element) is Data):
+        return False
+    done = acknowledged(seen.signals)
+    due = 0 if value is None else ledger.completes(value.channel, value.element)
+    if done == ([due] if due else []):
+        return bool(due)
+    if due and not done:
+        if _was_declined(due, seen.signals):
+            return False
+        owed = f"checkpoint {due} completes: of each channel its barrier was consumed, or its end"
+        return Broken(FailureClass.ORPHANED, owed, "it was not acknowledged")
+    owed = f"checkpoint {due} completes now" if due else "none completes now: barriers are missing, or it is over"
+    return Broken(FailureClass.PROTOCOL, owed, f"checkpoints {done} were acknowledged")
+
+
+@rule(steps.consume, invariant="I-37", tickets=("FLINK-21104",))
+def a_checkpoint_is_declined_for_a_newer_one_only(ledger: Ledger, seen: Took) -> Judgement:
+    """A checkpoint that starts after the conversion is declined only if a newer one is known."""
+    declined = declines(seen.signals) if seen.signals else []
+    for one in declined:
+        if one.checkpoint >= max(side.newest for side in ledger.sides):
+            owed = f"no newer checkpoint is in the way of checkpoint {one.checkpoint}"
+            return Broken(FailureClass.PROTOCOL, owed, f"it was declined: {one.reason}")
+    return bool(declined)
+
+
+@rule(steps.consume, invariant="I-45")
+def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
+    """A pending checkpoint is declined when the barrier of a newer one comes."""
+    value = seen.value
+    newer = 0 if value is None or type(value.element) is not Barrier else value.element.checkpoint
+    if ledger.over or newer <= ledger.newest:
+        return False
+    declined = _was_declined(ledger.newest, seen.signals)
+    owed = f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came"
+    return declined or Broken(FailureClass.ORPHANED, owed, "nobody was told that it will not complete")
+
+
+@rule(steps.trigger, invariant="I-53", tickets=("FLINK-20654",))
+def a_checkpoint_before_the_conversion_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A checkpoint that the consumer is asked for before its channels are converted is declined: it is not ready."""
+    (checkpoint,) = seen.operands
+    done, declined = acknowledged(seen.signals), declines(seen.signals)
+    if declined == [CheckpointDeclined(checkpoint, CheckpointReason.DECLINED_TASK_NOT_READY)] and not done:
+        return True
+    told = [f"{one.checkpoint} was declined ({one.reason})" for one in declined]
+    told += [f"{one} was acknowledged" for one in done]
+    owed = f"checkpoint {checkpoint} is declined, as the task is not ready"
+    return Broken(FailureClass.PROTOCOL, owed, ", ".join(told) or "nothing was answered")
+
+
+# ---- what a checkpoint holds -----------------------------------------------------------------------------------------
+def _completed(seen: Seen[object]) -> ChainCheckpoint | None:
+    """What was read back, if it is complete. The driver tells nonsense from a checkpoint."""
+    value = seen.value
+    assert value is None or isinstance(value, ChainCheckpoint)
+    return value if value is not None and value.status is CheckpointStatus.COMPLETED else None
+
+
+@rule(steps.snapshot, steps.restore, invariant="I-10", tickets=("FLINK-18136", "FLINK-18252"), needs=READBACK)
+def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The input and the output state of an aligned checkpoint are empty."""
+    value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
+    if value is None or cut is None or cut.alignment != "aligned":
+        return False
+    empty = not any(value.input_state) and not any(value.output_state)
+    held = f"it holds {value.input_state} as input state and {value.output_state} as output state"
+    owed = f"checkpoint {ledger.reading} is aligned: nothing is in flight"
+    return empty or Broken(FailureClass.DUPLICATED, owed, held)
+
+
+@rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK)
+def a_checkpoint_says_how_far_it_is(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """An acknowledged checkpoint can be read back as completed, a declined one never is."""
+    checkpoint = ledger.reading
+    if not ledger.has_ended(checkpoint):
+        return False
+    expected = CheckpointStatus.COMPLETED if checkpoint in ledger.acknowledged else CheckpointStatus.DECLINED
+    status = seen.value.status if isinstance(seen.value, ChainCheckpoint) else CheckpointStatus.ABSENT
+    owed = f"checkpoint {checkpoint} is {expected}"
+    return status is expected or Broken(FailureClass.PROTOCOL, owed, f"it says {status}")
+
+
+def _judge_contents(
+    ledger: Ledger, seen: Seen[object], kind: FailureClass, fault: Callable[[int, tuple[int, ...]], str]
+) -> Judgement:
+    """Of a completed checkpoint: of each channel whose cut is known, what it counted, its input state and its output
+    state, one after another, must have no fault."""
+    value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
+    if value is None or cut is None:
+        return False
+    parts, judged = (value.counted, value.input_state, value.output_state), False
+    for channel, sent in enumerate(cut.sent):
+        if sent is None:
+            continue
+        judged = True
+        if observed := fault(sent, sum([part[channel] for part in parts if channel < len(part)], ())):
+            owed = (
+                f"what checkpoint {ledger.reading} counted, then its input state, then its output state are the {sent} "
+                f"records sent in channel {channel} before the barrier, each once and in order"
+            )
+            return Broken(kind, owed, observed)
+    return judged
+
+
+@rule(
+    steps.snapshot, steps.restore, invariant="I-36", tickets=("FLINK-20654", "FLINK-21104", "FLINK-17568"),
+    needs=READBACK,
+)  # fmt: skip
+def nothing_behind_a_barrier_is_in_the_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """A record sent after the barrier is neither counted in the checkpoint nor in its channel state."""
+
+    def behind(cut: int, ids: tuple[int, ...]) -> str:
+        last = max(ids, default=-1)
+        return f"record {last}, sent after it, is in it" if last >= cut else ""
+
+    return _judge_contents(ledger, seen, FailureClass.DUPLICATED, behind)
+
+
+@rule(steps.snapshot, steps.restore, invariant="I-34", tickets=("FLINK-40016",), needs=READBACK)
+def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """A record sent before the barrier is counted in the checkpoint, or in its input state, or in its output state: in
+    one of them."""
+
+    def twice(cut: int, ids: tuple[int, ...]) -> str:
+        return f"record {max(ids, key=ids.count)} is in it more than once" if len(set(ids)) < len(ids) else ""
+
+    return _judge_contents(ledger, seen, FailureClass.DUPLICATED, twice)
+
+
+@rule(
+    steps.snapshot, steps.restore, invariant="I-04",
+    tickets=("FLINK-17315", "FLINK-18139", "FLINK-20645", "FLINK-38544"), needs=READBACK,
+)  # fmt: skip
+def nothing_is_missing_in_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """Every record sent before the barrier is counted in the checkpoint or in its channel state."""
+
+    def missing(cut: int, ids: tuple[int, ...]) -> str:
+        left = set(range(cut)).difference(ids)
+        return f"record {min(left)} is missing" if left else ""
+
+    return _judge_contents(ledger, seen, FailureClass.LOST, missing)
+
+
+@rule(steps.snapshot, steps.restore, invariant="I-05", tickets=("FLINK-17564",), needs=READBACK)
+def channel_state_is_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """What a checkpoint counted, its input state and its output state follow each other in the order sent."""
+
+    def disorder(cut: int, ids: tuple[int, ...]) -> str:
+        return "" if sorted(ids) == list(ids) else f"it has them in the order {ids}"
+
+    return _judge_contents(ledger, seen, FailureClass.REORDERED, disorder)
+
+
+# ---- what the consumer has, what is held, and what is owed in the end ------------------------------------------------
+@rule(steps.counted, invariant="I-01", quiet=True)
+def the_state_of_the_consumer_is_what_it_counted(ledger: Ledger, seen: State) -> Judgement:
+    """The consumer's state holds the records that it counted, restored ones included, and nothing else."""
+    expected = tuple(tuple(range(side.counted)) for side in ledger.sides)
+    if seen.value == expected:
+        return any(expected)
+    held = [*seen.value, *[()] * len(expected)]
+    channel = next((number for number, ids in enumerate(expected) if held[number] != ids), 0)
+    owed = f"of channel {channel}, {len(expected[channel])} records were counted, in order"
+    kind = compare_ids(expected[channel], held[channel], 0)
+    return Broken(kind, owed, f"the state holds {held[channel]}")
+
+
+RULES.adopt(
+    lifetime.after_release_nothing_is_held, steps.resources, tickets=("FLINK-17440",), needs=RESOURCES,
+    formerly=("a-released-chain-holds-nothing",),
+)  # fmt: skip
+
+
+@rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-98", tickets=("FLINK-39018",))
+def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
+    """A checkpoint whose barriers were all sent is acknowledged or declined in the end."""
+    if not ledger.closing or not ledger.known:
+        return False
+    last, observed = ledger.known[-1], "neither happened, and nobody has anything more to do"
+    owed = f"all barriers of checkpoint {last} were sent, so it completes or is declined"
+    return ledger.has_ended(last) or Broken(FailureClass.ORPHANED, owed, observed)
+
+
+@rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"))
+def everything_sent_is_counted(ledger: Ledger, seen: State) -> Judgement:
+    """If everybody follows what he is told, the consumer has counted everything in the end."""
+    return _judge_end(ledger) if ledger.closing and not ledger.origin else False
+
+
+@rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"))
+def a_restored_chain_counts_everything(ledger: Ledger, seen: State) -> Judgement:
+    """A chain restored from a completed checkpoint, and from nothing else, has counted everything in the end."""
+    return _judge_end(ledger) if ledger.closing and ledger.origin else False
+
+
+def _judge_end(ledger: Ledger) -> Judgement:
+    """Everybody followed what he was told, and nobody was told anything more."""
+    for channel, side in enumerate(ledger.sides):
+        if side.counted < side.sent:
+            kind = FailureClass.STUCK if side.counted >= side.recovered_end else FailureClass.LOST
+            owed = f"{side.sent} records of channel {channel} are to be counted in the end"
+            return Broken(kind, owed, f"{side.counted} were, and nobody is told of more")
+        if side.finished and not side.ended:
+            observed = "its end of partition never reached the consumer"
+            return Broken(FailureClass.STUCK, f"channel {channel} must end", observed)
+    return True

@@ -1,0 +1,297 @@
+"""The steps of a chain: producers, the network, the recovery and the consumer, and failures in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.components.chain.ledger import Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, AnyStep, Drain, Each, Once, Operands, Steps, While, always
+from conformance.driver.step import FINISH, RUN
+from conformance.parts.lifetime import fail_step, resources_step
+from conformance.ports import Alignment, Answer, ChainCheckpoint, ChainPort, Consumed, Element, Recovery
+
+MOST_IN_FLIGHT = 6
+"""Records of a channel that are sent and not counted, after which its producer is back-pressured."""
+MOST_CHECKPOINTS = 24
+_OPEN = 3
+"""Checkpoints back for which a late barrier may still be sent."""
+_ALIGNMENTS = ("unaligned", "unaligned", "aligned")
+"""Of a new checkpoint: most are unaligned."""
+
+THREADS = ("producer", "network", "recovery", "task")
+STARTING = ("starting",)
+RECOVERING = ("starting", "recovering")
+CONNECTED = ("recovering", "live")
+RUNNING = ("starting", "recovering", "live")
+FAILED = ("failed",)
+ALWAYS = (*RUNNING, *FAILED)
+
+STEPS = Steps[ChainPort, Ledger]()
+step = STEPS.step
+
+
+# ---- when a step is enabled ------------------------------------------------------------------------------------------
+def _feeds(ledger: Ledger) -> bool:
+    """By pushing, recovered records come after the conversion, otherwise before it."""
+    return ledger.is_connected() if ledger.config.recovery is Recovery.PUSHED else not ledger.converted
+
+
+def producing(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Producers that can still finish."""
+    return [(side.channel,) for side in ledger.sides if side.producing]
+
+
+def output_left(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Channels with output state that is not in the subpartition yet..."""
+    return [(side.channel,) for side in ledger.sides if side.output_next < side.recovered_end]
+
+
+def output_complete(ledger: Ledger) -> Sequence[tuple[int]]:
+    """... and those of which all is."""
+    there = [side for side in ledger.sides if side.output_next == side.recovered_end]
+    return [(side.channel,) for side in there if not side.producing and not side.finished]
+
+
+def input_left(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Channels with input state that is not in the gate yet..."""
+    left = [(side.channel,) for side in ledger.sides if side.input_next < side.input_end]
+    return left if left and _feeds(ledger) else DISABLED
+
+
+def input_complete(ledger: Ledger) -> Sequence[tuple[int]]:
+    """... and those of which all is."""
+    there = [(side.channel,) for side in ledger.sides if not side.input_done and side.input_next == side.input_end]
+    return there if there and _feeds(ledger) else DISABLED
+
+
+def transferable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Remote channels, unless it is known that nothing can leave."""
+    return [(side.channel,) for side in ledger.sides if side.remote and not side.idle]
+
+
+def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Producers that run and are not back-pressured, with one or two records."""
+    return [
+        (side.channel, count)
+        for side in ledger.sides
+        if side.producing and side.sent - side.counted < MOST_IN_FLIGHT
+        for count in (1, 2)
+    ]
+
+
+def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
+    """One checkpoint at a time, but every third may be overtaken by a newer one."""
+    known, cuts, last = ledger.known, ledger.cuts, len(ledger.cuts)
+    recent = known[-_OPEN:]
+    late = [
+        (side.channel, one, cuts[one].alignment)
+        for side in ledger.sides
+        if side.producing
+        for one in recent
+        if one > side.newest
+    ]
+    settled = not known or (ledger.over and ledger.newest == known[-1])
+    if last >= MOST_CHECKPOINTS or not (settled or last % 3 == 0):
+        return late
+    sides = [side for side in ledger.sides if side.producing and len(side.unconsumed) < 2]
+    return late + [(side.channel, last + 1, alignment) for side in sides for alignment in _ALIGNMENTS]
+
+
+def may_convert(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Once nothing would be lost."""
+    return NO_OPERANDS if not ledger.converted and ledger.convertible() else DISABLED
+
+
+def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
+    """After the conversion."""
+    return NO_OPERANDS if ledger.converted else DISABLED
+
+
+def awake(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The consumer follows what it is told."""
+    return NO_OPERANDS if ledger.notice.awake else DISABLED
+
+
+def triggers(ledger: Ledger) -> Sequence[tuple[int]]:
+    """A checkpoint that nobody has heard of, before the conversion."""
+    last = len(ledger.cuts)
+    return DISABLED if ledger.converted or last >= MOST_CHECKPOINTS else ((last + 1,),)
+
+
+def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The last checkpoints of this chain."""
+    return [(checkpoint,) for checkpoint in ledger.known[-4:]]
+
+
+def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
+    """At any moment; but two chains of three are left alone until they completed a checkpoint, so that restores rest
+    on restores."""
+    spared = ledger.generation % 3 and not ledger.acknowledged and not ledger.closing
+    return DISABLED if spared else NO_OPERANDS
+
+
+def restorable(ledger: Ledger) -> Sequence[tuple[int, str]]:
+    """Checkpoints, in each design that the run allows."""
+    return [(checkpoint, recovery) for checkpoint in ledger.restorable() for recovery in ledger.recoveries]
+
+
+# ---- the producers ---------------------------------------------------------------------------------------------------
+@step("producer", RUNNING, when=sendable, begin=Ledger.begin_send, end=Ledger.sent, weight=16)
+def produce(port: ChainPort, ledger: Ledger, channel: int, records: int) -> Answer[None]:
+    sent = ledger.sides[channel].sent
+    return port.produce(channel, tuple(range(sent - records, sent)))
+
+
+@step("producer", RUNNING, when=barriers, begin=Ledger.begin_barrier, end=Ledger.barrier_sent, weight=10)
+def barrier(port: ChainPort, ledger: Ledger, channel: int, checkpoint: int, alignment: str) -> Answer[None]:
+    return port.barrier(channel, checkpoint, Alignment(alignment))
+
+
+@step("producer", CONNECTED, when=producing, begin=Ledger.begin_finish, end=Ledger.sent, weight=1)
+def end(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.finish(channel)
+
+
+@step("producer", RECOVERING, when=output_left, end=Ledger.output_recovered, weight=12)
+def recover_output(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.recover_output(channel)
+
+
+@step("producer", RECOVERING, when=output_complete, end=Ledger.output_finished, weight=16)
+def finish_output_recovery(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.finish_output_recovery(channel)
+
+
+# ---- the network, the recovery and the task --------------------------------------------------------------------------
+@step(
+    "network", CONNECTED, when=transferable, begin=Ledger.begin_transfer, end=Ledger.end, learn=Ledger.transferred,
+    weight=24,
+)  # fmt: skip
+def transfer(port: ChainPort, ledger: Ledger, channel: int) -> Answer[Element | None]:
+    return port.transfer(channel)
+
+
+@step("recovery", RECOVERING, when=input_left, begin=Ledger.begin, end=Ledger.recovered, weight=12)
+def recover(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.recover(channel)
+
+
+@step("recovery", RECOVERING, when=input_complete, end=Ledger.recovery_finished, weight=16)
+def finish_recovery(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.finish_recovery(channel)
+
+
+@step("task", STARTING, when=may_convert, end=Ledger.convert, weight=16)
+def convert(port: ChainPort, ledger: Ledger) -> Answer[None]:
+    return port.convert()
+
+
+@step("task", STARTING, when=may_request, end=Ledger.request, weight=24)
+def request_partitions(port: ChainPort, ledger: Ledger) -> Answer[None]:
+    return port.request_partitions()
+
+
+@step("task", RUNNING, when=awake, begin=Ledger.begin_consume, end=Ledger.end, learn=Ledger.consumed, weight=28)
+def consume(port: ChainPort, ledger: Ledger) -> Answer[Consumed | None]:
+    return port.consume()
+
+
+@step("task", STARTING, when=triggers, begin=Ledger.begin_trigger, end=Ledger.triggered, weight=1)
+def trigger(port: ChainPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.trigger(checkpoint)
+
+
+# ---- observation and failure -----------------------------------------------------------------------------------------
+@step("observer", RUNNING, when=always, weight=1)
+def counted(port: ChainPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ...]]:
+    return port.counted()
+
+
+@step("observer", RUNNING, when=inspectable, begin=Ledger.begin_read, weight=2)
+def snapshot(port: ChainPort, ledger: Ledger, checkpoint: int) -> Answer[ChainCheckpoint]:
+    return port.snapshot(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS, weight=1)
+fail = fail_step(STEPS, RUNNING, may_fail, weight=2)
+
+
+@step("driver", FAILED, when=restorable, begin=Ledger.begin_restore, learn=Ledger.restore, weight=16, fresh_port=True)
+def restore(port: ChainPort, ledger: Ledger, checkpoint: int, recovery: str) -> Answer[ChainCheckpoint | None]:
+    if checkpoint == 0:
+        return None
+    return ledger.saved.get(checkpoint) or port.snapshot(checkpoint)
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _failed(ledger: Ledger) -> bool:
+    return ledger.failed
+
+
+_FLOW: tuple[AnyStep, ...] = (
+    recover_output, finish_output_recovery, convert, request_partitions, transfer, consume, recover, finish_recovery,
+)  # fmt: skip
+"""What the fair drain prefers, in this order: whoever waits for the upstream comes last."""
+
+
+def _flow(ledger: Ledger) -> Operands | None:
+    """A step is due whenever it is enabled."""
+    for one in _FLOW:
+        if ledger.phase in one.during and (possible := one.when(ledger)):
+            return one(*possible[0])
+    return None
+
+
+def _missing_barrier(ledger: Ledger) -> Operands | None:
+    """The newest checkpoint gets the barriers that it wants, unless it is over."""
+    if ledger.failed or not ledger.known or ledger.has_ended(ledger.known[-1]):
+        return None
+    last = ledger.known[-1]
+    for side in ledger.sides:
+        if last > side.newest and not side.finished:
+            return barrier(side.channel, last, ledger.cuts[last].alignment)
+    return None
+
+
+DRAIN = Drain[Ledger](
+    While((_flow, _missing_barrier)),
+    Once((counted(),), unless=_failed),
+    Each(lambda ledger: [] if ledger.failed else [snapshot(one) for one in ledger.known]),
+    Once((fail(),), unless=_failed),
+    Once((resources(),)),
+)
+"""Recover to the end, complete what was begun, let everybody follow what he is told, then look and release."""
+
+
+# ---- short ways to rare states ---------------------------------------------------------------------------------------
+def _one_by_one(*steps: Operands) -> tuple[Operands, ...]:
+    """Each operation is over before the next begins."""
+    return tuple(one for step in steps for one in (step, *((FINISH, thread) for thread in THREADS)))
+
+
+_RECOVER = (recover(0), recover(0), recover(1), recover(1), finish_recovery(0), finish_recovery(1))
+_CONNECT = (
+    convert(), request_partitions(),
+    recover_output(0), recover_output(0), finish_output_recovery(0),
+    recover_output(1), recover_output(1), finish_output_recovery(1),
+    transfer(0), transfer(1), transfer(0), transfer(1),
+)  # fmt: skip
+_BARRIER = barrier(0, 1, "unaligned")
+
+A_RECORD_ARRIVES = (
+    *_one_by_one(*_RECOVER, *[consume()] * 3, *_CONNECT, *[consume()] * 4, produce(1, 1), _BARRIER, transfer(0)),
+    transfer(1), consume(), (RUN, "task", "channel 1 lock"),
+)  # fmt: skip
+"""A checkpoint is about to start while a record arrives..."""
+A_RECORD_IS_PUSHED = (
+    *_one_by_one(*_CONNECT, _BARRIER, transfer(0)),
+    recover(0), (RUN, "recovery", "drainer lock"), (RUN, "recovery", "drainer lock"), consume(),
+)  # fmt: skip
+"""... while a recovered record is pushed..."""
+MARKED_AND_NOT_STARTED = (
+    *_one_by_one(*_CONNECT, _BARRIER),
+    consume(), (RUN, "task", "drainer lock"), (RUN, "task", "local channel 0 lock"),
+    (RUN, "task", "local channel 0 lock"), recover(0), (FINISH, "recovery"),
+)  # fmt: skip
+"""... or is marked in the recovered data, and has not started."""
+PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED)

@@ -1,0 +1,34 @@
+"""The prioritised deque: the queue inside subpartitions, channels and gates. recovery.md, section 2.1."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from conformance.components.deque.ledger import Ledger
+from conformance.components.deque.rules import RULES
+from conformance.components.deque.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.ports import DequeConfig, DequePort
+
+
+class DequeScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing to choose."""
+
+    interleaving: Literal["whole"] = "whole"
+
+
+COMPONENT = Component(
+    name="deque",
+    port=DequePort,
+    config_type=DequeScenarioConfig,
+    configs=(DequeScenarioConfig(),),
+    port_config=lambda config: DequeConfig(),
+    make_ledger=lambda config, capabilities: Ledger(),
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    bounds={"elements": Bound(("add", "add_priority"), 4), "failures": Bound(("fail",), 1)},
+)

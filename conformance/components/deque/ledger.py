@@ -1,0 +1,68 @@
+"""What must be in a deque, by handle: for a queue, what is owed *is* its content."""
+
+from __future__ import annotations
+
+from conformance.driver import Seen
+from conformance.parts.lifetime import Lifetime
+
+
+class Ledger(Lifetime):
+    """The handles that are owed, head first, the first `priority` of them being priority elements."""
+
+    __slots__ = ("handles", "labels", "next_handle", "prioritized", "priority")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin_life("live")
+        self.handles: list[int] = []
+        self.labels: dict[int, int] = {}
+        self.priority = 0
+        self.next_handle = 0
+        self.prioritized = -1
+        """The item that was prioritised since the content was last looked at, or -1."""
+
+    def add(self, label: int) -> None:
+        """A new item was put in, behind everything."""
+        self.handles.append(self._new(label))
+
+    def add_priority(self, label: int) -> None:
+        """A new item was put in, behind the last priority element."""
+        self.handles.insert(self.priority, self._new(label))
+        self.priority += 1
+
+    def _new(self, label: int) -> int:
+        self.labels[self.next_handle] = label
+        self.next_handle += 1
+        return self.next_handle - 1
+
+    def prioritize(self, handle: int) -> None:
+        """An item became the last of the priority elements."""
+        self.prioritized = handle
+        index = self.handles.index(handle)
+        if index >= self.priority:
+            del self.handles[index]
+            self.handles.insert(self.priority, handle)
+            self.priority += 1
+
+    def remove(self, handle: int) -> None:
+        """An item was taken out."""
+        index = self.handles.index(handle)
+        if index < self.priority:
+            self.priority -= 1
+        del self.handles[index]
+
+    def poll(self, seen: Seen[int | None]) -> None:
+        """The head was taken out."""
+        if self.handles:
+            del self.handles[0]
+            self.priority = max(self.priority - 1, 0)
+
+    def look(self) -> None:
+        """Somebody looked at the content."""
+        self.prioritized = -1
+
+    def fail(self) -> None:
+        """Everything was released."""
+        super().fail()
+        self.handles = []
+        self.priority = 0

@@ -1,0 +1,70 @@
+"""The input gate: its channels, their conversion, and checkpoints. recovery.md, sections 2.3, 2.9, 3.2 and 3.3."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from conformance.components.gate.goals import RULES
+from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.designs import recovers
+from conformance.ports import Capability, ChannelKind, GateConfig, GatePort, Recovery
+
+LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
+
+
+class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`recovered`: how many recovered records each channel may be given."""
+
+    channels: tuple[ChannelKind, ...] = (LOCAL, REMOTE)
+    recovery: Recovery = Recovery.NONE
+    recovered: int = 2
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+COMPONENT = Component(
+    name="gate",
+    port=GatePort,
+    config_type=GateScenarioConfig,
+    configs=tuple(
+        GateScenarioConfig(channels, recovery, 2, interleaving)
+        for recovery in Recovery
+        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), (REMOTE, LOCAL, REMOTE))
+        for interleaving in ("whole", "fine")
+    ),
+    port_config=lambda config: GateConfig(config.channels, config.recovery),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.channels, config.recovery, config.recovered, Capability.BLOCKED_PRIORITY_LOCAL in capabilities
+    ),
+    needs=lambda config: recovers(config.recovery),
+    threads=("recovery", "network", "task"),
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=GateScenarioConfig((REMOTE, LOCAL), Recovery.IN_MEMORY, 1, "fine"),
+    bounds={
+        "elements": Bound(("recover", "data"), 2, each=True),
+        "checkpoints": Bound(("checkpoint_started",), 1),
+        "barriers": Bound(("unaligned_barrier",), 1, each=True),
+        "marks": Bound(("insert_recovery_barriers",), 1),
+        "stops": Bound(("checkpoint_stopped",), 0),
+        "conversions": Bound(("convert",), 1),
+        "other": Bound(
+            ("event", "aligned_barrier", "timeoutable_barrier", "end_of_data", "end_of_partition", "fail", "restore",
+             "release", "recover_after_release", "poll_after_release", "convert_again", "request_too_early",
+             "convert_unknown_to_priority", "end_of_output_state_again"), 0,
+        ),
+    },
+    biases=(
+        {"recover": 60, "finish_recovery": 30, "convert": 30, "poll": 8},
+        {"unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barriers": 30, "persisted": 12},
+        {"data": 60, "poll": 30, "aligned_barrier": 16, "resume": 6},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "data": 40},
+        {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "completion": 60, "end_of_output_state": 60},
+        {"fail": 6, "restore": 60, "release": 6},
+    ),
+)  # fmt: skip

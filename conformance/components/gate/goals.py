@@ -1,0 +1,194 @@
+"""What a campaign must have seen of an input gate."""
+
+from __future__ import annotations
+
+from conformance.components.gate import steps
+from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.rules import RULES, Polled, Written
+from conformance.components.gate.side import Side
+from conformance.driver import Seen
+from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
+from conformance.parts.words import refusal
+from conformance.ports import Capability, CheckpointReason, Data, Resources
+
+__all__ = ["RULES"]
+goal = RULES.goal
+Started = Seen[None, int]
+
+
+# ---- conversion ------------------------------------------------------------------------------------------------------
+@goal(steps.convert, needs=IN_MEMORY)
+def converted_with_several_buffers_queued(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A conversion handed over several buffers of a channel."""
+    return seen.error is None and any(len(side.waiting) > 1 for side in ledger.sides)
+
+
+@goal(steps.convert, needs=STEPPING)
+def converted_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A conversion and a push overlapped."""
+    return ledger.overlapped
+
+
+@goal(steps.convert_again)
+def converted_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A gate was converted that had been before."""
+    return True
+
+
+@goal(steps.convert)
+def a_conversion_was_refused(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A conversion would have lost state."""
+    return seen.error is not None
+
+
+# ---- polling ---------------------------------------------------------------------------------------------------------
+def _source(ledger: Ledger, seen: Polled, priority: bool) -> Side | None:
+    """The channel of what was polled, if that has priority, or has none."""
+    taken = seen.value
+    if taken is None or taken.element.data_type.has_priority is not priority:
+        return None
+    return ledger.sides[taken.channel] if 0 <= taken.channel < len(ledger.sides) else None
+
+
+@goal(steps.poll)
+def an_empty_poll_was_harmless(ledger: Ledger, seen: Polled) -> bool:
+    """A poll answered nothing."""
+    return seen.value is None and ledger.phase == "live"
+
+
+@goal(steps.poll, needs=STEPPING)
+def a_priority_notification_came_late(ledger: Ledger, seen: Polled) -> bool:
+    """A barrier was polled before its notification came."""
+    side = _source(ledger, seen, priority=True)
+    return side is not None and bool(side.urgent) and not side.urgent[0].sure
+
+
+@goal(steps.convert_to_priority)
+def an_announced_barrier_was_forced_ahead(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """An announced barrier overtook, and the gate was told by force."""
+    return seen.error is None
+
+
+@goal(steps.poll, needs=frozenset({Capability.BLOCKED_PRIORITY_LOCAL}))
+def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Polled) -> bool:
+    """A barrier was taken from a channel whose producer was blocked."""
+    side = _source(ledger, seen, priority=True)
+    return side is not None and side.local and side.blocked
+
+
+@goal(steps.poll, needs=IN_MEMORY)
+def a_barrier_overtook_recovered_data(ledger: Ledger, seen: Polled) -> bool:
+    """A barrier came before recovered data of its channel."""
+    side = _source(ledger, seen, priority=True)
+    return side is not None and bool(side.waiting)
+
+
+@goal(steps.poll, needs=IN_MEMORY)
+def live_data_waited_behind_recovered_data(ledger: Ledger, seen: Polled) -> bool:
+    """Recovered data was taken while live data waited."""
+    side = _source(ledger, seen, priority=False)
+    return side is not None and bool(side.waiting) and any(type(sent.element) is Data for sent in side.live)
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@goal(steps.checkpoint_started, needs=IN_MEMORY)
+def a_checkpoint_started_during_recovery(ledger: Ledger, seen: Started) -> bool:
+    """A checkpoint started while recovered data was queued."""
+    return seen.error is None and any(side.waiting for side in ledger.sides)
+
+
+@goal(steps.checkpoint_started, needs=STEPPING)
+def data_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Started) -> bool:
+    """An arrival was in progress when a checkpoint started."""
+    return seen.error is None and ledger.sending is not None
+
+
+@goal(steps.checkpoint_started, needs=PUSHED)
+def a_recovery_barrier_was_missing(ledger: Ledger, seen: Started) -> bool:
+    """A checkpoint was declined for want of a recovery barrier."""
+    return refusal(seen.error) is CheckpointReason.DECLINED
+
+
+@goal(steps.checkpoint_started)
+def a_checkpoint_was_subsumed(ledger: Ledger, seen: Started) -> bool:
+    """A newer barrier was there when a checkpoint started."""
+    return refusal(seen.error) is CheckpointReason.SUBSUMED
+
+
+@goal(steps.checkpoint_started)
+def a_checkpoint_was_declined_before_conversion(ledger: Ledger, seen: Started) -> bool:
+    """A checkpoint started too early."""
+    return refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY
+
+
+@goal(steps.checkpoint_stopped)
+def a_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
+    """A checkpoint was stopped after a newer one had started."""
+    return any(started > seen.operands[0] for started in ledger.started)
+
+
+@goal(steps.persisted, needs=READBACK)
+def input_state_was_written(ledger: Ledger, seen: Written) -> bool:
+    """A checkpoint had input state."""
+    return any(seen.value)
+
+
+@goal(steps.persisted, needs=READBACK | IN_MEMORY)
+def recovered_data_was_written_again(ledger: Ledger, seen: Written) -> bool:
+    """A checkpoint had recovered data in its input state."""
+    return any(side.pushed > 0 and len(side.input.expected(seen.operands[0])) > 1 for side in ledger.sides)
+
+
+@goal(steps.finished)
+def the_last_channel_of_several_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
+    """All channels of a gate ended."""
+    return len(ledger.sides) > 1 and ledger.all_ended()
+
+
+# ---- the end ---------------------------------------------------------------------------------------------------------
+@goal(steps.release, steps.fail)
+def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Released in the middle of its recovery."""
+    return ledger.phase == "recovering"
+
+
+@goal(steps.release, steps.fail, needs=RECOVER_FIRST)
+def released_between_conversion_and_request(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Released after conversion, before partitions were requested."""
+    return ledger.phase == "converted"
+
+
+@goal(steps.release, steps.fail)
+def released_while_live(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Released in the middle of its work."""
+    return ledger.phase == "live" and not ledger.all_ended()
+
+
+@goal(steps.release, steps.fail)
+def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Released while a producer was blocked."""
+    return not ledger.released and any(side.blocked for side in ledger.sides)
+
+
+@goal(steps.release, steps.fail)
+def released_during_a_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Released while a checkpoint was in progress."""
+    return not ledger.released and ledger.checkpoint > 0
+
+
+@goal(steps.release, steps.fail)
+def released_after_it_was_finished(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Released after the end of all that was to come."""
+    return not ledger.released and ledger.all_ended()
+
+
+@goal(steps.release, needs=STEPPING)
+def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A release was over while others were in progress."""
+    return not ledger.released and ledger.flying > 1
+
+
+@goal(steps.restore)
+def a_fresh_gate_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
+    """A fresh gate took the place of one that had failed."""
+    return True

@@ -1,0 +1,285 @@
+"""What must be true of an input gate. recovery.md, sections 2.3, 2.9, 3.2 and 3.3."""
+
+from __future__ import annotations
+
+from conformance.components.gate import steps
+from conformance.components.gate.ledger import Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.parts import lifetime, notice, recovery, starts
+from conformance.parts.designs import PUSHED, READBACK, RESOURCES
+from conformance.parts.input_state import judge_written
+from conformance.parts.records import compare_ids
+from conformance.parts.taking import judge_count
+from conformance.parts.words import got, must_fail, must_succeed, name
+from conformance.ports import Announcement, Data, EndOfData, EndOfPartition, ErrorKind, GateTaken, Recovery
+
+RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate"))
+rule, adopt = RULES.rule, RULES.adopt
+Polled = Seen[GateTaken | None]
+Written = Seen[tuple[tuple[int, ...], ...], int]
+
+
+def _polled(taken: GateTaken) -> str:
+    return f"the poll answered {name(taken.element)} of channel {taken.channel}"
+
+
+# ---- what a poll answers ---------------------------------------------------------------------------------------------
+@rule(steps.poll, invariant="I-23", tickets=("FLINK-21104", "FLINK-20145"))
+def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judgement:
+    """Every element comes from a channel of the gate whose end was not polled before."""
+    taken = seen.value
+    if taken is None:
+        return False
+    if not 0 <= taken.channel < len(ledger.sides):
+        return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", _polled(taken))
+    owed = "that channel has ended: nothing comes after its end"
+    return not ledger.sides[taken.channel].ended or Broken(FailureClass.DUPLICATED, owed, _polled(taken))
+
+
+@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
+def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judgement:
+    """Live elements without priority are hidden until the recovered data of their channel was consumed."""
+    taken = seen.value
+    if taken is None or taken.element.data_type.has_priority:
+        return False
+    side = ledger.sides[taken.channel]
+    if side.waiting:
+        owed = "recovered data comes before all that is live"
+        return type(taken.element) is Data or Broken(FailureClass.REORDERED, owed, _polled(taken))
+    if ledger.recovery is Recovery.PUSHED and not side.finishing:
+        return Broken(FailureClass.REORDERED, "the recovery of that channel is not over", _polled(taken))
+    return False
+
+
+@rule(steps.poll, invariant="I-33")
+def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Polled) -> Judgement:
+    """The end of a partition comes once per channel, and the end of its data before it."""
+    taken = seen.value
+    if taken is None or type(taken.element) is not EndOfPartition:
+        return False
+    owed = "the end of data comes before the end of partition"
+    early = EndOfData in [type(sent.element) for sent in ledger.sides[taken.channel].live]
+    return not early or Broken(FailureClass.REORDERED, owed, _polled(taken))
+
+
+@rule(steps.poll, invariant="I-15", tickets=("FLINK-39018",))
+def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
+    """Until its producer is resumed, a channel that took a blocking element delivers nothing without priority."""
+    taken = seen.value
+    if taken is None or not ledger.sides[taken.channel].blocked:
+        return False
+    owed = f"the producer of channel {taken.channel} was not resumed"
+    return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
+
+
+@rule(steps.poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-17564"))
+def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Polled) -> Judgement:
+    """What was sent into a channel, recovered and live, is polled once and in order, whatever the channel is."""
+    taken = seen.value
+    if taken is None:
+        return False
+    side, element = ledger.sides[taken.channel], taken.element
+    urgent = element.data_type.has_priority
+    queue = side.urgent if urgent else side.waiting or side.live
+    if not queue:
+        kind = "every priority event" if urgent else "everything"
+        return Broken(FailureClass.DUPLICATED, f"{kind} sent into that channel was polled before", _polled(taken))
+    head = queue[0].element
+    if element == head:
+        return True
+    if type(element) is Announcement and type(head) is Announcement and element.checkpoint == head.checkpoint:
+        return True  # nobody knows its sequence number before it comes
+    failure = FailureClass.CORRUPTED
+    if type(element) is Data and type(head) is Data:
+        failure = compare_ids(head.ids, element.ids, head.ids[0])
+    elif urgent or element in [sent.element for sent in (*side.waiting, *side.live)]:
+        failure = FailureClass.REORDERED
+    return Broken(failure, f"{name(head)} comes next in channel {taken.channel}", _polled(taken))
+
+
+@rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",))
+def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
+    """A priority event comes before everything that has no priority."""
+    taken = seen.value
+    if taken is None or not ledger.alone:
+        return False
+    if taken.element.data_type.has_priority:
+        return True
+    for number, side in enumerate(ledger.sides):
+        if side.urgent and not side.urgent[0].silent and side.urgent_ready():
+            owed = f"{name(side.urgent[0].element)} of channel {number} has priority"
+            return Broken(FailureClass.REORDERED, owed, _polled(taken))
+    return False
+
+
+@rule(steps.poll, invariant="I-30")
+def channels_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
+    """Of k channels that have something, each is served within k polls."""
+    taken = seen.value
+    if taken is None or not ledger.alone or taken.element.data_type.has_priority:
+        return False
+    others = len(ledger.sides) - 1
+    for number, side in enumerate(ledger.sides):
+        late = side.waited > 0 and side.waited >= others * side.rounds()
+        if late and number != taken.channel and ledger.ready(side, end=False):
+            owed = f"channel {number} was ready during {side.waited} polls of {others} others: it is its turn"
+            return Broken(FailureClass.STUCK, owed, _polled(taken))
+    return others > 0
+
+
+def _answers_something(ledger: Ledger, seen: Polled) -> Judgement:
+    if seen.value is not None:
+        return True
+    for number, side in enumerate(ledger.sides):
+        if ledger.ready(side, end=False):
+            owed = f"channel {number} has something that can be polled"
+            return Broken(FailureClass.STUCK, owed, "the poll answered nothing")
+    return False
+
+
+@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",))
+def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
+    """A channel that is blocked or still recovering delays neither the barriers nor the data of the others."""
+    return ledger.alone and ledger.any_slow() and _answers_something(ledger, seen)
+
+
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
+def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll during which nothing else happens answers an element if any channel has one."""
+    return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
+
+
+# ---- what the gate says ----------------------------------------------------------------------------------------------
+@rule(steps.finished, invariant="I-33", tickets=("FLINK-28651",), quiet=True)
+def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """The gate says that it is finished exactly if the ends of all channels were polled."""
+    ended = sum([side.ended for side in ledger.sides])
+    owed = "a gate is finished once the consumer took the end of every channel"
+    right = seen.value == (ended == len(ledger.sides))
+    return right or Broken(FailureClass.PROTOCOL, owed, f"finished: {seen.value}, and {ended} have ended")
+
+
+@rule(steps.available, invariant="I-22", quiet=True)
+def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """The gate says that it is available if something can be polled, or if all has ended."""
+    if not (ledger.something_waits() or ledger.all_ended()):
+        return False
+    owed = "something can be polled, or all has ended"
+    return seen.value is True or Broken(FailureClass.STUCK, owed, "the gate is not available")
+
+
+adopt(
+    notice.the_consumer_is_told_of_what_waits, *steps.MOVES, tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"),
+    formerly=("the-consumer-is-told-of-what-can-be-polled",),
+)  # fmt: skip
+
+
+# ---- conversion, and what is refused ---------------------------------------------------------------------------------
+@rule(steps.convert, invariant="I-27", tickets=("FLINK-39018",))
+def no_conversion_loses_state(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """Conversion is an error of kind state while a channel has state that its physical channel would not get."""
+    if not ledger.conversion_loses():
+        return False
+    refused = seen.error is not None and seen.error.kind is ErrorKind.STATE
+    owed = "a channel has state that conversion would lose: an error of kind state"
+    return refused or Broken(FailureClass.LOST, owed, got(seen.error))
+
+
+@rule(steps.convert, invariant="I-26")
+def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """Conversion succeeds as soon as nothing can be lost, and again when it is over."""
+    if ledger.conversion_loses() is not False or ledger.overlapped:
+        return False
+    return must_succeed(seen.error, "nothing would be lost: the channels must become physical", FailureClass.STUCK)
+
+
+@rule(steps.request_too_early, invariant="I-24")
+def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """Requesting partitions for channels that are not physical is an error of kind state."""
+    return must_fail(seen.error, ErrorKind.STATE, "partitions are requested by physical channels only")
+
+
+@rule(steps.end_of_output_state, steps.end_of_output_state_again, invariant="I-18")
+def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A second end of output state of one channel is an error of kind state."""
+    (channel,) = seen.operands
+    if not ledger.sides[channel].tracked:
+        return must_succeed(seen.error, "it is the first end of output state of that channel")
+    if ledger.all_tracked():
+        return False  # every producer was resumed, and nobody counts any more (2.3.0 ignores it)
+    return must_fail(seen.error, ErrorKind.STATE, f"the end of output state of channel {channel} was noted before")
+
+
+@rule(steps.end_of_output_state, invariant="I-17", tickets=("FLINK-38544",), after_learning=True)
+def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """The end of output state of the last channel resumes the producers of all; no earlier one resumes any."""
+    done = ledger.all_tracked()
+    for number, side in enumerate(ledger.sides):
+        if not side.local and side.completion_taken and side.resumed != done:
+            owed = "all producers are resumed once the output state of the last channel has ended, and not before"
+            no = "" if side.resumed else "not "
+            return Broken(FailureClass.PROTOCOL, owed, f"producer {number} was {no}resumed")
+    return len(ledger.sides) > 1
+
+
+@rule(steps.poll_after_release, invariant="I-24")
+def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
+    """Polling a closed gate is an error of kind released."""
+    if ledger.all_ended() and seen.error is None and seen.value is None:
+        return True
+    return must_fail(seen.error, ErrorKind.RELEASED, "the gate is closed")
+
+
+adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)
+
+
+@rule(steps.convert_to_priority, invariant="I-48", tickets=("FLINK-19681",))
+def an_announced_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
+    """The last announced barrier of a remote channel, while it is queued, can be made a priority event."""
+    return must_succeed(seen.error, "the announced barrier is queued, and can overtake")
+
+
+@rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",))
+def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """Making an element that is no queued barrier a priority event is an error of kind state."""
+    return must_fail(seen.error, ErrorKind.STATE, "that barrier is not queued")
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+adopt(starts.checkpoints_are_declined_until_channels_are_physical, steps.checkpoint_started)
+adopt(starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started, needs=PUSHED)
+adopt(starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started)
+adopt(starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, tickets=("FLINK-39018",))
+
+
+@rule(
+    steps.persisted, invariant="I-34", tickets=("FLINK-40016", "FLINK-17315", "FLINK-18139", "FLINK-20097"),
+    needs=READBACK, quiet=True, formerly=("data-in-front-of-a-barrier-is-written-once",),
+)  # fmt: skip
+def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, seen: Written) -> Judgement:
+    """The input state of a checkpoint is, per channel, exactly the data in front of its barrier that was not polled
+    when it started: once and in order."""
+    (checkpoint,) = seen.operands
+    judged = False
+    for number, side in enumerate(ledger.sides):
+        if number >= len(seen.value):
+            observed = f"something is said of {len(seen.value)}"
+            return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", observed)
+        judgement = judge_written(side.input, checkpoint, seen.value[number], f" of channel {number}")
+        if isinstance(judgement, Broken):
+            return judgement
+        judged |= judgement
+    return judged
+
+
+# ---- resources -------------------------------------------------------------------------------------------------------
+@rule(steps.in_use, invariant="I-21", tickets=("FLINK-39018",), needs=RESOURCES, quiet=True)
+def buffers_in_use_count_what_waits(ledger: Ledger, seen: Seen[int, int]) -> Judgement:
+    """The buffers in use are those that wait, recovered ones included; events may be counted too."""
+    return judge_count(ledger.sides[seen.operands[0]].counted(), seen.value)
+
+
+adopt(
+    lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
+    formerly=("a-released-gate-holds-nothing",),
+)  # fmt: skip

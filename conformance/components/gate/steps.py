@@ -1,0 +1,372 @@
+"""The steps of an input gate: state is recovered, the network delivers, the task converts, polls and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.side import Side
+from conformance.driver import DISABLED, Drain, Each, End, Once, Operands, Step, Steps, While, always
+from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.ports import Answer, EndOfData, EndOfPartition, GatePort, GateTaken, Recovery, RecoveryCompletion
+from conformance.ports.elements import Alignment, Barrier, Data, Element, Event
+
+RECOVERING = ("recovering",)
+CONVERTED = ("converted",)
+LIVE = ("live",)
+FLOWING = ("live", "starting")
+POLLABLE = ("recovering", "live")
+PHYSICAL = ("converted", "live")
+STARTABLE = ("recovering", "live", "starting")
+OPEN = ("recovering", "converted", "live", "starting")
+RELEASED = ("released",)
+ALWAYS = (*OPEN, "released", "failed")
+
+MOST_QUEUED = 6
+"""Elements in a channel after which its producer is back-pressured."""
+MOST_CHECKPOINTS = 30
+
+STEPS = Steps[GatePort, Ledger]()
+step = STEPS.step
+Wanted: TypeAlias = Callable[[Ledger, Side], bool]
+
+
+# ---- when a channel is meant -----------------------------------------------------------------------------------------
+def channels(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int]]]:
+    """The channels of which this is true."""
+    return lambda ledger: [(number,) for number, side in enumerate(ledger.sides) if wanted(ledger, side)]
+
+
+def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
+    """In such channels: the newest checkpoint, if its barrier was not sent there yet, or the next one."""
+
+    def possible(ledger: Ledger) -> Sequence[tuple[int, int]]:
+        newest = ledger.newest
+        if newest >= MOST_CHECKPOINTS:
+            return DISABLED
+        return [
+            (number, checkpoint)
+            for number, side in enumerate(ledger.sides)
+            if wanted(ledger, side)
+            for checkpoint in ((newest, newest + 1) if side.last_barrier < newest else (newest + 1,))
+        ]
+
+    return possible
+
+
+def finishes(ledger: Ledger, side: Side) -> bool:
+    """Whether the end of recovered data may be pushed."""
+    return not side.finishing and ledger.converted == (ledger.recovery is Recovery.PUSHED)
+
+
+def recovers(ledger: Ledger, side: Side) -> bool:
+    """Whether recovered data may be pushed."""
+    return side.pushed < ledger.most_recovered and finishes(ledger, side)
+
+
+def completes(ledger: Ledger, side: Side) -> bool:
+    """Whether the producer has not said yet that its output is recovered."""
+    return not side.completion_sent
+
+
+def flows(ledger: Ledger, side: Side) -> bool:
+    """Whether the producer of the channel may send an element without priority."""
+    return side.completion_sent and not side.end_sent and not side.held_back and len(side.live) < MOST_QUEUED
+
+
+def has_data(ledger: Ledger, side: Side) -> bool:
+    """Whether it may send data, or say that there is no more."""
+    return not side.data_ended and flows(ledger, side)
+
+
+def ends(ledger: Ledger, side: Side) -> bool:
+    """Whether it may end."""
+    return side.data_ended and flows(ledger, side)
+
+
+def announces(ledger: Ledger, side: Side) -> bool:
+    """Whether it may send a barrier that is announced."""
+    return not side.local and not side.urgent and flows(ledger, side)
+
+
+def overtakes(ledger: Ledger, side: Side) -> bool:
+    """Whether it may send a barrier with priority."""
+    return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.moving is not side
+
+
+def is_blocked(ledger: Ledger, side: Side) -> bool:
+    """Whether the task may resume its producer: recovered output, if there is any, has ended in all channels."""
+    return side.blocked and (ledger.recovery is Recovery.NONE or ledger.all_tracked())
+
+
+def to_track(ledger: Ledger, side: Side) -> bool:
+    """Whether the end of its output state is to be noted."""
+    return side.completion_taken and not side.tracked
+
+
+tracked = channels(lambda ledger, side: side.tracked)
+unended = channels(lambda ledger, side: not side.ended)
+remote = channels(lambda ledger, side: not side.local and not side.ended)
+
+
+# ---- when a checkpoint is meant --------------------------------------------------------------------------------------
+def markable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The newest checkpoint, if it has not started, or the next one."""
+    newest = ledger.newest
+    if ledger.recovery is not Recovery.PUSHED or newest >= MOST_CHECKPOINTS:
+        return DISABLED
+    return ((newest,), (newest + 1,)) if newest and newest not in ledger.started else ((newest + 1,),)
+
+
+def startable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """What was marked; or the newest checkpoint, a little older, or the next one."""
+    if ledger.marked:
+        return ((ledger.marked,),)
+    newest, last = ledger.newest, max([0, *ledger.started, *ledger.stopped])
+    if newest >= MOST_CHECKPOINTS:
+        return DISABLED
+    if ledger.stopped and not ledger.started and not any(side.last_barrier for side in ledger.sides):
+        return ((newest,), (newest + 1,))  # an order to start what was stopped before conversion comes late
+    if newest - 1 > last:
+        return ((newest,), (newest,), (newest - 1,), (newest + 1,))
+    return ((newest,), (newest,), (newest + 1,)) if newest > last else ((newest + 1,),)
+
+
+def started(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The last checkpoints that were started."""
+    return [(checkpoint,) for checkpoint in ledger.started[-2:]]
+
+
+def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """What was started, late or not; before conversion also what was aborted before it came here."""
+    return started(ledger) if ledger.converted else [*started(ledger), (ledger.newest + 1,)]
+
+
+def announced(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Barriers of which nothing says that they are not the last ones of their channels, and queued."""
+    return [
+        (channel, seq)
+        for (channel, seq), checkpoint in ledger.announced.items()
+        if checkpoint == ledger.sides[channel].last_barrier
+        and checkpoint in ledger.sides[channel].input.barrier_at
+        and checkpoint not in ledger.stopped
+        and not any(started > checkpoint for started in ledger.started)
+        and ledger.sending is not ledger.sides[channel]
+    ]
+
+
+# ---- recovery --------------------------------------------------------------------------------------------------------
+@step("recovery", OPEN, when=channels(recovers), begin=Ledger.begin_push, end=Ledger.end_push, weight=16)
+def recover(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.recover(channel, ledger.sides[channel].being_pushed())
+
+
+@step("recovery", OPEN, when=channels(finishes), begin=Ledger.begin_finish, end=Ledger.end_push, weight=10)
+def finish_recovery(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.finish_recovery(channel)
+
+
+@step("recovery", RELEASED, when=channels(finishes), begin=Ledger.begin, end=Ledger.end, weight=4, fails=True)
+def recover_after_release(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.recover(channel, Data((ledger.sides[channel].next_id,)))
+
+
+# ---- the network -----------------------------------------------------------------------------------------------------
+def _arrival(name: str, make: Callable[[int], Element], wanted: Wanted, weight: int) -> Step[Ledger, None, int]:
+    """A live element, of the next record or label."""
+
+    def begin(ledger: Ledger, channel: int) -> None:
+        ledger.begin_arrival(channel, make(ledger.sides[channel].next_id))
+
+    @step("network", FLOWING, when=channels(wanted), begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    def arrive(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+        return port.arrive(channel, ledger.arriving)
+
+    return arrive
+
+
+def _barrier(name: str, alignment: Alignment, wanted: Wanted, weight: int) -> Step[Ledger, None, int, int]:
+    """A barrier."""
+
+    def begin(ledger: Ledger, channel: int, checkpoint: int) -> None:
+        ledger.begin_arrival(channel, Barrier(checkpoint, alignment))
+
+    @step("network", FLOWING, when=barriers(wanted), begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    def arrive(port: GatePort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
+        return port.arrive(channel, ledger.arriving)
+
+    return arrive
+
+
+data = _arrival("data", lambda record: Data((record,)), has_data, 24)
+event = _arrival("event", Event, flows, 4)
+completion = _arrival("completion", lambda label: RecoveryCompletion(), completes, 20)
+aligned_barrier = _barrier("aligned_barrier", Alignment.ALIGNED, flows, 3)
+timeoutable_barrier = _barrier("timeoutable_barrier", Alignment.TIMEOUTABLE, announces, 6)
+unaligned_barrier = _barrier("unaligned_barrier", Alignment.UNALIGNED, overtakes, 10)
+end_of_data = _arrival("end_of_data", lambda label: EndOfData(), has_data, 2)
+end_of_partition = _arrival("end_of_partition", lambda label: EndOfPartition(), ends, 4)
+
+
+# ---- the task --------------------------------------------------------------------------------------------------------
+@step("task", RECOVERING, when=always, begin=Ledger.begin_conversion, learn=Ledger.convert, fails=True)
+def convert(port: GatePort, ledger: Ledger) -> Answer[None]:
+    return port.convert()
+
+
+@step("task", PHYSICAL, when=always, begin=Ledger.begin, end=Ledger.end, weight=2)
+def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
+    return port.convert()
+
+
+@step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.request, weight=24)
+def request(port: GatePort, ledger: Ledger) -> Answer[None]:
+    return port.request_partitions()
+
+
+@step("task", RECOVERING, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def request_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
+    return port.request_partitions()
+
+
+@step("task", POLLABLE, when=always, begin=Ledger.begin_poll, learn=Ledger.poll, weight=40)
+def poll(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
+    return port.poll()
+
+
+@step("task", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=4, fails=True)
+def poll_after_release(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
+    return port.poll()
+
+
+@step("task", LIVE, when=channels(is_blocked), begin=Ledger.begin, end=Ledger.resume, weight=10)
+def resume(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.resume(channel)
+
+
+@step("task", LIVE, when=channels(to_track), begin=Ledger.begin, learn=Ledger.track, weight=16, fails=True)
+def end_of_output_state(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.end_of_output_state(channel)
+
+
+@step("task", LIVE, when=tracked, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def end_of_output_state_again(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.end_of_output_state(channel)
+
+
+@step("task", LIVE, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark)
+def insert_recovery_barriers(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.insert_recovery_barriers(checkpoint)
+
+
+@step("task", STARTABLE, when=startable, begin=Ledger.begin_start, learn=Ledger.start, fails=True)
+def checkpoint_started(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
+
+
+@step("task", POLLABLE, when=stoppable, begin=Ledger.begin_stop, end=Ledger.stop, weight=4)
+def checkpoint_stopped(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_stopped(checkpoint)
+
+
+@step("task", LIVE, when=announced, begin=Ledger.begin_move, learn=Ledger.move, weight=16, fails=True)
+def convert_to_priority(port: GatePort, ledger: Ledger, channel: int, seq: int) -> Answer[None]:
+    return port.convert_to_priority(channel, seq)
+
+
+@step("task", LIVE, when=remote, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def convert_unknown_to_priority(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.convert_to_priority(channel, 1000)
+
+
+@step("task", OPEN, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+def release(port: GatePort, ledger: Ledger) -> Answer[None]:
+    return port.release()
+
+
+# ---- those who look --------------------------------------------------------------------------------------------------
+@step("observer", OPEN, when=always, weight=2)
+def available(port: GatePort, ledger: Ledger) -> Answer[bool]:
+    return port.available()
+
+
+@step("observer", OPEN, when=always, weight=2)
+def finished(port: GatePort, ledger: Ledger) -> Answer[bool]:
+    return port.finished()
+
+
+@step("observer", OPEN, when=unended, weight=2)
+def in_use(port: GatePort, ledger: Ledger, channel: int) -> Answer[int]:
+    return port.in_use(channel)
+
+
+@step("observer", ALWAYS, when=started, weight=4)
+def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
+    return port.persisted(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS)
+restore = restart_step(STEPS, Ledger.restore)
+
+MOVES = (
+    data, event, aligned_barrier, timeoutable_barrier, unaligned_barrier, completion, end_of_data, end_of_partition,
+    recover, finish_recovery, convert, request, poll, resume, end_of_output_state, convert_to_priority,
+)  # fmt: skip
+"""What may change what can be polled."""
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _go_on(ledger: Ledger) -> Operands | None:
+    if ledger.phase == "recovering":
+        return _recover(ledger)
+    if ledger.phase == "converted":
+        return request()
+    if ledger.phase == "starting":
+        return checkpoint_started(ledger.marked)
+    return _flow(ledger) if ledger.phase == "live" else None
+
+
+def _recover(ledger: Ledger) -> Operands | None:
+    if due := _first(finish_recovery, finishes, ledger):
+        return due
+    if ledger.conversion_loses() is False:
+        return convert()
+    return poll() if ledger.notice.awake else None
+
+
+def _flow(ledger: Ledger) -> Operands | None:
+    """The consumer follows what it is told. When it sleeps, producers go on, and in the end they end."""
+    if due := _first(completion, completes, ledger) or _first(finish_recovery, finishes, ledger):
+        return due
+    if ledger.notice.awake:
+        return poll()
+    if due := _first(end_of_output_state, to_track, ledger) or _first(resume, is_blocked, ledger):
+        return due
+    if ledger.checkpoint:
+        return checkpoint_stopped(ledger.checkpoint)
+    for number, side in enumerate(ledger.sides):
+        if flows(ledger, side):
+            return end_of_partition(number) if side.data_ended else end_of_data(number)
+    return None
+
+
+def _first(goes_on: Step[Ledger, None, int], wanted: Wanted, ledger: Ledger) -> Operands | None:
+    """This step, of the first channel that is meant."""
+    for number, side in enumerate(ledger.sides):
+        if wanted(ledger, side):
+            return goes_on(number)
+    return None
+
+
+DRAIN = Drain[Ledger](
+    While((_go_on,)),
+    Once((available(), finished()), unless=lambda ledger: ledger.released),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.started]),
+    Once((release(),), unless=lambda ledger: ledger.released),
+    Once((resources(),)),
+    End(lambda ledger: ledger.flying > 0),  # somebody still waits, who must not
+    Once((fail(),), unless=lambda ledger: ledger.failed),
+)
+"""Recover all, end all, let the consumer follow what it is told, look at what was written, and release."""

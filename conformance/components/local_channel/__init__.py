@@ -1,0 +1,82 @@
+"""The local channel: its producer is in the same process, and it reads the subpartition directly. recovery.md, sections
+2.7, 3.1 to 3.3."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.local_channel.goals import RULES
+from conformance.components.local_channel.ledger import Ledger
+from conformance.components.local_channel.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.designs import recovers
+from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recovery
+
+
+class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`handed_over`: with recovery in memory, how many buffers the recovered channel leaves behind."""
+
+    recovery: Recovery = Recovery.NONE
+    handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+COMPONENT = Component(
+    name="local-channel",
+    port=LocalChannelPort,
+    config_type=LocalChannelScenarioConfig,
+    configs=tuple(
+        LocalChannelScenarioConfig(recovery, handed_over, interleaving)
+        for recovery, handed_over in (
+            (Recovery.NONE, 0),
+            (Recovery.RECOVER_FIRST, 0),
+            (Recovery.IN_MEMORY, 0),
+            (Recovery.IN_MEMORY, 1),
+            (Recovery.IN_MEMORY, 4),
+            (Recovery.PUSHED, 0),
+            (Recovery.PUSHED, 0),
+            (Recovery.PUSHED, 0),
+        )
+        for interleaving in ("whole", "fine")
+    ),
+    port_config=lambda config: ChannelConfig(config.recovery, tuple(range(config.handed_over))),
+    restored_config=lambda config, ledger: ChannelConfig(config.recovery, ledger.lane.left()),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities
+    ),
+    needs=lambda config: recovers(config.recovery),
+    threads=("producer", "task", "recovery"),
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine"),
+    bounds={
+        "elements": Bound(("add", "add_event", "end_of_output_state", "end_of_partition", "add_after_end"), 1),
+        "barriers": Bound(("aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 0),
+        "pushes": Bound(("push_recovered", "push_after_end"), 1),
+        "requests": Bound(("request",), 1),
+        "checkpoints": Bound(("insert_recovery_barrier", "checkpoint_started", "checkpoint_stopped"), 1),
+        "releases": Bound(("release",), 1),
+        "failures": Bound(("fail",), 0),
+        "restores": Bound(("restore",), 0),
+        "variants": Bound(
+            (
+                "aligned_barrier", "timeoutable_barrier", "unaligned_barrier", "insert_recovery_barrier",
+                "checkpoint_started", "checkpoint_stopped",
+            ), 1, variants=True,
+        ),
+    },
+    biases=(
+        {"unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barrier": 30},
+        {"fail": 5, "restore": 60, "unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barrier": 40},
+        {"fail": 6, "restore": 60, "unaligned_barrier": 40, "checkpoint_started": 40, "insert_recovery_barrier": 50,
+         "push_recovered": 60, "finish_recovered": 1, "request": 20},
+        {"take": 80, "resume": 5, "end_of_output_state": 20, "unaligned_barrier": 30},
+        {"release": 8, "fail": 2, "request": 3, "push_recovered": 40},
+        {"push_recovered": 60, "take": 16, "checkpoint_stopped": 16, "insert_recovery_barrier": 24},
+        {"checkpoint_started": 24, "checkpoint_stopped": 20, "add": 50, "take": 70, "aligned_barrier": 20},
+    ),
+)  # fmt: skip

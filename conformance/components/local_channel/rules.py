@@ -1,0 +1,324 @@
+"""What must be true of a local channel. recovery.md, sections 2.7, 3.1 to 3.3."""
+
+from __future__ import annotations
+
+from conformance.components.local_channel.ledger import Ledger
+from conformance.components.local_channel.steps import (
+    add,
+    add_after_end,
+    add_event,
+    aligned_barrier,
+    checkpoint_started,
+    end_of_output_state,
+    end_of_partition,
+    finish_recovered,
+    in_recovery,
+    in_use,
+    insert_recovery_barrier,
+    persisted,
+    push_after_end,
+    push_recovered,
+    request,
+    resources,
+    restore,
+    resume,
+    take,
+    timeoutable_barrier,
+    unaligned_barrier,
+)
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.parts import lifetime, notice, recovery, starts, taking
+from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, RESOURCES
+from conformance.parts.records import compare_ids
+from conformance.parts.words import must_be, must_fail, must_succeed, name
+from conformance.ports import Capability, Data, ErrorKind, Taken
+
+# Nobody ever waits for anybody here unless recovered data is pushed.
+RULES = Rules[Ledger](
+    "local-channel", answers_property("local-channel"), *thread_properties("local-channel", waits=PUSHED)
+)
+rule, adopt = RULES.rule, RULES.adopt
+PASSES = frozenset({Capability.BLOCKED_PRIORITY_LOCAL})
+ADDS = add, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier, end_of_output_state, end_of_partition
+PUSHES = push_recovered, finish_recovered
+Took = Seen[Taken | None]
+
+
+# ---- taking ----------------------------------------------------------------------------------------------------------
+@rule(take, invariant="I-92", tickets=("FLINK-40668",))
+def a_consumer_who_was_told_may_take(ledger: Ledger, seen: Took) -> Judgement:
+    """A take is never an error: nobody is sent to a channel whose subpartition was not asked for."""
+    return must_succeed(seen.error, "a consumer who was told of something, or has asked for data, may take")
+
+
+@rule(take, invariant="I-09", tickets=("FLINK-39018",), needs=IN_MEMORY)
+def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
+    """No live element but a priority event is handed out before all recovered data and its end were taken."""
+    lane = ledger.lane
+    if not ledger.hidden or not lane.live or seen.value is None:
+        return False
+    element = seen.value.element
+    if element.data_type.has_priority:
+        return False
+    if element != lane.live[0].element:
+        return True
+    behind = f"records {lane.left()}" if lane.waiting else "the end of recovered data"
+    return Broken(FailureClass.REORDERED, f"live data waits behind {behind}", f"{name(element)} came first")
+
+
+@rule(take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
+def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
+    """A priority event that was announced comes before recovered data that waits."""
+    return _priority_came(ledger, seen) if ledger.must_priority and ledger.hidden else False
+
+
+@rule(take, invariant="I-07", tickets=("FLINK-18136",))
+def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
+    """A priority event comes before everything that has no priority."""
+    return _priority_came(ledger, seen) if ledger.must_priority and not ledger.hidden else False
+
+
+def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
+    if ledger.lane.blocked:
+        return False
+    if seen.value is not None and seen.value.element.data_type.has_priority:
+        return True
+    came = "nothing came" if seen.value is None else f"{name(seen.value.element)} came first"
+    return Broken(FailureClass.REORDERED, f"{name(ledger.lane.urgent[0].element)} stands in front of all", came)
+
+
+@rule(take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES)
+def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
+    """A priority event is handed out although the producer is blocked."""
+    if not ledger.must_priority or not ledger.lane.blocked:
+        return False
+    if seen.value is not None and seen.value.element.data_type.has_priority:
+        return True
+    owed = f"{name(ledger.lane.urgent[0].element)} passes although the producer is blocked"
+    return Broken(FailureClass.STUCK, owed, "it did not come")
+
+
+@rule(take, invariant="I-15", tickets=("FLINK-39018",))
+def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> Judgement:
+    """Until the consumer resumes it, a blocked channel hands out nothing but priority events."""
+    if not ledger.lane.blocked or ledger.released:
+        return False
+    if seen.value is None or seen.value.element.data_type.has_priority:
+        return bool(ledger.lane.live)
+    came = f"{name(seen.value.element)} came"
+    return Broken(FailureClass.REORDERED, "the consumer has not resumed the channel yet", came)
+
+
+@rule(take, invariant="I-44", tickets=("FLINK-40667", "FLINK-20654"), needs=READBACK | IN_MEMORY)
+def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen: Took) -> Judgement:
+    """What was copied for a checkpoint still reaches the consumer, unchanged."""
+    lane = ledger.lane
+    if lane.taken >= ledger.copied_to or seen.value is None:
+        return False
+    element, copied = seen.value.element, lane.waiting[0].element
+    if type(element) is not Data:
+        return False
+    if element == copied:
+        return True
+    owed = f"a copy of {name(copied)} was written, which changes nothing for the consumer"
+    return Broken(FailureClass.CORRUPTED, owed, f"it got {name(element)}")
+
+
+@rule(take, invariant="I-43", tickets=("FLINK-17564",))
+def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> Judgement:
+    """What was recovered and what was added reaches the consumer once, unchanged, each in its order, and a priority
+    event before everything that has no priority."""
+    if seen.value is None:
+        return False
+    lane, element = ledger.lane, seen.value.element
+    if element.data_type.has_priority:
+        if not lane.urgent:
+            return Broken(FailureClass.DUPLICATED, "no priority event is queued", f"{name(element)} came")
+        owed = lane.urgent[0].element
+        if element == owed:
+            return True
+        return Broken(FailureClass.REORDERED, f"{name(owed)} comes next", f"{name(element)} came")
+    hidden = ledger.hidden
+    waiting = lane.waiting if hidden else lane.live
+    if waiting:
+        return must_be(waiting[0].element, element)
+    what = "all recovered data" if hidden else "everything"
+    return Broken(FailureClass.DUPLICATED, f"{what} was taken before", f"{name(element)} came")
+
+
+adopt(recovery.the_end_of_recovered_data_is_told_once, take, needs=PUSHED)
+adopt(taking.a_take_answers_what_is_there, take)
+adopt(taking.sequence_numbers_have_no_gaps, take)
+
+
+@rule(take, invariant="I-31", tickets=("FLINK-19681",))
+def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) -> Judgement:
+    """A priority event is announced with the sequence number that it carries."""
+    told = ledger.notice.told
+    if told < 0 or seen.value is None or not seen.value.element.data_type.has_priority:
+        return False
+    if seen.value.seq == told:
+        return True
+    owed = f"the priority event was announced with number {told}"
+    return Broken(FailureClass.PROTOCOL, owed, f"it carries {seen.value.seq}")
+
+
+# ---- adding and pushing ----------------------------------------------------------------------------------------------
+@rule(*ADDS, invariant="I-33")
+def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """A living channel accepts what its producer adds."""
+    if ledger.releasing:
+        return False
+    if seen.value is True:
+        return True
+    return Broken(FailureClass.LOST, "the channel is alive: what the producer adds is accepted", "it was rejected")
+
+
+adopt(taking.nothing_is_accepted_after_the_end, add_after_end)
+adopt(recovery.a_push_waits_until_the_upstream_is_there, *PUSHES, needs=PUSHED)
+adopt(
+    recovery.recovered_data_is_accepted_until_its_end, *PUSHES, needs=PUSHED,
+    formerly=("recovered-data-is-accepted-in-recovery",),
+)  # fmt: skip
+adopt(recovery.a_push_after_release_is_recycled_silently, *PUSHES, needs=PUSHED)
+adopt(
+    recovery.a_push_after_the_end_is_refused, push_after_end, needs=PUSHED,
+    formerly=("a-push-after-recovery-is-refused",),
+)  # fmt: skip
+
+
+# ---- what the consumer asks, what is held, what it is told -----------------------------------------------------------
+@rule(resume, invariant="I-18")
+def a_blocked_channel_is_resumed_unless_released(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """A blocked channel can be resumed; resuming a released one is an error of kind state."""
+    if ledger.released:
+        return must_fail(seen.error, ErrorKind.STATE, "the channel was released, and is not resumed")
+    return must_succeed(seen.error, "a blocked channel can be resumed")
+
+
+_HOLDS = ("a-local-channel-holds-what-it-should-and-releases-all",)
+
+adopt(
+    recovery.a_channel_is_in_recovery_until_the_end_was_taken, in_recovery,
+    formerly=("a-channel-says-whether-it-is-in-recovery",),
+)  # fmt: skip
+adopt(
+    taking.buffers_in_use_count_what_waits, in_use, needs=RESOURCES,
+    formerly=("buffers-in-use-count-every-queued-buffer",),
+)  # fmt: skip
+adopt(
+    lifetime.while_it_lives_a_port_holds_what_it_should, resources, needs=RESOURCES, tickets=("FLINK-40667",),
+    formerly=_HOLDS,
+)  # fmt: skip
+adopt(
+    lifetime.after_release_nothing_is_held, resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
+)  # fmt: skip
+adopt(
+    notice.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, request, take, resume, in_use,
+    tickets=("FLINK-39018", "FLINK-40521"),
+)  # fmt: skip
+
+# ---- checkpoints: what starts, and what is refused -------------------------------------------------------------------
+adopt(
+    recovery.recovery_barriers_are_inserted_in_recovery_only, insert_recovery_barrier, needs=PUSHED,
+)  # fmt: skip
+adopt(
+    starts.a_newer_barrier_subsumes_an_older_checkpoint, checkpoint_started, tickets=("FLINK-21104",),
+    formerly=("a-newer-barrier-subsumes-the-checkpoint",),
+)  # fmt: skip
+adopt(
+    starts.a_missing_recovery_barrier_declines_the_checkpoint, checkpoint_started, tickets=("FLINK-39523",),
+    needs=PUSHED,
+)  # fmt: skip
+adopt(
+    starts.a_checkpoint_starts_if_nothing_speaks_against_it, checkpoint_started, invariant="I-41",
+    tickets=("FLINK-39018", "FLINK-39523"), formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
+)  # fmt: skip
+
+# ---- checkpoints: what is written ------------------------------------------------------------------------------------
+Written = Seen[tuple[int, ...], int]
+
+
+@rule(persisted, restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
+def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgement:
+    """Nothing is written for a checkpoint that was subsumed or declined."""
+    (checkpoint,) = seen.operands
+    if ledger.busy or checkpoint not in ledger.lane.input.failed:
+        return False
+    if not seen.value:
+        return True
+    owed = f"checkpoint {checkpoint} was refused: nothing is written for it"
+    return Broken(FailureClass.LEAKED, owed, f"records {tuple(seen.value)} were written")
+
+
+@rule(persisted, restore, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
+def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Written) -> Judgement:
+    """Of recovered data, a checkpoint is written exactly what waited when it started, once and in order."""
+    state = ledger.state(seen.operands[0])
+    if state is None:
+        return False
+    recovered = ledger.recovered_ids
+    written = tuple([record for record in seen.value if record in recovered])
+    if written[: len(state.least)] == state.least and state.most[: len(written)] == written:
+        return True
+    kind = compare_ids(state.least, written, min(recovered, default=0))
+    owed = f"as checkpoint {seen.operands[0]} started, recovered records {state.least} waited, and are its state"
+    if state.most != state.least:
+        owed += f", those up to {state.most[-1]} perhaps"
+    return Broken(kind, owed, f"of recovered data, records {written} were written")
+
+
+@rule(persisted, restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
+def a_late_stop_of_an_older_checkpoint_changes_nothing(ledger: Ledger, seen: Written) -> Judgement:
+    """What is taken before the barrier is written although an older checkpoint was stopped meanwhile."""
+    state = ledger.state(seen.operands[0])
+    if state is None or state.since_late_stop is None:
+        return False
+    return _all_written(tuple(state.live[state.since_late_stop :]), seen, "an older checkpoint had been stopped late")
+
+
+@rule(persisted, restore, invariant="I-37", tickets=("FLINK-21104",), needs=READBACK)
+def an_older_barrier_does_not_end_the_checkpoint(ledger: Ledger, seen: Written) -> Judgement:
+    """What is taken before the barrier is written although the barrier of an older checkpoint came meanwhile."""
+    state = ledger.state(seen.operands[0])
+    if state is None or state.since_old_barrier is None:
+        return False
+    return _all_written(tuple(state.live[state.since_old_barrier :]), seen, "an older barrier had come")
+
+
+def _all_written(owed: tuple[int, ...], seen: Written, why: str) -> Judgement:
+    missing = tuple([record for record in owed if record not in seen.value])
+    if not missing:
+        return bool(owed)
+    words = f"records {owed} were taken after {why}, and before barrier {seen.operands[0]}: they are still written"
+    return Broken(FailureClass.LOST, words, f"{missing} are missing")
+
+
+@rule(persisted, restore, invariant="I-36", tickets=("FLINK-20097", "FLINK-20654"), needs=READBACK)
+def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judgement:
+    """What is taken behind the barrier, or after the checkpoint was stopped, is not written for it."""
+    state = ledger.state(seen.operands[0])
+    if state is None:
+        return False
+    recovered, live = ledger.recovered_ids, state.live
+    behind = [record for record in seen.value if record not in recovered and record not in live]
+    if not behind:
+        return True
+    owed = f"only what is taken before barrier {seen.operands[0]}, and since its checkpoint started, is written for it"
+    return Broken(FailureClass.CORRUPTED, owed, f"records {tuple(behind)} were written as well")
+
+
+@rule(persisted, restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
+def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) -> Judgement:
+    """Live data that is taken between the start of a checkpoint and its barrier is written once and in order, behind
+    what was recovered."""
+    state = ledger.state(seen.operands[0])
+    if state is None:
+        return False
+    recovered, owed = ledger.recovered_ids, tuple(state.live)
+    live = tuple([record for record in seen.value if record not in recovered])
+    if live == owed and seen.value[len(seen.value) - len(owed) :] == owed:
+        return bool(owed)
+    kind = FailureClass.REORDERED if live == owed else compare_ids(owed, live, owed[0] if owed else 0)
+    words = f"records {owed} were taken before barrier {seen.operands[0]}, and are written behind recovered ones"
+    return Broken(kind, words, f"records {tuple(seen.value)} were written")

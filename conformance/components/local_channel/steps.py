@@ -1,0 +1,296 @@
+"""The steps of a local channel: a producer adds, recovery pushes, the task takes, starts checkpoints and resumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.components.local_channel.ledger import Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Step, Steps, While, always, drain
+from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resources_step
+from conformance.ports import (
+    Alignment,
+    Answer,
+    Barrier,
+    Data,
+    Element,
+    EndOfPartition,
+    Event,
+    LocalChannelPort,
+    RecoveryCompletion,
+    Taken,
+)
+
+MOST_QUEUED = 8
+"""Elements in flight after which producer and recovery are back-pressured."""
+
+OPEN = ("open",)
+LIVING = ("open", "ended")
+OVER = ("ended", "released")
+PRESENT = ("open", "ended", "released")
+FAILED = ("failed",)
+ALWAYS = ("open", "ended", "released", "failed")
+
+STEPS = Steps[LocalChannelPort, Ledger]()
+step = STEPS.step
+
+
+# ---- when a step is enabled ------------------------------------------------------------------------------------------
+def room(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Unless many elements wait."""
+    return NO_OPERANDS if len(ledger.lane.live) < MOST_QUEUED else DISABLED
+
+
+def next_barriers(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Barriers of a channel come in order; others may have heard of their checkpoint before."""
+    newest, before = ledger.newest, ledger.barrier_added
+    if len(ledger.lane.live) >= MOST_QUEUED or len(ledger.lane.urgent) >= 3:
+        return DISABLED
+    if newest > before + 1:
+        return ((before + 1,), (newest,), (newest,), (newest + 1,))
+    return ((newest,), (newest + 1,)) if newest > before else ((newest + 1,), (newest + 2,))
+
+
+def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Until the end of recovered data, unless many buffers wait."""
+    lane = ledger.lane
+    if lane.finishing or ledger.afterlife >= MOST_AFTERWARDS:
+        return DISABLED
+    return DISABLED if len(lane.waiting) >= MOST_QUEUED or ledger.to_recover == [] else NO_OPERANDS
+
+
+def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Once, when all that must be recovered was pushed."""
+    return DISABLED if ledger.lane.finishing or ledger.to_recover else NO_OPERANDS
+
+
+def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
+    """When a recovery is over."""
+    return NO_OPERANDS if ledger.pushes and ledger.lane.consumed else DISABLED
+
+
+def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
+    """A second request changes nothing, which is seen soon enough."""
+    return DISABLED if ledger.requested and (ledger.restored or ledger.next_live) else NO_OPERANDS
+
+
+def may_take(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Between a recovery barrier and the start of its checkpoint the task does nothing else."""
+    if ledger.released:
+        return alive(ledger)
+    return NO_OPERANDS if (ledger.requested or ledger.notice.awake) and not ledger.marked else DISABLED
+
+
+def may_resume(ledger: Ledger) -> Sequence[tuple[()]]:
+    """A blocked channel, or what is left of one."""
+    return alive(ledger) if ledger.lane.blocked or ledger.released else DISABLED
+
+
+def markable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """A checkpoint is marked before it starts. Without a recovery there is little to see."""
+    return DISABLED if ledger.marked or (not ledger.pushes and ledger.newest > 2) else _next_starts(ledger)
+
+
+def startable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The checkpoint that was marked, or the one before it."""
+    marked = ledger.marked
+    if not marked:
+        return _next_starts(ledger)
+    over = max(ledger.started, ledger.stopped)
+    return ((marked,), (marked,), (marked,), (marked - 1,)) if marked - 1 > over else ((marked,),)
+
+
+def _next_starts(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Checkpoints start in order, whether their barrier came here, waits here, or is still elsewhere."""
+    input = ledger.lane.input
+    over, newest, came = max(ledger.started, ledger.stopped), ledger.newest, input.last
+    if input.received and came > over:
+        return ((came,), (came - 1,), (newest + 1,)) if came - 1 > over else ((came,), (newest + 1,))
+    return ((newest,), (newest + 1,)) if newest > over else ((newest + 1,), (newest + 2,))
+
+
+def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The checkpoint that was marked; else the last that was started, the one before it, or one yet to be heard of."""
+    started, newest = ledger.started, ledger.newest
+    if ledger.marked:
+        return ((ledger.marked,),)
+    return ((started,), (started - 1,), (newest + 1,)) if started > 1 else ((newest + 1,),)
+
+
+def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Every checkpoint that was started, and the last ones that were refused."""
+    input = ledger.lane.input
+    return [(checkpoint,) for checkpoint in (*input.states, *input.failed[-2:])]
+
+
+def restorable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Every checkpoint whose input state is complete."""
+    return ledger.lane.input.restorable()
+
+
+def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
+    """What a release must bring to an end is not cut short."""
+    return DISABLED if ledger.released and (ledger.pushing or ledger.adding) else NO_OPERANDS
+
+
+# ---- the producer ----------------------------------------------------------------------------------------------------
+@step("producer", OPEN, when=room, begin=Ledger.begin_data, end=Ledger.end_add, weight=28)
+def add(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
+    return port.add(ledger.lane.live[-1].element)
+
+
+def _add_step(name: str, element: Element, weight: int) -> Step[Ledger, bool]:
+    def begin(ledger: Ledger) -> None:
+        ledger.begin_add(element)
+
+    @step("producer", OPEN, when=room, begin=begin, end=Ledger.end_add, weight=weight, name=name)
+    def add_element(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
+        return port.add(element)
+
+    return add_element
+
+
+def _barrier_step(name: str, alignment: Alignment, weight: int) -> Step[Ledger, bool, int]:
+    def begin(ledger: Ledger, checkpoint: int) -> None:
+        ledger.begin_barrier(Barrier(checkpoint, alignment))
+
+    @step("producer", OPEN, when=next_barriers, begin=begin, end=Ledger.end_add, weight=weight, name=name)
+    def add_barrier(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
+        return port.add(Barrier(checkpoint, alignment))
+
+    return add_barrier
+
+
+add_event = _add_step("add_event", Event(0), 6)
+aligned_barrier = _barrier_step("aligned_barrier", Alignment.ALIGNED, 8)
+timeoutable_barrier = _barrier_step("timeoutable_barrier", Alignment.TIMEOUTABLE, 6)
+unaligned_barrier = _barrier_step("unaligned_barrier", Alignment.UNALIGNED, 16)
+end_of_output_state = _add_step("end_of_output_state", RecoveryCompletion(), 6)
+
+
+@step("producer", OPEN, when=room, begin=Ledger.begin_end, end=Ledger.end_add, weight=1)
+def end_of_partition(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
+    return port.add(EndOfPartition())
+
+
+@step("producer", OVER, when=alive, begin=Ledger.begin_afterwards, weight=4)
+def add_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
+    return port.add(Data((ledger.next_record,)))
+
+
+# ---- the recovery thread ---------------------------------------------------------------------------------------------
+@step("recovery", PRESENT, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=28, fails=True)
+def push_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+    late = Data((ledger.next_record,))
+    return port.push_recovered(late if ledger.was_over else ledger.lane.being_pushed())
+
+
+@step("recovery", PRESENT, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=4, fails=True)
+def finish_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.finish_recovered()
+
+
+@step("recovery", LIVING, when=may_push_after_end, weight=2, fails=True)
+def push_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.push_recovered(Data((ledger.next_record,)))
+
+
+# ---- the task --------------------------------------------------------------------------------------------------------
+@step("task", LIVING, when=may_request, begin=Ledger.begin_request, end=Ledger.request)
+def request(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.request()
+
+
+@step("task", PRESENT, when=may_take, begin=Ledger.begin_take, learn=Ledger.take, weight=48, fails=True)
+def take(port: LocalChannelPort, ledger: Ledger) -> Answer[Taken | None]:
+    return port.take()
+
+
+@step("task", PRESENT, when=may_resume, begin=Ledger.begin_afterwards, end=Ledger.resume, weight=16, fails=True)
+def resume(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.resume()
+
+
+@step("task", LIVING, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark, weight=12)
+def insert_recovery_barrier(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
+    return port.insert_recovery_barrier(checkpoint)
+
+
+@step("task", LIVING, when=startable, begin=Ledger.begin_start, learn=Ledger.start, weight=12, fails=True)
+def checkpoint_started(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
+
+
+@step("task", LIVING, when=stoppable, begin=Ledger.begin_stop, end=Ledger.stop, weight=6)
+def checkpoint_stopped(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_stopped(checkpoint)
+
+
+@step("task", PRESENT, when=alive, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+def release(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.release()
+
+
+# ---- observers and the driver ----------------------------------------------------------------------------------------
+@step("observer", LIVING, when=always, weight=2)
+def in_recovery(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
+    return port.in_recovery()
+
+
+@step("observer", LIVING, when=always, weight=6)
+def in_use(port: LocalChannelPort, ledger: Ledger) -> Answer[int]:
+    return port.in_use()
+
+
+@step("observer", ALWAYS, when=inspectable, weight=2)
+def persisted(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
+    return port.persisted(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS, when=may_fail)
+
+
+@step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True)
+def restore(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
+    return port.persisted(checkpoint)
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _due(ledger: Ledger) -> drain.Step | None:
+    """End the recovery, and let the consumer follow what it is told."""
+    if ledger.released:
+        return None
+    if ledger.marked:
+        return checkpoint_stopped(ledger.marked)
+    if not ledger.requested:
+        return request()
+    if not ledger.lane.finishing:
+        return push_recovered() if ledger.to_recover else finish_recovered()
+    if ledger.notice.awake:
+        return take()
+    return resume() if ledger.lane.blocked else None
+
+
+def _inspections(ledger: Ledger) -> list[drain.Step]:
+    input = ledger.lane.input
+    return [persisted(checkpoint) for checkpoint in (*input.states, *input.failed)]
+
+
+def _released(ledger: Ledger) -> bool:
+    return ledger.released
+
+
+def _failed(ledger: Ledger) -> bool:
+    return ledger.failed
+
+
+DRAIN = Drain[Ledger](
+    While((_due,)),
+    End(lambda ledger: ledger.pushing or ledger.adding),  # they must have come to an end by now
+    Once((in_use(),), unless=_released),
+    Each(_inspections),
+    Once((resources(),)),
+    Once((release(), resources()), unless=_released),
+    Once((fail(), resources()), unless=_failed),
+)
+"""Deliver all, look at what was written, release, and fail."""

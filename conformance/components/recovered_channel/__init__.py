@@ -1,0 +1,56 @@
+"""The recovered channel: where state is read into before the channel is physical. recovery.md, sections 2.8 and 3.2."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from conformance.components.recovered_channel.goals import RULES
+from conformance.components.recovered_channel.ledger import Ledger
+from conformance.components.recovered_channel.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.designs import recovers
+from conformance.ports import ChannelConfig, RecoveredChannelPort, Recovery
+
+
+class RecoveredChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where recovered data lives decides when the channel may be converted."""
+
+    recovery: Literal["recover-first", "in-memory", "pushed"]
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+COMPONENT = Component(
+    name="recovered-channel",
+    port=RecoveredChannelPort,
+    config_type=RecoveredChannelScenarioConfig,
+    configs=tuple(
+        RecoveredChannelScenarioConfig(recovery, interleaving)
+        for interleaving in ("whole", "fine")
+        for recovery in ("recover-first", "in-memory", "pushed")
+    ),
+    port_config=lambda config: ChannelConfig(Recovery(config.recovery)),
+    make_ledger=lambda config, capabilities: Ledger(config.recovery),
+    needs=lambda config: recovers(config.recovery),
+    threads=("recovery", "task"),
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=RecoveredChannelScenarioConfig("in-memory", "fine"),
+    bounds={
+        "pushes": Bound(("push_recovered", "push_after_end"), 2),
+        "checkpoints": Bound(("checkpoint_started", "checkpoint_stopped"), 1),
+        "releases": Bound(("release",), 1),
+        "failures": Bound(("fail",), 1),
+        "restores": Bound(("restore",), 0),
+        "variants": Bound(("push_recovered", "checkpoint_started", "checkpoint_stopped"), 1, variants=True),
+    },
+    biases=(
+        {"push_recovered": 40, "take": 6},
+        {"convert": 16, "finish_recovered": 10, "take": 24},
+        {"release": 8, "fail": 4, "restore": 60, "push_recovered": 30},
+        {"checkpoint_started": 16, "checkpoint_stopped": 16, "last_stopped": 8},
+    ),
+)

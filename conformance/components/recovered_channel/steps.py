@@ -1,0 +1,148 @@
+"""The steps of a recovered channel: one thread reads state into it, the task takes, declines checkpoints, converts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.components.recovered_channel.ledger import Ledger
+from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
+from conformance.driver.drain import Step
+from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resources_step, restart_step
+from conformance.ports import Alignment, Answer, Barrier, Data, RecoveredChannelPort, Taken
+
+MOST_WAITING = 8
+"""Buffers in the channel after which the reader of state is back-pressured."""
+
+OPEN = ("open",)
+ALIVE = ("open", "released")
+ALWAYS = ("open", "released", "failed")
+
+STEPS = Steps[RecoveredChannelPort, Ledger]()
+step = STEPS.step
+
+_COUNTS = ((1,), (2,))
+
+
+# ---- when a step is enabled ------------------------------------------------------------------------------------------
+def may_push(ledger: Ledger) -> Sequence[tuple[int]]:
+    """One or two records, until the end, unless many wait."""
+    recovered = ledger.recovered
+    if recovered.finishing or ledger.afterlife >= MOST_AFTERWARDS or len(recovered.waiting) >= MOST_WAITING:
+        return DISABLED
+    return _COUNTS
+
+
+def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Once."""
+    return DISABLED if ledger.recovered.finishing else alive(ledger)
+
+
+def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Only the newest design says what comes of it."""
+    return alive(ledger) if ledger.recovered.finishing and ledger.recovery == "pushed" else DISABLED
+
+
+def startable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Checkpoints in order, with gaps."""
+    return ((ledger.checkpoints + 1,), (ledger.checkpoints + 2,))
+
+
+def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """A checkpoint of which the channel has heard or not, or a late one."""
+    newest = ledger.checkpoints
+    return ((newest + 1,), (newest,), (newest - 1,)) if newest > 1 else ((newest + 1,),)
+
+
+def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The newest checkpoint that the channel has heard of."""
+    return ((ledger.checkpoints,),) if ledger.checkpoints else DISABLED
+
+
+# ---- the steps -------------------------------------------------------------------------------------------------------
+@step("recovery", ALIVE, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=16, fails=True)
+def push_recovered(port: RecoveredChannelPort, ledger: Ledger, records: int) -> Answer[None]:
+    late = Data((ledger.next_record,))
+    return port.push_recovered(late if ledger.was_over else ledger.recovered.being_pushed())
+
+
+@step("recovery", ALIVE, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=5, fails=True)
+def finish_recovered(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.finish_recovered()
+
+
+@step("recovery", ALIVE, when=may_push_after_end, begin=Ledger.begin_afterwards, weight=2, fails=True)
+def push_after_end(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.push_recovered(Data((ledger.next_record,)))
+
+
+@step("task", ALIVE, when=alive, begin=Ledger.begin_take, learn=Ledger.take, weight=16, fails=True)
+def take(port: RecoveredChannelPort, ledger: Ledger) -> Answer[Taken | None]:
+    return port.take()
+
+
+@step("task", OPEN, when=startable, begin=Ledger.hear_of, weight=4, fails=True)
+def checkpoint_started(port: RecoveredChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
+
+
+@step("task", OPEN, when=stoppable, begin=Ledger.hear_of, end=Ledger.stop, weight=4)
+def checkpoint_stopped(port: RecoveredChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_stopped(checkpoint)
+
+
+@step("task", OPEN, when=always, begin=Ledger.begin_release, learn=Ledger.convert, weight=5, fails=True)
+def convert(port: RecoveredChannelPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
+    return port.convert()
+
+
+@step("task", ALIVE, when=alive, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+def release(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.release()
+
+
+@step("observer", ALIVE, when=always, weight=2)
+def last_stopped(port: RecoveredChannelPort, ledger: Ledger) -> Answer[int]:
+    return port.last_stopped()
+
+
+@step("observer", ALIVE, when=always, weight=3)
+def in_use(port: RecoveredChannelPort, ledger: Ledger) -> Answer[int]:
+    return port.in_use()
+
+
+@step("observer", ALWAYS, when=inspectable, weight=2)
+def persisted(port: RecoveredChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
+    return port.persisted(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS)
+restore = restart_step(STEPS, Ledger.restore)
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _finish(ledger: Ledger) -> Step | None:
+    return finish_recovered() if ledger.phase == "open" and not ledger.recovered.finishing else None
+
+
+def _take(ledger: Ledger) -> Step | None:
+    return take() if ledger.phase == "open" and ledger.notice.awake else None
+
+
+def _over(ledger: Ledger) -> bool:
+    return ledger.phase != "open"
+
+
+def _failed(ledger: Ledger) -> bool:
+    return ledger.failed
+
+
+DRAIN = Drain[Ledger](
+    While((_finish, _take)),
+    Once((in_use(), convert()), unless=_over),
+    Once((release(),), unless=_over),
+    Each(lambda ledger: [persisted(*one) for one in inspectable(ledger)]),
+    Once((resources(),)),
+    Once((fail(), resources()), unless=_failed),
+)
+"""Read all state, let the consumer follow what it is told, convert if that is allowed, release, and look."""

@@ -1,0 +1,85 @@
+"""The remote channel: the consumer's side of a connection over the network. recovery.md, sections 2.5 and 2.6."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.rules import RULES
+from conformance.components.remote_channel.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.designs import recovers
+from conformance.ports import ChannelConfig, Recovery, RemoteChannelPort
+
+
+class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`handed_over`: how many recovered buffers the channel begins with, in memory."""
+
+    recovery: Literal["none", "in-memory", "pushed"] = "none"
+    handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
+    exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
+    floating_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+_RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
+    ("none", 0), ("in-memory", 2), ("pushed", 0), ("pushed", 0),
+)  # fmt: skip
+
+
+def _handed_over(config: RemoteChannelScenarioConfig) -> int:
+    return config.handed_over if config.recovery == "in-memory" else 0
+
+
+def _port_config(config: RemoteChannelScenarioConfig, handed_over: int) -> ChannelConfig:
+    return ChannelConfig(
+        Recovery(config.recovery), tuple(range(handed_over)), config.exclusive_buffers, config.floating_buffers
+    )
+
+
+COMPONENT = Component(
+    name="remote-channel",
+    port=RemoteChannelPort,
+    config_type=RemoteChannelScenarioConfig,
+    configs=tuple(
+        RemoteChannelScenarioConfig(recovery, handed_over, exclusive, floating, interleaving)
+        for interleaving in ("whole", "fine")
+        for recovery, handed_over in _RECOVERIES
+        for exclusive, floating in ((2, 2), (1, 1), (0, 2))
+    ),
+    port_config=lambda config: _port_config(config, _handed_over(config)),
+    restored_config=lambda config, ledger: _port_config(config, 0),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers
+    ),
+    needs=lambda config: recovers(config.recovery),
+    threads=("network", "task", "recovery"),
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=RemoteChannelScenarioConfig("pushed", 0, 1, 0, "fine"),
+    bounds={
+        "elements": Bound(("data", "event"), 1),
+        "recovered": Bound(("push_recovered",), 1),
+        "checkpoints": Bound(("checkpoint_started",), 1),
+        "barriers": Bound(("unaligned_barrier",), 1),
+        "marks": Bound(("insert_recovery_barrier",), 1),
+        "other": Bound(
+            ("aligned_barrier", "timeoutable_barrier", "completion", "end_of_partition", "receive_out_of_order",
+             "data_in_recovery", "blocked_with_backlog", "push_after_end", "push_after_release",
+             "checkpoint_stopped", "convert_unknown_to_priority", "release", "fail", "restore"), 0,
+        ),
+        "variants": Bound(("data", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
+    },
+    # What breaks the connection has no weight but in the last one: little can be done afterwards.
+    biases=(
+        {"push_recovered": 50, "finish_recovered": 20, "event": 30},
+        {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},
+        {"data": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "data": 40},
+        {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
+    ),
+)  # fmt: skip

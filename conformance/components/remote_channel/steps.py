@@ -1,0 +1,378 @@
+"""The steps of a remote channel: the network delivers, the task takes and checkpoints, state is pushed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from conformance.components.remote_channel.ledger import FLOWING, NOTHING, OPEN, Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Operands, Step, Steps, While, always
+from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.ports import (
+    Alignment,
+    Answer,
+    Barrier,
+    Data,
+    EndOfPartition,
+    Event,
+    RecoveryCompletion,
+    RemoteChannelPort,
+    Taken,
+)
+
+MOST_QUEUED = 6
+MOST_RECOVERED = 3
+MOST_CHECKPOINTS = 30
+
+NEW = ("new",)
+LIVE = ("live",)
+RELEASED = ("released",)
+RELEASABLE = (*OPEN, "broken")
+ALWAYS = (*RELEASABLE, "released", "failed")
+
+STEPS = Steps[RemoteChannelPort, Ledger]()
+step = STEPS.step
+
+_BACKLOGS = ((0,), (2,), (NOTHING,))
+
+
+# ---- when a step is enabled ------------------------------------------------------------------------------------------
+def _if(wanted: bool) -> Sequence[tuple[()]]:
+    return NO_OPERANDS if wanted else DISABLED
+
+
+def _goes_on(ledger: Ledger) -> bool:
+    return not ledger.over and not ledger.releasing
+
+
+def _flows(ledger: Ledger) -> bool:
+    lane = ledger.lane
+    return not lane.blocked and len(lane.live) < MOST_QUEUED and not ledger.over and not ledger.releasing
+
+
+def sends(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The producer may send something without priority."""
+    return _if(_flows(ledger))
+
+
+def sends_data(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Data needs credit, and comes after the recovery; with it the producer says its backlog, or nothing."""
+    return _BACKLOGS if ledger.credit.granted > 0 and ledger.lane.consumed and _flows(ledger) else DISABLED
+
+
+def sends_event(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Events need no credit, and tell a producer's backlog when it has none."""
+    return _BACKLOGS if _flows(ledger) else DISABLED
+
+
+def _barriers(ledger: Ledger) -> Sequence[tuple[int]]:
+    newest = ledger.newest
+    if newest >= MOST_CHECKPOINTS:
+        return DISABLED
+    return ((newest,), (newest + 1,)) if ledger.last_barrier < newest else ((newest + 1,),)
+
+
+def sends_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The barrier of the newest checkpoint, or of one that nobody knows yet."""
+    return _barriers(ledger) if _flows(ledger) else DISABLED
+
+
+def sends_announced_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The same, where no priority event waits."""
+    return _barriers(ledger) if not ledger.lane.urgent and _flows(ledger) else DISABLED
+
+
+def sends_unaligned_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The same, although the producer is blocked, unless another barrier is just made a priority event."""
+    return _barriers(ledger) if not ledger.lane.urgent and not ledger.moving and _goes_on(ledger) else DISABLED
+
+
+def connected(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The producer has not come to its end."""
+    return _if(_goes_on(ledger))
+
+
+def in_recovery_surely(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Nobody can end the recovery meanwhile."""
+    return _if(not ledger.lane.finishing and not ledger.lane.consumed and _goes_on(ledger))
+
+
+def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
+    """A few recovered buffers, until their end."""
+    return _if(not ledger.lane.finishing and ledger.lane.pushed < MOST_RECOVERED)
+
+
+def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Once, and not while live data comes that must not come during recovery."""
+    return _if(not ledger.lane.finishing and not ledger.trespassing)
+
+
+def all_was_pushed(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The end of recovered data is there."""
+    return _if(ledger.recovery == "pushed" and ledger.lane.finished and not ledger.releasing)
+
+
+def pushes(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Recovered data is pushed into this channel."""
+    return _if(ledger.recovery == "pushed")
+
+
+def held(ledger: Ledger) -> Sequence[tuple[int]]:
+    """One buffer that the task holds, or all."""
+    count = ledger.credit.held
+    if not count:
+        return DISABLED
+    return ((1,), (count,)) if count > 1 else ((1,),)
+
+
+def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The task resumes what it took."""
+    return _if(ledger.lane.blocked and not ledger.lane.live)
+
+
+def markable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The newest checkpoint, if nobody has tried it, or the next."""
+    newest = ledger.newest
+    if ledger.recovery != "pushed" or newest >= MOST_CHECKPOINTS:
+        return DISABLED
+    return ((newest,), (newest + 1,)) if newest > max(ledger.tried, ledger.input.last) else ((newest + 1,),)
+
+
+def startable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The checkpoint that was marked; otherwise the newest, if nobody has tried it, the next, or one left out."""
+    if ledger.lane.marks:
+        return [(checkpoint,) for checkpoint in ledger.lane.marks]
+    newest, tried, state = ledger.newest, ledger.tried, ledger.input
+    if newest >= MOST_CHECKPOINTS:
+        return DISABLED
+    if newest > tried and (state.received or state.last < newest):
+        return ((newest,), (newest + 1,), (newest - 1,)) if newest - 1 > tried else ((newest,), (newest + 1,))
+    return ((newest + 1,),)
+
+
+def last_started(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The last checkpoints that started."""
+    states = ledger.input.states
+    return [(checkpoint,) for checkpoint in list(states)[-2:]] if states else DISABLED
+
+
+def announced(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Barriers that are queued and the last of the channel, as far as anybody knows."""
+    state, last = ledger.input, ledger.last_barrier
+    if ledger.forgotten or ledger.arriving is not None or not state.received or state.last != last:
+        return DISABLED
+    return [
+        (seq,)
+        for seq, checkpoint in ledger.announced.items()
+        if checkpoint == last
+        and state.barrier_at.get(checkpoint) == seq
+        and any(sent.number == seq for sent in ledger.lane.live)
+    ]
+
+
+# ---- the network -----------------------------------------------------------------------------------------------------
+@step("task", NEW, when=always, begin=Ledger.begin, end=Ledger.request, weight=30)
+def request(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.request()
+
+
+@step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, weight=1)
+def request_again(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.request()
+
+
+def _deliver(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    """What is on its way arrives."""
+    sent = ledger.arriving
+    assert sent is not None
+    return port.receive(sent.element, sent.number, ledger.said)
+
+
+def _begin_event(ledger: Ledger, backlog: int) -> None:
+    ledger.begin_arrival(Event(ledger.lane.arrived), backlog)
+
+
+def _begin_completion(ledger: Ledger) -> None:
+    ledger.begin_arrival(RecoveryCompletion())
+
+
+def _begin_end(ledger: Ledger) -> None:
+    ledger.begin_last(EndOfPartition())
+
+
+@step("network", FLOWING, when=sends_data, begin=Ledger.begin_data, end=Ledger.end_arrival, weight=24)
+def data(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]:
+    return _deliver(port, ledger)
+
+
+@step("network", FLOWING, when=sends_event, begin=_begin_event, end=Ledger.end_arrival, weight=5)
+def event(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]:
+    return _deliver(port, ledger)
+
+
+def _barrier(kind: Alignment, when: Callable[[Ledger], Sequence[tuple[int]]], weight: int) -> Step[Ledger, None, int]:
+    """A barrier of this kind arrives."""
+
+    def begin(ledger: Ledger, checkpoint: int) -> None:
+        ledger.begin_arrival(Barrier(checkpoint, kind))
+
+    @step("network", FLOWING, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=f"{kind}_barrier")
+    def barrier(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+        return _deliver(port, ledger)
+
+    return barrier
+
+
+aligned_barrier = _barrier(Alignment.ALIGNED, sends_barrier, weight=3)
+timeoutable_barrier = _barrier(Alignment.TIMEOUTABLE, sends_announced_barrier, weight=6)
+unaligned_barrier = _barrier(Alignment.UNALIGNED, sends_unaligned_barrier, weight=8)
+
+
+@step("network", FLOWING, when=sends, begin=_begin_completion, end=Ledger.end_arrival, weight=2)
+def completion(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return _deliver(port, ledger)
+
+
+@step("network", FLOWING, when=sends, begin=_begin_end, end=Ledger.end_arrival, weight=1)
+def end_of_partition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return _deliver(port, ledger)
+
+
+@step("network", LIVE, when=connected, begin=Ledger.begin, end=Ledger.lose_the_connection, weight=0, fails=True)
+def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.receive(Event(0), ledger.lane.arrived + 1, NOTHING)
+
+
+@step(
+    "network", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1, fails=True
+)  # fmt: skip
+def data_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.receive(Data((ledger.records,)), ledger.lane.arrived, NOTHING)
+
+
+@step("network", LIVE, when=connected, begin=Ledger.begin_breach, end=Ledger.lose_the_connection, weight=0, fails=True)
+def blocked_with_backlog(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.receive(RecoveryCompletion(), ledger.lane.arrived, 1)
+
+
+# ---- recovery --------------------------------------------------------------------------------------------------------
+@step("recovery", FLOWING, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=14)
+def push_recovered(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.push_recovered(ledger.lane.being_pushed())
+
+
+@step("recovery", FLOWING, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=6)
+def finish_recovered(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.finish_recovered()
+
+
+@step("recovery", LIVE, when=all_was_pushed, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def push_after_end(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.push_recovered(Data((ledger.records,)))
+
+
+@step("recovery", RELEASED, when=pushes, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def push_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.push_recovered(Data((ledger.records,)))
+
+
+# ---- the task --------------------------------------------------------------------------------------------------------
+@step("task", LIVE, when=always, begin=Ledger.begin_take, learn=Ledger.take, weight=30)
+def take(port: RemoteChannelPort, ledger: Ledger) -> Answer[Taken | None]:
+    return port.take()
+
+
+@step("task", ("live", "released"), when=held, begin=Ledger.begin_recycle, end=Ledger.end_recycle)
+def recycle(port: RemoteChannelPort, ledger: Ledger, count: int) -> Answer[None]:
+    return port.recycle(count)
+
+
+@step("task", LIVE, when=blocked, begin=Ledger.begin, end=Ledger.resume, weight=16)
+def resume(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.resume()
+
+
+@step("task", LIVE, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark)
+def insert_recovery_barrier(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
+    return port.insert_recovery_barrier(checkpoint)
+
+
+@step("task", FLOWING, when=startable, begin=Ledger.begin_start, learn=Ledger.start, fails=True)
+def checkpoint_started(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
+
+
+@step("task", LIVE, when=last_started, begin=Ledger.begin_stop, end=Ledger.stop, weight=4)
+def checkpoint_stopped(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.checkpoint_stopped(checkpoint)
+
+
+@step("task", LIVE, when=announced, begin=Ledger.begin_move, end=Ledger.move, weight=16, fails=True)
+def convert_to_priority(port: RemoteChannelPort, ledger: Ledger, seq: int) -> Answer[None]:
+    return port.convert_to_priority(seq)
+
+
+@step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def convert_unknown_to_priority(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.convert_to_priority(1000)
+
+
+@step("task", RELEASABLE, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+def release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.release()
+
+
+# ---- observers, failure and restart ----------------------------------------------------------------------------------
+@step("observer", OPEN, when=always, weight=2)
+def in_use(port: RemoteChannelPort, ledger: Ledger) -> Answer[int]:
+    return port.in_use()
+
+
+@step("observer", OPEN, when=always, weight=2)
+def in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[bool]:
+    return port.in_recovery()
+
+
+@step("observer", OPEN, when=always, weight=4)
+def free_for_live(port: RemoteChannelPort, ledger: Ledger) -> Answer[int]:
+    return port.free_for_live()
+
+
+@step("observer", ALWAYS, when=last_started, weight=4)
+def persisted(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
+    return port.persisted(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS)
+restore = restart_step(STEPS, Ledger.restore)
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _due(ledger: Ledger) -> Operands | None:
+    """While the channel is open: recover all, and take what there is."""
+    lane, held = ledger.lane, ledger.credit.held
+    if ledger.phase not in OPEN:
+        return None
+    if ledger.phase == "new":
+        return request()
+    for checkpoint in lane.marks:
+        return checkpoint_started(checkpoint)
+    if not lane.arrived:  # pushes wait until the producer says something; one that is blocked or over cannot
+        return release() if lane.blocked or ledger.over else event(NOTHING)
+    if not lane.finishing:
+        return finish_recovered()
+    if ledger.notice.awake:
+        return take()
+    return recycle(held) if held else None
+
+
+DRAIN = Drain[Ledger](
+    While((_due,)),
+    Once((free_for_live(),), unless=lambda ledger: ledger.phase not in OPEN),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.input.states]),
+    Once((release(),), unless=lambda ledger: ledger.released),
+    Once((resources(),)),
+    End(lambda ledger: ledger.flying > 0),
+    Once((fail(),), unless=lambda ledger: ledger.failed),
+)
+"""Recover all, take what there is, look at the credit and at what was written, and release."""

@@ -1,0 +1,60 @@
+"""The subpartition: the producer's side of a channel. recovery.md, sections 2.2, 3.1 and 3.2."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.subpartition.goals import RULES
+from conformance.components.subpartition.ledger import Ledger
+from conformance.components.subpartition.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.ports import Capability, SubpartitionConfig, SubpartitionPort
+
+
+class SubpartitionScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`recovered`: how many recovered records the run begins with; null begins without a recovery."""
+
+    exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
+    recovered: Annotated[int, Meta(ge=0, le=8)] | None = None
+    interleaving: Literal["whole"] = "whole"
+
+
+def _ledger(config: SubpartitionScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
+    return Ledger(config.exclusive_buffers, config.recovered, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
+
+
+_BARRIERS = ("aligned_barrier", "timeoutable_barrier", "unaligned_barrier")
+
+COMPONENT = Component(
+    name="subpartition",
+    port=SubpartitionPort,
+    config_type=SubpartitionScenarioConfig,
+    configs=(
+        *[SubpartitionScenarioConfig(recovered=recovered) for recovered in (None, None, 0, 1, 2)],
+        SubpartitionScenarioConfig(exclusive_buffers=0),
+    ),
+    port_config=lambda config: SubpartitionConfig(config.exclusive_buffers),
+    make_ledger=_ledger,
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=SubpartitionScenarioConfig(),
+    bounds={
+        "views": Bound(("attach",), 1),
+        "elements": Bound(("add", "open", "append", "add_event", "finish", "recover", *_BARRIERS), 4),
+        "checkpoints": Bound(_BARRIERS, 2),
+        "failures": Bound(("fail",), 0),
+        "restores": Bound(("restore",), 0),
+        "variants": Bound(("add", "open", *_BARRIERS), 1, variants=True),
+    },
+    biases=(
+        {"aligned_barrier": 16, "timeoutable_barrier": 16, "unaligned_barrier": 20, "aligned_timeout": 16},
+        {"open": 20, "append": 20, "flush": 16, "finish_buffer": 6},
+        {"fail": 8, "restore": 60, "unaligned_barrier": 20},
+        {"resume": 2, "unaligned_barrier": 24, "finish_recovery": 40},
+        {"poll": 60, "resume": 20},
+    ),
+)

@@ -1,0 +1,268 @@
+"""The steps of a subpartition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVarTuple
+
+from conformance.components.subpartition.ledger import ALIGNED, TIMEOUTABLE, UNALIGNED, Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.parts.lifetime import fail_step, resources_step
+from conformance.ports import (
+    Answer,
+    Availability,
+    Barrier,
+    CheckpointReason,
+    Data,
+    Event,
+    OutputState,
+    SubpartitionPort,
+    Taken,
+)
+from conformance.scenarios import Step
+
+Ops = TypeVarTuple("Ops")
+
+MOST_QUEUED = 12
+"""Elements in flight after which the producer is back-pressured; keeps scenarios short and ledgers small."""
+MOST_CHECKPOINTS = 40
+
+LIVE = ("live",)
+WRITING = ("writing",)
+RECOVERING = ("recovering",)
+FAILED = ("failed",)
+ENDED = ("finished", "failed")
+RUNNING = ("live", "writing", "finished")
+UNTIL_FAILED = (*RECOVERING, *RUNNING)
+ALWAYS = (*UNTIL_FAILED, *FAILED)
+
+STEPS = Steps[SubpartitionPort, Ledger]()
+step = STEPS.step
+
+_BOTH = ((True,), (False,))
+_LATER = tuple(((c + 1,), (c + 2,)) for c in range(MOST_CHECKPOINTS))
+"""Checkpoints come in order, with gaps."""
+
+
+# ---- when a step is enabled ------------------------------------------------------------------------------------------
+def unless_full(operands: Sequence[tuple[*Ops]]) -> Callable[[Ledger], Sequence[tuple[*Ops]]]:
+    """These operands, unless the producer is back-pressured."""
+    return lambda ledger: operands if len(ledger.ordinary) < MOST_QUEUED else DISABLED
+
+
+def newer(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The next checkpoints, unless the producer is back-pressured."""
+    if ledger.last_checkpoint >= MOST_CHECKPOINTS or len(ledger.ordinary) >= MOST_QUEUED:
+        return DISABLED
+    return _LATER[ledger.last_checkpoint]
+
+
+def added(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The last checkpoints whose barriers were added."""
+    return [(checkpoint,) for checkpoint in ledger.barriers[-3:]]
+
+
+def timeoutable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The last of those whose barriers can time out."""
+    return [(checkpoint,) for checkpoint in ledger.timeoutable[-3:]]
+
+
+def all_added(ledger: Ledger) -> Sequence[tuple[int]]:
+    """All checkpoints whose barriers were added."""
+    return [(checkpoint,) for checkpoint in ledger.barriers]
+
+
+def to_recover(ledger: Ledger) -> Sequence[tuple[()]]:
+    """While there is recovered state."""
+    return NO_OPERANDS if ledger.to_recover else DISABLED
+
+
+def all_recovered(ledger: Ledger) -> Sequence[tuple[bool]]:
+    """With and without an end that blocks, once all recovered state is in."""
+    return DISABLED if ledger.to_recover else _BOTH
+
+
+def no_view(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Until the consumer comes."""
+    return DISABLED if ledger.view else NO_OPERANDS
+
+
+def no_view_any_more(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Where no view can be attached: there is one, or nothing to attach it to."""
+    return NO_OPERANDS if ledger.view or ledger.failed else DISABLED
+
+
+def view(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Once the consumer has come."""
+    return NO_OPERANDS if ledger.view else DISABLED
+
+
+def view_and_credit(ledger: Ledger) -> Sequence[tuple[bool]]:
+    """With and without credit, once the consumer has come."""
+    return _BOTH if ledger.view else DISABLED
+
+
+def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
+    """While the subpartition is blocked."""
+    return NO_OPERANDS if ledger.blocked else DISABLED
+
+
+def not_blocked(ledger: Ledger) -> Sequence[tuple[()]]:
+    """While the consumer is there and nothing is blocked."""
+    return NO_OPERANDS if ledger.view and not ledger.blocked else DISABLED
+
+
+# ---- the producer ----------------------------------------------------------------------------------------------------
+@step("producer", LIVE, when=unless_full(((1,), (2,), (0,))), end=Ledger.add_data, weight=16)
+def add(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
+    return port.add(ledger.next_data(records))
+
+
+@step("producer", LIVE, when=unless_full(((0,), (1,))), end=Ledger.open, weight=6)
+def open(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
+    return port.add(ledger.next_data(records, finished=False))
+
+
+@step("producer", WRITING, when=always, end=Ledger.append)
+def append(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.append((ledger.sent,))
+
+
+@step("producer", WRITING, when=always, end=Ledger.finish_buffer, weight=10)
+def finish_buffer(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.finish_buffer()
+
+
+@step("producer", RUNNING, when=always, end=Ledger.flush, weight=4)
+def flush(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.flush()
+
+
+@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.add_event, weight=4)
+def add_event(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
+    return port.add(Event(ledger.events))
+
+
+@step("producer", LIVE, when=newer, end=Ledger.add_aligned, weight=4)
+def aligned_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
+    return port.add(Barrier(checkpoint, ALIGNED))
+
+
+@step("producer", LIVE, when=newer, end=Ledger.add_timeoutable)
+def timeoutable_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
+    return port.add(Barrier(checkpoint, TIMEOUTABLE))
+
+
+@step("producer", LIVE, when=newer, begin=Ledger.begin_urgent, end=Ledger.add_unaligned, weight=10)
+def unaligned_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
+    return port.add(Barrier(checkpoint, UNALIGNED))
+
+
+@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.finish, weight=2)
+def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.finish()
+
+
+@step("producer", ENDED, when=always, weight=2)
+def add_after_end(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
+    return port.add(Data((ledger.sent,)))
+
+
+# ---- checkpointing and recovery --------------------------------------------------------------------------------------
+@step("checkpointing", RUNNING, when=timeoutable, begin=Ledger.begin_urgent, end=Ledger.time_out)
+def aligned_timeout(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.aligned_timeout(checkpoint)
+
+
+@step("checkpointing", RUNNING, when=added, end=Ledger.abort, weight=4)
+def abort(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.abort(checkpoint, CheckpointReason.DECLINED)
+
+
+@step("recovery", RECOVERING, when=to_recover, end=Ledger.recover, weight=12)
+def recover(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.recover(ledger.to_recover[0])
+
+
+@step("recovery", RECOVERING, when=all_recovered, end=Ledger.finish_recovery, weight=12)
+def finish_recovery(port: SubpartitionPort, ledger: Ledger, block: bool) -> Answer[None]:
+    return port.finish_recovery(block)
+
+
+# ---- the consumer ----------------------------------------------------------------------------------------------------
+@step("consumer", UNTIL_FAILED, when=no_view, end=Ledger.attach)
+def attach(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.attach_view()
+
+
+@step("consumer", ALWAYS, when=no_view_any_more, weight=2, fails=True)
+def attach_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.attach_view()
+
+
+@step("consumer", UNTIL_FAILED, when=view, learn=Ledger.poll, weight=28)
+def poll(port: SubpartitionPort, ledger: Ledger) -> Answer[Taken | None]:
+    return port.poll()
+
+
+@step("consumer", UNTIL_FAILED, when=view_and_credit, learn=Ledger.ask, weight=4)
+def available(port: SubpartitionPort, ledger: Ledger, has_credit: bool) -> Answer[Availability]:
+    return port.available(has_credit)
+
+
+@step("consumer", UNTIL_FAILED, when=blocked, end=Ledger.resume, fails=True)
+def resume(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.resume()
+
+
+@step("consumer", UNTIL_FAILED, when=not_blocked, weight=2, fails=True)
+def resume_unblocked(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.resume()
+
+
+# ---- observation, failure --------------------------------------------------------------------------------------------
+@step("observer", ALWAYS, when=all_added, weight=2)
+def persisted(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[OutputState]:
+    return port.persisted(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS)
+
+
+@step("driver", FAILED, when=Ledger.restorable, end=Ledger.restore, weight=16, fresh_port=True)
+def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[OutputState]:
+    return port.persisted(checkpoint)
+
+
+# ---- the end ---------------------------------------------------------------------------------------------------------
+def _failed(ledger: Ledger) -> bool:
+    return ledger.failed
+
+
+def _follow(ledger: Ledger) -> Step | None:
+    """Complete what was begun, and let the consumer follow what it is told."""
+    if ledger.failed:
+        return None
+    if ledger.phase == "recovering":
+        return recover() if ledger.to_recover else finish_recovery(True)
+    if not ledger.view:
+        return attach()
+    if ledger.probe:
+        return available(True)
+    if ledger.awake:
+        return poll()
+    if ledger.phase == "writing":
+        return finish_buffer()
+    return resume() if ledger.blocked else None
+
+
+DRAIN = Drain[Ledger](
+    While((_follow,)),
+    Once((flush(),), unless=_failed),
+    While((_follow,)),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.barriers]),
+    Once((resources(), fail()), unless=_failed),
+    Once((resources(),)),
+)
+"""Complete what was begun, flush, look at what was written, and release."""

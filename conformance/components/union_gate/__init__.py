@@ -1,0 +1,74 @@
+"""Several gates as one. recovery.md, sections 2.9 and 3.2."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.union_gate.goals import RULES
+from conformance.components.union_gate.ledger import Ledger
+from conformance.components.union_gate.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.designs import recovers
+from conformance.ports import Capability, ChannelKind, GateConfig, Recovery, UnionGateConfig, UnionGatePort
+
+_Channels = Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
+
+
+class UnionGateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`gates`: the kinds of the channels of each gate. A union of one gate is refused by Flink."""
+
+    gates: Annotated[tuple[_Channels, ...], Meta(min_length=2, max_length=4)]
+    recovery: Recovery = Recovery.NONE
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+def _port_config(config: UnionGateScenarioConfig) -> UnionGateConfig:
+    return UnionGateConfig(tuple(GateConfig(kinds, config.recovery) for kinds in config.gates))
+
+
+def _ledger(config: UnionGateScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
+    return Ledger(config.gates, config.recovery, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
+
+
+_L, _R = ChannelKind.LOCAL, ChannelKind.REMOTE
+_GATES = (((_L,), (_R,)), ((_L,), (_L,)), ((_R, _L), (_L, _R)), ((_R,), (_L,), (_L, _R)))
+
+COMPONENT = Component(
+    name="union-gate",
+    port=UnionGatePort,
+    config_type=UnionGateScenarioConfig,
+    configs=tuple(
+        UnionGateScenarioConfig(gates, recovery, interleaving)
+        for gates in _GATES
+        for recovery in Recovery
+        for interleaving in ("whole", "fine")
+    ),
+    port_config=_port_config,
+    make_ledger=_ledger,
+    needs=lambda config: recovers(config.recovery),
+    threads=("recovery", "network", "task", "canceler"),
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=UnionGateScenarioConfig(((_L,), (_L,)), Recovery.NONE, "fine"),
+    bounds={
+        "elements": Bound(("recover", "data"), 1, each=True),
+        "barriers": Bound(("unaligned_barrier",), 1, each=True),
+        "other": Bound(
+            ("event", "completion", "aligned_barrier", "end_of_data", "end_of_partition", "convert_early", "release",
+             "fail", "restore"), 0,
+        ),
+    },
+    biases=(
+        {"unaligned_barrier": 40, "data": 24, "poll": 16, "aligned_barrier": 0, "end_of_data": 0, "fail": 0},
+        {"data": 40, "poll": 30, "request": 40, "aligned_barrier": 0, "end_of_data": 0, "fail": 0, "release": 0},
+        {"end_of_data": 16, "end_of_partition": 20, "poll": 60},
+        {"aligned_barrier": 16, "resume": 3, "unaligned_barrier": 16},
+        {"recover": 30, "finish_recovery": 3, "convert_early": 6},
+        {"finish_recovery": 60, "convert": 40, "request": 60, "data": 30},
+        {"release": 8, "fail": 4, "restore": 60},
+    ),
+)  # fmt: skip

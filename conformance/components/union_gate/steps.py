@@ -1,0 +1,272 @@
+"""The steps of several gates as one.
+
+Recovered data is pushed on one thread, live data arrives on another, the consumer polls on a third, and whoever cancels
+the task releases on a fourth. The consumer does only what it is told: it polls for a reason, and asks before it sleeps.
+A gate is requested as soon as it is converted, since Flink does both in one mail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from conformance.components.union_gate.ledger import Ledger
+from conformance.components.union_gate.lines import Gate, Line
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Step, Steps, While, always
+from conformance.driver.drain import Step as Due
+from conformance.parts.lifetime import fail_step, resources_step
+from conformance.ports import (
+    Alignment,
+    Answer,
+    EndOfData,
+    EndOfPartition,
+    GateTaken,
+    Recovery,
+    RecoveryCompletion,
+    Resources,
+    UnionGatePort,
+)
+
+MOST_QUEUED = 5
+"""Elements in flight after which the producer of a channel is back-pressured."""
+MOST_RECOVERED = 3
+"""Recovered buffers of a channel at most."""
+
+RECOVERING = ("recovering",)
+UNTIL_FAILED = ("recovering", "live", "ended")
+PUSHES = ("recovering", "live", "failed")
+ALWAYS = (*UNTIL_FAILED, "failed")
+
+UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
+
+STEPS = Steps[UnionGatePort, Ledger]()
+step = STEPS.step
+
+May: TypeAlias = Callable[[Ledger, Line], bool]
+
+
+# ---- when a step is enabled ------------------------------------------------------------------------------------------
+def channels(may: May) -> Callable[[Ledger], Sequence[tuple[int]]]:
+    """The channels of which this is true."""
+    return lambda ledger: [(line.number,) for line in ledger.lines if may(ledger, line)]
+
+
+def gates(may: Callable[[Gate], bool]) -> Callable[[Ledger], Sequence[tuple[int]]]:
+    """The gates of which this is true."""
+    return lambda ledger: [(gate.number,) for gate in ledger.gates if may(gate)]
+
+
+def may_send(ledger: Ledger, line: Line) -> bool:
+    """The producer is there, and goes on."""
+    return line.is_connected() and not line.halted and len(line.live) < MOST_QUEUED
+
+
+def may_send_data(ledger: Ledger, line: Line) -> bool:
+    """During its recovery the producer of a remote channel has no credit."""
+    return not line.stopping and (line.local or line.consumed) and may_send(ledger, line)
+
+
+def may_complete(ledger: Ledger, line: Line) -> bool:
+    """The message comes first of all."""
+    return not line.arrived and ledger.recovery is not Recovery.NONE and may_send(ledger, line)
+
+
+def may_overtake(ledger: Ledger, line: Line) -> bool:
+    """Checkpoints with unaligned barriers do not overlap; a blocked producer sends them all the same."""
+    return line.is_connected() and not line.urgent
+
+
+def may_stop(ledger: Ledger, line: Line) -> bool:
+    """Once."""
+    return not line.stopping and may_send(ledger, line)
+
+
+def may_end(ledger: Ledger, line: Line) -> bool:
+    """After the end of data."""
+    return line.stopping and may_send(ledger, line)
+
+
+def may_recover(ledger: Ledger, line: Line) -> bool:
+    """A few buffers, before the end of them."""
+    return line.pushed < MOST_RECOVERED and may_finish(ledger, line)
+
+
+def may_finish(ledger: Ledger, line: Line) -> bool:
+    """What is pushed needs a physical channel; anything else is recovered before the conversion."""
+    if line.finishing or ledger.refusing:
+        return False
+    return line.gate.converted if ledger.recovery is Recovery.PUSHED else not line.gate.converted
+
+
+def may_convert_early(gate: Gate) -> bool:
+    """Whoever refuses may have converted some channels of the gate; those are not read before they are requested."""
+    if not gate.must_refuse():
+        return False
+    return gate.recovery is not Recovery.IN_MEMORY or not any(line.finishing for line in gate.lines)
+
+
+def may_request(gate: Gate) -> bool:
+    """Once it is converted."""
+    return gate.converted and not gate.requested
+
+
+def may_poll(ledger: Ledger) -> Sequence[tuple[()]]:
+    """For a reason, or to see that nothing follows an end."""
+    if ledger.failed:
+        return NO_OPERANDS
+    if ledger.phase == "ended":
+        return NO_OPERANDS if ledger.after_end < 2 else DISABLED
+    if not (ledger.notice.awake or ledger.urged):
+        return DISABLED
+    if ledger.phase == "recovering" and ledger.recovery is Recovery.IN_MEMORY and any(map(may_request, ledger.gates)):
+        return DISABLED  # between the two halves of one mail
+    return NO_OPERANDS
+
+
+# ---- recovery and the task -------------------------------------------------------------------------------------------
+@step("recovery", PUSHES, when=channels(may_recover), begin=Ledger.recover, end=Ledger.end_recovery, weight=14)
+def recover(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.recover(channel, ledger.lines[channel].being_pushed())
+
+
+@step("recovery", PUSHES, when=channels(may_finish), begin=Ledger.finish_recovery, end=Ledger.end_recovery, weight=10)
+def finish_recovery(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.finish_recovery(channel)
+
+
+@step("task", RECOVERING, when=gates(Gate.may_convert), learn=Ledger.convert, weight=10, fails=True)
+def convert(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
+    return port.convert(gate)
+
+
+@step(
+    "task", RECOVERING, when=gates(may_convert_early), begin=Ledger.begin_refusal, end=Ledger.end_refusal, weight=1,
+    fails=True,
+)  # fmt: skip
+def convert_early(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
+    return port.convert(gate)
+
+
+@step("task", RECOVERING, when=gates(may_request), learn=Ledger.request, weight=12, fails=True)
+def request(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
+    return port.request_partitions(gate)
+
+
+@step("task", ALWAYS, when=may_poll, begin=Ledger.begin_poll, learn=Ledger.poll, weight=28, fails=True)
+def poll(port: UnionGatePort, ledger: Ledger) -> Answer[GateTaken | None]:
+    return port.poll()
+
+
+@step("task", UNTIL_FAILED, when=channels(lambda ledger, line: line.blocked), learn=Ledger.resume, weight=6, fails=True)
+def resume(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
+    return port.resume(channel)
+
+
+# ---- the network -----------------------------------------------------------------------------------------------------
+def _sends(name: str, may: May, send: Callable[[Ledger, int], None], weight: int) -> Step[Ledger, None, int]:
+    """An element is sent as soon as the operation begins, and the consumer was told when it is over."""
+
+    @step("network", PUSHES, when=channels(may), begin=send, end=Ledger.arrived, weight=weight, name=name)
+    def arrive(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
+        return port.arrive(channel, ledger.sending)
+
+    return arrive
+
+
+data = _sends("data", may_send_data, Ledger.data, 18)
+event = _sends("event", may_send, Ledger.event, 2)
+completion = _sends("completion", may_complete, lambda ledger, at: ledger.send(at, RecoveryCompletion()), 4)
+unaligned_barrier = _sends("unaligned_barrier", may_overtake, lambda ledger, at: ledger.barrier(at, UNALIGNED), 8)
+aligned_barrier = _sends("aligned_barrier", may_send, lambda ledger, at: ledger.barrier(at, ALIGNED), 3)
+end_of_data = _sends("end_of_data", may_stop, lambda ledger, at: ledger.send(at, EndOfData()), 2)
+end_of_partition = _sends("end_of_partition", may_end, lambda ledger, at: ledger.send(at, EndOfPartition()), 6)
+
+FEEDS = (
+    data, event, completion, unaligned_barrier, aligned_barrier, end_of_data, end_of_partition,
+    recover, finish_recovery, convert, request, resume,
+)  # fmt: skip
+"""What can bring something that the consumer must be told of."""
+
+
+# ---- looking, and the end --------------------------------------------------------------------------------------------
+@step("observer", UNTIL_FAILED, when=always, learn=Ledger.asked, weight=6)
+def available(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
+    return port.available()
+
+
+@step("observer", UNTIL_FAILED, when=always, weight=1)
+def finished(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
+    return port.finished()
+
+
+resources = resources_step(STEPS, ALWAYS, weight=1)
+
+
+@step("canceler", ALWAYS, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+def release(port: UnionGatePort, ledger: Ledger) -> Answer[None]:
+    return port.release()
+
+
+fail = fail_step(STEPS, UNTIL_FAILED)
+
+
+@step("driver", ("failed",), when=always, end=Ledger.restore, weight=16, fresh_port=True, crashes=True)
+def restore(port: UnionGatePort, ledger: Ledger) -> Answer[Resources]:
+    return port.resources()
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _go_on(ledger: Ledger) -> Due | None:
+    """What was begun is completed, and the consumer follows what it is told until every channel has ended."""
+    if ledger.failed:
+        return None if ledger.released else release()
+    return _convert(ledger) or _complete(ledger) or _consume(ledger) or _finish_recovery(ledger) or _end(ledger)
+
+
+def _convert(ledger: Ledger) -> Due | None:
+    for gate in ledger.gates:
+        if gate.may_convert():
+            return convert(gate.number)
+        if may_request(gate):
+            return request(gate.number)
+    return None
+
+
+def _complete(ledger: Ledger) -> Due | None:
+    """Whoever recovers by pushing waits for the first message."""
+    if ledger.recovery is not Recovery.PUSHED:
+        return None
+    return next((completion(line.number) for line in ledger.lines if not (line.arrived or line.local)), None)
+
+
+def _consume(ledger: Ledger) -> Due | None:
+    ended = ledger.phase == "ended"
+    if ledger.notice.awake or ledger.urged:
+        return poll() if not ended or ledger.after_end < 2 else None
+    if ledger.probe and not ended:
+        return available()
+    return next((resume(line.number) for line in ledger.lines if line.blocked), None)
+
+
+def _finish_recovery(ledger: Ledger) -> Due | None:
+    busy = ledger.recovery_busy
+    return next((finish_recovery(line.number) for line in ledger.lines if busy or not line.finishing), None)
+
+
+def _end(ledger: Ledger) -> Due | None:
+    """Once one producer has begun to end, they all do."""
+    if any(line.stopping for line in ledger.lines):
+        for line in ledger.lines:
+            if line.gate.requested and not line.sent_end:
+                return end_of_partition(line.number) if line.stopping else end_of_data(line.number)
+    return None
+
+
+DRAIN = Drain[Ledger](
+    While((_go_on,)),
+    Once((finished(), available()), unless=Ledger.is_over),
+    While((_go_on,)),
+    Once((resources(), fail()), unless=Ledger.is_over),
+    Once((resources(),)),
+)
+"""Complete what was begun, look once more, release, and look at what is held."""

@@ -1,0 +1,43 @@
+"""The driver: what a step, a rule, a ledger and a drain are, and the run that performs, judges and drains.
+
+It knows no component. Every engine reads the same declarations; engines differ in how they choose, never in what a
+step means.
+"""
+
+from conformance.driver.component import Bound, Component, Components, find_components
+from conformance.driver.drain import Drain, Each, End, Once, While
+from conformance.driver.judgement import Broken, FailureClass, Judgement, Kind, Level, Verdict
+from conformance.driver.own_rules import (
+    ANSWERS,
+    COMES_TO_AN_END,
+    NO_CIRCLE,
+    ONE_ORDER,
+    answers_property,
+    thread_properties,
+)
+from conformance.driver.program import Move, Program
+from conformance.driver.rule import DocstringsNeeded, Property, Rules, Shared, shared
+from conformance.driver.run import Run, run_scenario
+from conformance.driver.step import (
+    DISABLED,
+    FINISH,
+    NO_OPERANDS,
+    RUN,
+    AnyStep,
+    Ledger,
+    Operands,
+    Seen,
+    Step,
+    Steps,
+    always,
+)
+from conformance.driver.violation import Violation, as_error, unexpected
+from conformance.driver.world import World
+
+__all__ = [
+    "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_OPERANDS", "ONE_ORDER", "RUN", "AnyStep",
+    "Bound", "Broken", "Component", "Components", "DocstringsNeeded", "Drain", "Each", "End", "FailureClass",
+    "Judgement", "Kind", "Ledger", "Level", "Move", "Once", "Operands", "Program", "Property", "Rules", "Run",
+    "Seen", "Shared", "Step", "Steps", "Verdict", "Violation", "While", "World", "always", "answers_property",
+    "as_error", "find_components", "run_scenario", "shared", "thread_properties", "unexpected",
+]  # fmt: skip

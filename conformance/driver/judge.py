@@ -1,0 +1,109 @@
+"""Judging: an operation that is over is held against the rules, and the ledger learns of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from conformance.driver.judgement import Broken, FailureClass, Judgement
+from conformance.driver.program import Move, Program
+from conformance.driver.rule import Property
+from conformance.driver.step import Ledger, Operands, Seen
+from conformance.driver.violation import Violation, unexpected
+from conformance.ports import ErrorKind, Signal
+from conformance.scenarios import Step
+from conformance.scheduling import Kernel
+
+_FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
+
+
+class Judge:
+    """The judge of one run: what was put to the test so far, and what the operation that is judged led to."""
+
+    __slots__ = ("exercised", "kernel", "ledger", "program", "seen")
+
+    def __init__(self, program: Program, ledger: Ledger, kernel: Kernel | None) -> None:
+        self.program = program
+        self.ledger = ledger
+        self.kernel = kernel
+        self.exercised = bytearray(program.blank_marks)
+        """By the place of a property in the program: whether it was put to the test."""
+        self.seen: Seen[Any] = Seen()
+
+    def hold(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
+        """Hold what was seen against the rules, and let the ledger learn of it.
+
+        `signals` are those that the ledger has not heard. Raises: Violation.
+        """
+        seen, ledger = self.seen, self.ledger
+        seen.operands = operands
+        if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
+            raise unexpected(self.program.answers, seen.error, step)
+        try:
+            exercised = self.exercised
+            for place, check in move.goals:
+                if not exercised[place] and check(ledger, seen):
+                    exercised[place] = 1
+            for place, check, judged in move.before:
+                judgement: Judgement = check(ledger, seen)
+                if judgement is True:
+                    exercised[place] = 1
+                elif judgement is not False:
+                    raise self._broken(judged, judgement, move, step)
+            if move.end is not None:
+                move.end(ledger, *operands)
+            if move.learn is not None:
+                move.learn(ledger, seen, *operands)
+            if signals:
+                ledger.hear(signals)
+            for place, check, judged in move.after:
+                judgement = check(ledger, seen)
+                if judgement is True:
+                    exercised[place] = 1
+                elif judgement is not False:
+                    raise self._broken(judged, judgement, move, step)
+            if move.quiet and (self.kernel is None or not self.kernel.in_flight):
+                for place, check, judged in move.quiet:
+                    judgement = check(ledger, seen)
+                    if judgement is True:
+                        exercised[place] = 1
+                    elif judgement is not False:
+                        raise self._broken(judged, judgement, move, step)
+        except Violation:
+            raise
+        except Exception as error:  # a judge stumbled: over nonsense, or over a mistake of its own
+            nonsense = self._nonsense(move, step)
+            if nonsense is None:
+                raise
+            raise nonsense from error
+
+    def mark(self, slug: str) -> Property | None:
+        """Note that one of the driver's own rules was put to the test; None: it does not apply."""
+        place = self.program.places.get(slug)
+        if place is None:
+            return None
+        self.exercised[place] = 1
+        return self.program.properties[place]
+
+    def own(self, slug: str) -> Property:
+        """One of the driver's own rules, or where it does not apply, the one that every operation is held to."""
+        place = self.program.places.get(slug)
+        return self.program.answers if place is None else self.program.properties[place]
+
+    def _broken(self, judged: Property, broken: Broken, move: Move, step: Step) -> Violation:
+        return self._nonsense(move, step) or Violation(judged, broken, step)
+
+    def _nonsense(self, move: Move, step: Step) -> Violation | None:
+        """Whether the last answer is of another type than the interface says, nested values included."""
+        if self.seen.error is not None:
+            return None
+        try:
+            msgspec.convert(msgspec.to_builtins(self.seen.value), move.kind.answers)
+        except (TypeError, ValueError, msgspec.ValidationError):
+            shown = repr(self.seen.value)
+            shown = shown if len(shown) <= 80 else shown[:77] + "..."
+            owed = f"{step[0]} must answer a value of its type"
+            broken = Broken(FailureClass.CRASHED, owed, f"it answered nonsense: {shown}")
+            return Violation(self.program.answers, broken, step)
+        return None

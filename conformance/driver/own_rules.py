@@ -1,0 +1,51 @@
+"""The rules that the driver judges itself, of every component: how operations answer, and how threads wait."""
+
+from __future__ import annotations
+
+from conformance.driver.judgement import Kind, Level
+from conformance.driver.rule import NOTHING, Property
+from conformance.ports import Capability
+
+ANSWERS = "operations-answer-as-the-interface-says"
+NO_CIRCLE = "threads-do-not-wait-in-a-circle"
+ONE_ORDER = "locks-are-taken-in-one-order"
+COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
+
+
+def _elsewhere(ledger: object, seen: object) -> bool:
+    """The driver judges it where it happens."""
+    return False
+
+
+def answers_property(component: str) -> Property:
+    """The property behind every operation of a component; the driver judges it at each step."""
+    return Property(
+        ANSWERS,
+        "Every operation answers with a value of its type, or with an error where the interface provides for one.",
+        component, (), _elsewhere, invariant="I-90",
+    )  # fmt: skip
+
+
+def thread_properties(
+    component: str, level: Level = Level.MUST, waits: frozenset[Capability] = NOTHING
+) -> tuple[Property, ...]:
+    """What must be true of every component whose operations can pause.
+
+    `waits`: the capabilities without which nobody ever waits for anybody in this component.
+    """
+    stepping = frozenset({Capability.STEPPING})
+    return (
+        Property(
+            NO_CIRCLE, "No threads wait for each other in a circle.", component, (), _elsewhere, level=level,
+            invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=stepping | waits,
+        ),
+        Property(
+            ONE_ORDER, "Threads that can meet take locks in one order.", component, (), _elsewhere, level=level,
+            invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
+        ),
+        Property(
+            COMES_TO_AN_END, "An operation that has begun comes to an end once all it may wait for has happened.",
+            component, (), _elsewhere, kind=Kind.EVENTUALLY, level=level, invariant="I-92",
+            tickets=("FLINK-40668", "FLINK-18595"), needs=waits,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,192 @@
+"""What a rule is: one function, its name the slug, its docstring the statement, its decorator the rest.
+
+```python
+@rule(poll, invariant="I-30", tickets=("FLINK-19681",))
+def priority_events_come_first(ledger: Ledger, seen: Seen[GateTaken | None]) -> Judgement:
+    \"\"\"A poll answers a priority event if any channel has one.\"\"\"
+```
+
+A rule is tied to the steps themselves, not to their names: what it sees is of the type that they answer, and so are
+their operands. Every check is called alike, `check(ledger, seen)`, so that the hot path needs no cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, TypeVarTuple, overload
+
+from conformance.driver.judgement import Judgement, Kind, Level
+from conformance.driver.step import AnyStep, Seen, Step
+from conformance.ports import Capability
+
+L = TypeVar("L")
+V = TypeVar("V")
+LC = TypeVar("LC", contravariant=True)
+VC = TypeVar("VC")
+Ops = TypeVarTuple("Ops")
+F = TypeVar("F", bound=Callable[..., Any])
+NOTHING: frozenset[Capability] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A named sentence about a component, and the check that decides it.
+
+    `check(ledger, seen)` reads the ledger as it was before the operation, or with `after_learning` as it is now.
+    """
+
+    slug: str
+    statement: str
+    component: str
+    on: tuple[str, ...]
+    """The names of the steps after which it is judged."""
+    check: Callable[[Any, Any], Judgement]
+    kind: Kind = Kind.ALWAYS
+    level: Level = Level.MUST
+    invariant: str = ""
+    """The number in the specification, as I-13."""
+    tickets: tuple[str, ...] = ()
+    needs: frozenset[Capability] = NOTHING
+    after_learning: bool = False
+    quiet: bool = False
+    """It is judged only when no operation is in flight, and then after learning."""
+    formerly: tuple[str, ...] = ()
+    """Slugs that it had in earlier versions: files that name one of them mean this property."""
+
+    def applies(self, capabilities: Iterable[Capability]) -> bool:
+        """Whether an implementation that claims `capabilities` can be held to it."""
+        return self.needs <= frozenset(capabilities)
+
+
+@dataclass(frozen=True)
+class Shared(Generic[LC, VC, *Ops]):
+    """A rule of a part: said once, adopted by the components that have the part."""
+
+    check: Callable[[LC, Seen[VC, *Ops]], Judgement]
+    invariant: str
+    tickets: tuple[str, ...]
+    kind: Kind
+    quiet: bool
+
+
+def shared(
+    invariant: str = "", tickets: tuple[str, ...] = (), *, kind: Kind = Kind.ALWAYS, quiet: bool = False
+) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
+    """Declare the rule of a part, for ledgers that have it."""
+    return lambda check: Shared(check, invariant, tickets, kind, quiet)
+
+
+class Rules(Generic[L]):
+    """The rules of one component, in the order declared: where one outcome breaks several, the first is reported."""
+
+    def __init__(self, component: str, *given: Property) -> None:
+        """`given`: what stands before all that is declared, as the rules that the driver judges itself."""
+        self.component = component
+        self.all: list[Property] = list(given)
+
+    @overload
+    def rule(
+        self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
+        needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
+        quiet: bool = False, after_learning: bool = False, formerly: tuple[str, ...] = (),
+    ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
+
+    @overload
+    def rule(
+        self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
+        needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
+        quiet: bool = False, after_learning: bool = False, formerly: tuple[str, ...] = (),
+    ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
+
+    @overload
+    def rule(
+        self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
+        needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
+        quiet: bool = False, after_learning: bool = False, formerly: tuple[str, ...] = (),
+    ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
+
+    def rule(self, *on: AnyStep, **rest: Any) -> Any:
+        """Declare what must be true whenever one of these steps is over.
+
+        Steps whose operands differ can be judged together by a rule that does not read operands, those whose answers
+        differ by one that does not read the answer.
+        """
+        return self._declare(on, **rest)
+
+    @overload
+    def goal(
+        self, *on: Step[L, V, *Ops], needs: frozenset[Capability] = NOTHING
+    ) -> Callable[[Callable[[L, Seen[V, *Ops]], bool]], Callable[[L, Seen[V, *Ops]], bool]]: ...
+
+    @overload
+    def goal(
+        self, *on: Step[L, V, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING
+    ) -> Callable[[Callable[[L, Seen[V]], bool]], Callable[[L, Seen[V]], bool]]: ...
+
+    @overload
+    def goal(
+        self, *on: Step[L, Any, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING
+    ) -> Callable[[Callable[[L, Seen[object]], bool]], Callable[[L, Seen[object]], bool]]: ...
+
+    def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING) -> Any:
+        """Declare a situation that a campaign must have seen, decided before the ledger learns of the operation."""
+        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD)
+
+    def sight(self, slug: str, statement: str, on: AnyStep, check: Callable[[L, Seen[Any]], bool],
+              needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
+        """Declare a situation of a family whose members differ in a value."""
+        self._declare((on,), slug, statement, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD)(check)
+
+    @overload
+    def adopt(
+        self, one: Shared[L, V, *Ops], *on: Step[L, V, *Ops], slug: str = "", statement: str = "",
+        invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
+        level: Level = Level.MUST, formerly: tuple[str, ...] = (),
+    ) -> None: ...  # fmt: skip
+
+    @overload
+    def adopt(
+        self, one: Shared[L, V], *on: Step[L, V, *tuple[Any, ...]], slug: str = "", statement: str = "",
+        invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
+        level: Level = Level.MUST, formerly: tuple[str, ...] = (),
+    ) -> None: ...  # fmt: skip
+
+    @overload
+    def adopt(
+        self, one: Shared[L, object], *on: Step[L, Any, *tuple[Any, ...]], slug: str = "", statement: str = "",
+        invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
+        level: Level = Level.MUST, formerly: tuple[str, ...] = (),
+    ) -> None: ...  # fmt: skip
+
+    def adopt(
+        self, one: Shared[Any, Any, *tuple[Any, ...]], *on: AnyStep, slug: str = "", statement: str = "",
+        invariant: str = "", tickets: tuple[str, ...] = (), **rest: Any,
+    ) -> None:  # fmt: skip
+        """Adopt the rule of a part, about these steps. A component that means more by it has a slug of its own."""
+        self._declare(
+            on, slug, statement, invariant=invariant or one.invariant, tickets=tickets or one.tickets,
+            kind=one.kind, quiet=one.quiet, **rest,
+        )(one.check)  # fmt: skip
+
+    def _declare(
+        self, on: tuple[AnyStep, ...], slug: str = "", statement: str = "", **rest: Any
+    ) -> Callable[[F], F]:  # fmt: skip
+        def declare(check: F) -> F:
+            sentence = statement or " ".join((check.__doc__ or "").split())
+            if not sentence:
+                raise DocstringsNeeded(f"The rule {check.__name__} of {self.component} has no statement. {_CURE}")
+            names = tuple(step.name for step in on)
+            self.all.append(
+                Property(slug or check.__name__.replace("_", "-"), sentence, self.component, names, check, **rest)
+            )
+            return check
+
+        return declare
+
+
+class DocstringsNeeded(RuntimeError):
+    """A rule says what it demands in its docstring, and this Python has stripped it."""
+
+
+_CURE = "Statements are docstrings: run Python without -OO, and write one for each rule."

@@ -1,0 +1,43 @@
+"""Running one scenario from its beginning to the end of its drain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from conformance.driver.program import Program
+from conformance.driver.violation import Violation
+from conformance.driver.world import World
+from conformance.scenarios import Entry, Step
+
+
+class Run:
+    """What came of one scenario."""
+
+    __slots__ = ("closing_steps", "entries", "exercised", "performed", "violation")
+
+    def __init__(self, world: World | None, closing_steps: int, violation: Violation | None) -> None:
+        self.exercised = b"" if world is None else bytes(world.exercised)
+        self.entries = () if world is None or world.entries is None else tuple(world.entries)
+        self.performed: list[Step] = [] if world is None else world.performed
+        """What was enabled, turns with the place where they ended."""
+        self.closing_steps = closing_steps
+        self.violation = violation
+
+
+def run_scenario(program: Program, config: Any, steps: Iterable[Step], record: bool = False) -> Run:
+    """Perform what is enabled of `steps`, then drain. With `record`, skipped steps are entries too."""
+    world = None
+    try:
+        world = World(program, config, record)
+        for step in steps:
+            if world.enabled(step):
+                world.perform(step)
+            elif world.entries is not None:
+                world.entries.append(Entry(step, None))
+        return Run(world, world.drain(), None)
+    except Violation as violation:
+        return Run(world, 0, violation)
+    finally:
+        if world is not None:
+            world.close()

@@ -1,0 +1,205 @@
+"""One run of a component, its ledger beside it: the only place where a step happens.
+
+Every engine, replay and the reducer perform steps here and nowhere else. An operation is called, its outcome is
+judged against what the ledger owed before, the ledger learns, and what depends on both is judged then. This is the hot
+path, so it is plain: no reflection, no logging, one reused `Seen`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import CoroutineType
+from typing import Any
+
+from conformance.driver import turns
+from conformance.driver.judge import Judge
+from conformance.driver.judgement import Broken, FailureClass
+from conformance.driver.program import Program
+from conformance.driver.step import FINISH, Operands
+from conformance.driver.violation import Violation, as_error, unexpected
+from conformance.ports import Outcome, Port
+from conformance.scenarios import Entry, Step
+from conformance.scheduling import PAUSED, Kernel, Thread
+
+LONGEST_DRAIN = 10_000
+"""Steps after which a drain counts as endless. A real one has about as many steps as the scenario before it."""
+
+
+class World:
+    """One run: a fresh port, a fresh ledger, and what was done so far."""
+
+    __slots__ = ("config", "entries", "judge", "kernel", "ledger", "moves", "performed", "port", "program", "threads")
+
+    def __init__(self, program: Program, config: Any, record: bool = False) -> None:
+        self.program = program
+        self.config = config
+        self.moves = program.moves
+        self.entries: list[Entry] | None = [] if record else None
+        self.performed: list[Step] = []
+        """The steps done so far, turns with the place where they ended; the drain is not among them."""
+        self.kernel = Kernel(program.threads, config.interleaving == "fine") if program.threads else None
+        self.threads: dict[str, Thread] = {} if self.kernel is None else self.kernel.threads
+        self.ledger = program.component.make_ledger(config, program.capabilities)
+        self.judge = Judge(program, self.ledger, self.kernel)
+        self.port = self._fresh_port(("new",), program.component.port_config(config))
+
+    @property
+    def exercised(self) -> bytearray:
+        """By the place of a property in the program: whether it was put to the test."""
+        return self.judge.exercised
+
+    def choices(self, name: str) -> Sequence[Operands]:
+        """The operands with which this kind of step is enabled now."""
+        move = self.moves.get(name)
+        if move is None:
+            return [(thread.name,) for thread in self.threads.values() if thread.runnable] if name == FINISH else ()
+        thread = self.threads.get(move.thread)
+        if self.ledger.phase not in move.during or (thread is not None and thread.coroutine is not None):
+            return ()
+        return move.when(self.ledger)
+
+    def enabled(self, step: Step) -> bool:
+        """Whether the step means something now."""
+        if step[0] in self.moves:
+            return step[1:] in self.choices(step[0])
+        return step[1] in self.threads and self.threads[step[1]].runnable
+
+    def perform(self, step: Step) -> None:
+        """Do an enabled step, judge it, and let the ledger learn. Raises: Violation."""
+        move = self.moves.get(step[0])
+        if move is None:
+            self._turn(step)
+            return
+        operands = step[1:]
+        judge, ledger, port = self.judge, self.ledger, self.port
+        seen = judge.seen
+        self.performed.append(step)
+        if move.crashes and self.kernel is not None and self.kernel.in_flight:
+            turns.abandon(self.kernel, judge, port.signals, step)
+        seen.error = None
+        thread = None
+        try:
+            if move.begin is not None:
+                move.begin(ledger, *operands)
+            value = move.call(port, ledger, *operands)
+            if type(value) is CoroutineType:
+                if move.thread:
+                    assert self.kernel is not None
+                    thread = self.threads[move.thread]
+                    value = self.kernel.start(thread, step, value)
+                    if value is PAUSED:
+                        self._paused(thread, step)
+                        return
+                else:
+                    value = turns.whole(value)
+            seen.value = value
+        except Violation:
+            raise
+        except Exception as error:
+            seen.value = None
+            seen.error = as_error(error)
+        seen.signals = signals = port.signals
+        if self.entries is not None:
+            self._record(step)
+        if thread is not None and thread.order.changed:
+            assert self.kernel is not None
+            turns.check_order(self.kernel, judge, step)
+        judge.hold(move, step, operands, signals)
+        if signals:
+            signals.clear()
+        if move.fresh_port:
+            self._replace_port(step)
+
+    def _turn(self, step: Step) -> None:
+        """Let a paused thread go on."""
+        kernel, judge, port = self.kernel, self.judge, self.port
+        assert kernel is not None
+        thread = self.threads[step[1]]
+        operation = thread.operation
+        step = turns.go_on(kernel, judge, step)
+        self.performed.append(step)
+        if thread.coroutine is not None:
+            self._paused(thread, step)
+            return
+        seen = judge.seen
+        seen.signals = port.signals
+        if thread.emitted:  # rules see all that the operation emitted; the ledger heard this part before
+            seen.signals = [*thread.emitted, *port.signals]
+            thread.emitted.clear()
+        if self.entries is not None:
+            self._record(step)
+        if thread.order.changed:
+            turns.check_order(kernel, judge, operation)
+        move = self.moves[operation[0]]
+        judge.hold(move, operation, operation[1:], port.signals)
+        port.signals.clear()
+        if move.fresh_port:
+            self._replace_port(operation)
+
+    def _paused(self, thread: Thread, step: Step) -> None:
+        """An operation is not over. What it emitted so far is heard."""
+        kernel, signals, at = self.kernel, self.port.signals, thread.waits_for
+        assert kernel is not None
+        assert at is not None
+        if self.entries is not None:
+            outcome = Outcome(signals=tuple(signals), paused_at=at.name)
+            self.entries.append(Entry(step, outcome, self.ledger.closing))
+        if signals:
+            self.ledger.hear(signals)
+            thread.emitted.extend(signals)
+            signals.clear()
+        turns.check_pause(kernel, self.judge, thread)
+
+    def drain(self) -> int:
+        """End the run fairly. Returns how many steps that took. Raises: Violation."""
+        ledger, draining = self.ledger, self.program.component.drain.begin()
+        ledger.closing = True
+        done, before = 0, len(self.performed)
+        try:
+            while True:
+                kernel = self.kernel
+                if kernel is None or not kernel.in_flight:
+                    step = draining.next(ledger)
+                elif (thread := kernel.runnable()) is not None:  # first everybody who can goes on
+                    step = FINISH, thread.name
+                else:
+                    step = draining.next(ledger)
+                    busy = None if step is None else self.threads.get(self.moves[step[0]].thread)
+                    if step is None or (busy is not None and busy.coroutine is not None):
+                        turns.check_end(kernel, self.judge, busy)
+                if step is None:
+                    return done
+                self.perform(step)
+                done += 1
+                if done > LONGEST_DRAIN:
+                    owed, observed = "a run must come to an end", f"it did not within {LONGEST_DRAIN} steps"
+                    raise Violation(self.program.answers, Broken(FailureClass.STUCK, owed, observed), step)
+        finally:
+            del self.performed[before:]
+
+    def close(self) -> None:
+        """The run is over, whatever is still in flight."""
+        if self.kernel is not None and self.kernel.in_flight:
+            self.kernel.close()
+
+    def _replace_port(self, step: Step) -> None:
+        """A fresh port takes over, as the ledger says."""
+        component = self.program.component
+        if component.restored_config is None:
+            config = component.port_config(self.config)
+        else:
+            config = component.restored_config(self.config, self.ledger)
+        self.port = self._fresh_port(step, config)
+
+    def _fresh_port(self, step: Step, config: Any) -> Port:
+        """A new port of the implementation under test. Raises: Violation if it cannot be made."""
+        try:
+            return self.program.factory(config)
+        except Exception as error:
+            raise unexpected(self.program.answers, as_error(error), step) from error
+
+    def _record(self, step: Step) -> None:
+        assert self.entries is not None
+        seen = self.judge.seen
+        outcome = Outcome(seen.value, tuple(self.port.signals), seen.error)
+        self.entries.append(Entry(step, outcome, self.ledger.closing))

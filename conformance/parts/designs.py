@@ -1,0 +1,28 @@
+"""The designs of recovery, and what an implementation must be able to do for each."""
+
+from __future__ import annotations
+
+from conformance.ports import Capability, Recovery
+
+_NEEDS = {
+    Recovery.NONE: frozenset[Capability](),
+    Recovery.RECOVER_FIRST: frozenset({Capability.RECOVERS_FIRST}),
+    Recovery.IN_MEMORY: frozenset({Capability.RECOVERS_IN_MEMORY}),
+    Recovery.PUSHED: frozenset({Capability.RECOVERS_BY_PUSHING}),
+}
+
+
+def recovers(recovery: Recovery | str) -> frozenset[Capability]:
+    """What an implementation must be able to do for a configuration with this recovery."""
+    return _NEEDS[Recovery(recovery)]
+
+
+READBACK = frozenset({Capability.PERSISTED_READBACK})
+RESOURCES = frozenset({Capability.RESOURCES})
+STEPPING = frozenset({Capability.STEPPING})
+RECOVER_FIRST = recovers(Recovery.RECOVER_FIRST)
+IN_MEMORY = recovers(Recovery.IN_MEMORY)
+PUSHED = recovers(Recovery.PUSHED)
+PASSES_LOCALLY = frozenset({Capability.BLOCKED_PRIORITY_LOCAL})
+PASSES_REMOTELY = frozenset({Capability.BLOCKED_PRIORITY_REMOTE})
+"""What rules need of an implementation."""

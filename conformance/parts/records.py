@@ -1,0 +1,26 @@
+"""Records by their ids, and in which way those that came differ from those that were owed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from conformance.driver import FailureClass
+from conformance.ports import Data, Element
+
+
+def records(elements: Iterable[Element]) -> tuple[int, ...]:
+    """The records in these elements, in order."""
+    return tuple([one for element in elements if type(element) is Data for one in element.ids])
+
+
+def compare_ids(expected: tuple[int, ...], got: tuple[int, ...], past: int) -> FailureClass:
+    """In which way `got` differs from the `expected` record ids; ids below `past` were delivered before."""
+    if any(one < past for one in got) or len(set(got)) < len(got):
+        return FailureClass.DUPLICATED
+    if any(one < 0 for one in got):
+        return FailureClass.CORRUPTED
+    if sorted(got) == sorted(expected):
+        return FailureClass.REORDERED
+    if set(got) <= set(expected) or (got and got[0] > past):
+        return FailureClass.LOST
+    return FailureClass.CORRUPTED

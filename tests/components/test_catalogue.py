@@ -1,0 +1,94 @@
+"""Every property has a good name, one meaning everywhere, and is itself put to the test by a known bug."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from conformance.components import COMPONENTS
+from conformance.driver import Kind, Level, Property
+from conformance.ports import known_bugs
+from conformance.ports.catalogue import INTERFACES
+
+EVERY = [one for component in COMPONENTS.values() for one in component.properties]
+LISTED = Path(__file__).with_name("properties.txt")
+"""All properties there are, a line each. A rule exists by import: one that is imported no more must not go unseen."""
+
+
+def test_no_rule_is_lost_in_silence():
+    """After a change that is meant: `python -m tests.components.test_catalogue` writes the list anew."""
+    assert LISTED.read_text(encoding="utf-8").splitlines() == listed()
+
+
+def listed() -> list[str]:
+    return [f"{one.component} {one.kind.value} {one.slug}" for one in EVERY]
+
+
+@pytest.mark.parametrize("one", EVERY, ids=lambda one: f"{one.component}:{one.slug}")
+def test_a_property_reads_as_a_sentence(one: Property):
+    assert re.fullmatch(r"[a-z]+(-[a-z]+){2,}", one.slug)
+    assert one.statement[0].isupper()
+    assert one.statement.endswith(".")
+    steps = {kind.name for kind in COMPONENTS[one.component].steps}
+    assert set(one.on) <= steps
+
+
+def test_slugs_are_unique_within_a_component():
+    for component in COMPONENTS.values():
+        slugs = [one.slug for one in component.properties]
+        assert len(set(slugs)) == len(slugs)
+
+
+def test_a_slug_has_one_statement_everywhere():
+    statements = defaultdict(set)
+    for one in EVERY:
+        statements[one.slug].add(one.statement)
+    assert {slug: said for slug, said in statements.items() if len(said) > 1} == {}
+
+
+def test_a_former_slug_means_something_that_is_there_and_is_no_slug_of_today():
+    for component in COMPONENTS.values():
+        slugs = {one.slug for one in component.properties}
+        former = {old for one in component.properties for old in one.formerly}
+        assert not former & slugs
+        for old in former:
+            assert all(old in one.formerly for one in component.meant(old))
+
+
+def test_every_property_that_can_fail_is_killed_by_a_known_bug():
+    guarded = {(bug.component, bug.property) for bug in known_bugs()}
+    can_fail = {
+        (one.component, one.slug)
+        for one in EVERY
+        if one.kind is not Kind.SOMETIMES and one.level is not Level.UNTESTABLE
+    }
+    assert can_fail == guarded
+
+
+def test_steps_have_names_of_their_own():
+    for component in COMPONENTS.values():
+        assert len({kind.name for kind in component.steps}) == len(component.steps)
+
+
+def test_failing_and_restoring_is_the_drivers_business_everywhere():
+    for component in COMPONENTS.values():
+        for kind in component.steps:
+            if kind.name in ("fail", "restore"):
+                assert kind.by == "driver"
+
+
+def test_every_interface_has_a_component_that_speaks_to_it():
+    assert {name: one.port for name, one in COMPONENTS.items()} == {name: one.port for name, one in INTERFACES.items()}
+
+
+def test_to_another_process_goes_only_where_the_components_stand():
+    assert pickle.loads(pickle.dumps(COMPONENTS)) is COMPONENTS
+    assert len(pickle.dumps(COMPONENTS)) < 200
+
+
+if __name__ == "__main__":
+    LISTED.write_text("\n".join(listed()) + "\n", encoding="utf-8")

@@ -1,0 +1,159 @@
+"""The judges of recovered and local channels: what they leave open, and what they see."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+from conformance.components import COMPONENTS
+from conformance.components.local_channel import LocalChannelScenarioConfig
+from conformance.driver import Program, run_scenario
+from conformance.engines.check import search_range
+from conformance.ports import (
+    Barrier,
+    CheckpointReason,
+    Data,
+    ErrorKind,
+    Next,
+    PortError,
+    Recovery,
+    Resources,
+    Signal,
+    Taken,
+)
+from conformance.ports import DataAvailable as Told
+from reference_impl.channels.local import ReferenceLocalChannel
+from reference_impl.channels.persister import Mode
+from reference_impl.channels.reading_order import READING_ORDER, HandedOverFirst, LiveOnly
+from reference_impl.channels.recovered import ReferenceRecoveredChannel
+from reference_impl.known_bugs.building import with_parts
+from reference_impl.known_bugs.local_channel import SecondPriorityIsNotMentioned, with_order
+
+
+# ---- other ways to be right ------------------------------------------------------------------------------------------
+class CountsEvents(ReferenceLocalChannel):
+    """Buffers in use include events, upstream as well as here, as in 2.3.0."""
+
+    def in_use(self) -> int:
+        return len(self.store.queued) + (len(self.subpartition.queue) if self.view else 0)
+
+
+class SubsumedFirst(ReferenceLocalChannel):
+    """Of two reasons for a checkpoint to fail, this one names the other."""
+
+    async def checkpoint_started(self, barrier: Barrier) -> None:
+        if self.persister.mode is Mode.RECEIVED and self.persister.last_seen > barrier.checkpoint:
+            raise PortError(ErrorKind.CHECKPOINT, "subsumed", CheckpointReason.SUBSUMED)
+        await super().checkpoint_started(barrier)
+
+
+class Talkative(ReferenceLocalChannel):
+    """Tells of data whether or not there is some."""
+
+    def drain_signals(self) -> list[Signal]:
+        return [*super().drain_signals(), Told()] if self.view else super().drain_signals()
+
+    async def on_state_consumed(self) -> None:
+        await super().on_state_consumed()
+        await self.listener.data_available(self)
+
+
+class AsksTheView(HandedOverFirst):
+    """Knows of priority events because it looks, not because it was told."""
+
+    async def take(self) -> Taken | None:
+        self.has_pending_priority = await self.view.next_live() is Next.PRIORITY
+        return await super().take()
+
+
+class LooksItself(ReferenceLocalChannel):
+    reading_order: ClassVar[dict[Recovery, type[LiveOnly]]] = {**READING_ORDER, Recovery.IN_MEMORY: AsksTheView}
+
+
+class CannotCount(ReferenceLocalChannel):
+    def resources(self) -> Resources:
+        return Resources()
+
+
+class CountsTheEnd(ReferenceRecoveredChannel):
+    def in_use(self) -> int:
+        return len(self.queue)
+
+    def resources(self) -> Resources:
+        return Resources(segments=super().in_use())
+
+
+@pytest.mark.parametrize("part", [CountsEvents, SubsumedFirst, Talkative, LooksItself, CannotCount, CountsTheEnd])
+def test_other_ways_to_be_right_are_not_blamed(part):
+    local = issubclass(part, ReferenceLocalChannel)
+    component = "local-channel" if local else "recovered-channel"
+    implementation = with_parts(part.__name__, **{f"{component.replace('-', '_')}_class": part})
+    tally = search_range(Program(COMPONENTS[component], implementation), "right", range(1500))
+    assert tally.failures == {}
+
+
+# ---- what is seen, and where -----------------------------------------------------------------------------------------
+def judge(implementation: Any, recovery: Recovery, steps: list[tuple[Any, ...]], **config: Any) -> str | None:
+    """The slug of the property that breaks."""
+    ready = Program(COMPONENTS["local-channel"], implementation)
+    run = run_scenario(ready, LocalChannelScenarioConfig(recovery, **config), steps)
+    return None if run.violation is None else run.violation.property.slug
+
+
+PUSH_WHILE_MARKED = [
+    ("request",),
+    ("finish", "task"),
+    ("push_recovered",),
+    ("finish", "recovery"),
+    ("push_recovered",),
+    ("run", "recovery", "local channel 0 lock"),
+    ("insert_recovery_barrier", 1),
+]
+
+
+@pytest.mark.parametrize("first", ["task", "recovery"])
+def test_a_push_while_the_recovery_barrier_is_inserted_may_belong_to_either_side(first):
+    second = "recovery" if first == "task" else "task"
+    steps = [*PUSH_WHILE_MARKED, ("finish", first), ("finish", second), ("checkpoint_started", 1), ("finish", "task")]
+    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    assert judge(implementation, Recovery.PUSHED, [*steps, ("persisted", 1)], interleaving="fine") is None
+
+
+def test_a_take_in_flight_leaves_open_what_is_written():
+    steps = [
+        *[("request",), ("finish", "task"), ("add",), ("finish", "producer")],
+        *[("checkpoint_started", 1), ("finish", "task")],
+        *[("take",), ("run", "task", ""), ("run", "task", ""), ("persisted", 1), ("finish", "task"), ("persisted", 1)],
+    ]
+    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    assert judge(implementation, Recovery.NONE, steps, interleaving="fine") is None
+
+
+def test_an_operation_that_is_abandoned_leaves_open_what_is_written_for_a_pending_checkpoint():
+    steps = [
+        *[("request",), ("finish", "task"), ("add",), ("finish", "producer")],
+        *[("checkpoint_started", 1), ("finish", "task"), ("take",), ("run", "task", ""), ("fail",), ("persisted", 1)],
+    ]
+    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    assert judge(implementation, Recovery.NONE, steps, interleaving="fine") is None
+
+
+def test_a_second_priority_event_that_nobody_mentions_leaves_the_consumer_asleep():
+    steps = [("request",), ("unaligned_barrier", 1), ("unaligned_barrier", 2), ("take",)]
+    implementation = with_order("silent", pushed=SecondPriorityIsNotMentioned)
+    assert judge(implementation, Recovery.PUSHED, steps) == "the-consumer-is-told-of-what-waits"
+
+
+def test_the_state_of_a_restored_checkpoint_is_what_the_fresh_channel_recovers():
+    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    steps = [
+        *[("request",), ("checkpoint_started", 1), ("unaligned_barrier", 1), ("take",), ("fail",), ("restore", 1)],
+        *[("take",), ("take",), ("request",), ("checkpoint_started", 2), ("persisted", 2)],
+    ]
+    ready = Program(COMPONENTS["local-channel"], implementation)
+    config = LocalChannelScenarioConfig(Recovery.IN_MEMORY, 2)
+    run = run_scenario(ready, config, steps, record=True)
+    assert run.violation is None
+    taken = [entry.outcome.value for entry in run.entries if entry.step == ("take",) and entry.outcome is not None]
+    assert [one.element for one in taken[1:3]] == [Data((0,)), Data((1,))]

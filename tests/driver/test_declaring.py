@@ -1,0 +1,184 @@
+"""What a declaration says: steps and rules by their functions, components that name only what they have, the drain."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.driver import (
+    Bound,
+    Component,
+    Components,
+    Drain,
+    Each,
+    End,
+    Ledger,
+    Once,
+    Program,
+    Property,
+    Step,
+    While,
+    run_scenario,
+)
+from conformance.engines.known_failures import load_known_failures
+from conformance.engines.replay import ReplayVerdict, replay
+from conformance.scenarios import Finding, Scenario, SchemaError, encode_scenario
+from tests.components import counter
+from tests.components.counter import COMPONENTS, COUNTER, CounterScenarioConfig
+
+
+# ---- steps and rules -------------------------------------------------------------------------------------------------
+def test_a_step_is_what_its_function_says():
+    add: Step[counter.Ledger, None, int] = counter.add
+    assert (add.name, add.by, add.during, add.weight) == ("add", "producer", ("live",), 16)
+    assert dict(add.operands) == {"amount": int}
+    assert add.answers is type(None)
+    assert counter.take_back.answers == int | None
+    assert add(3) == ("add", 3)
+
+
+def test_a_rule_is_what_its_function_says():
+    rule = COUNTER.meant("the-total-is-the-sum-of-what-was-added")[0]
+    assert rule.statement == "The total is the first number and all that was added and not taken back."
+    assert rule.on == ("total",)
+    assert rule.tickets == ("own",)
+
+
+def test_statements_are_docstrings_so_a_python_that_strips_them_is_told():
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", "import conformance.components"], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).resolve().parents[2],
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "run Python without -OO" in done.stderr.splitlines()[-1]
+
+
+# ---- components ------------------------------------------------------------------------------------------------------
+def changed(**what: object) -> Component:
+    fields = {name: getattr(COUNTER, name) for name in COUNTER.__dataclass_fields__}
+    return Component(**{**fields, **what})
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"bounds": {"amounts": Bound(("ad",), 3)}},
+        {"biases": ({"ad": 3},)},
+        {"prefixes": ((("ad", 3),),)},
+    ],
+)
+def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, object]):
+    with pytest.raises(ValueError, match="names 'ad', which is no step of it"):
+        changed(**what)
+
+
+def test_an_unknown_component_is_told_with_those_there_are():
+    with pytest.raises(KeyError, match="there is no component 'gates'; there are chain, counter, deque, gate"):
+        COMPONENTS["gates"]
+
+
+# ---- earlier slugs ---------------------------------------------------------------------------------------------------
+@pytest.fixture
+def renamed() -> dict[str, Component]:
+    """The counter, one of whose rules had another name in earlier versions."""
+    rules = tuple(
+        one if one.slug != counter.BUG.property else _formerly(one, "the-sum-is-right") for one in COUNTER.properties
+    )
+    return {"counter": changed(properties=rules)}
+
+
+def _formerly(one: Property, *slugs: str) -> Property:
+    return replace(one, formerly=slugs)
+
+
+LOST = (("add", 1), ("add", 1), ("add", 1), ("total",))
+
+
+def scenario(slug: str) -> Scenario:
+    return Scenario("counter", CounterScenarioConfig(), LOST, Finding(slug, "protocol"))
+
+
+def test_a_scenario_that_names_an_earlier_slug_is_replayed_for_the_property_of_today(renamed):
+    assert replay(scenario("the-sum-is-right"), counter.forgetful(), (), renamed).verdict is ReplayVerdict.FAILED
+    assert replay(scenario("the-sum-is-right"), counter.counting(), (), renamed).verdict is ReplayVerdict.FIXED
+    unknown = replay(scenario("the-sum-was-right"), counter.counting(), (), renamed)
+    assert unknown.verdict is ReplayVerdict.NOT_APPLICABLE
+    assert unknown.reason == "this suite has no property 'the-sum-was-right'"
+
+
+def test_a_known_failure_may_name_an_earlier_slug(tmp_path: Path, renamed):
+    known = Components("", tuple(renamed.values()))
+    (tmp_path / "lost.json").write_text(encode_scenario(scenario("the-sum-is-right")), encoding="utf-8")
+    entry = (
+        '[[failure]]\nproperty = "{}"\ncomponent = "counter"\nclass = "protocol"\nticket = "own"\n'
+        'reason = "it forgets"\nscenario = "lost.json"\n'
+    )
+    file = tmp_path / "known.toml"
+    file.write_text(entry.format("the-sum-is-right"), encoding="utf-8")
+    (failure,) = load_known_failures(file, known)
+    assert failure.signature(counter.forgetful(), (), known) == (counter.BUG.property, "protocol", "total")
+    assert failure.signature(counter.counting(), (), known) is None
+    file.write_text(entry.format("the-sum-was-right"), encoding="utf-8")
+    with pytest.raises(SchemaError, match="there is no property 'the-sum-was-right' of 'counter'"):
+        load_known_failures(file, known)
+
+
+# ---- the drain -------------------------------------------------------------------------------------------------------
+class Draining(Ledger):
+    __slots__ = ("left", "over")
+
+    def __init__(self, left: int, over: bool = False) -> None:
+        super().__init__()
+        self.left, self.over = left, over
+
+
+def steps_of(drain: Drain[Draining], ledger: Draining) -> list[tuple[object, ...]]:
+    """What a run of the drain issues; each step takes one of what is left."""
+    running, found = drain.begin(), []
+    while (step := running.next(ledger)) is not None:
+        found.append(step)
+        ledger.left -= 1
+    assert running.next(ledger) is None
+    return found
+
+
+def _take(ledger: Draining) -> tuple[str] | None:
+    return ("take",) if ledger.left > 0 else None
+
+
+def test_a_drain_goes_through_its_list():
+    drain = Drain[Draining](
+        While((_take,)),
+        Once((("look",), ("count",))),
+        Once((("release",),), unless=lambda ledger: ledger.over),
+        Each(lambda ledger: [("inspect", number) for number in range(2)]),
+    )
+    end = [("look",), ("count",), ("release",), ("inspect", 0), ("inspect", 1)]
+    assert steps_of(drain, Draining(2)) == [("take",), ("take",), *end]
+    assert steps_of(drain, Draining(0, over=True)) == [one for one in end if one != ("release",)]
+
+
+def test_a_drain_may_end_early_and_may_be_empty():
+    drain = Drain[Draining](End(lambda ledger: ledger.over), Once((("look",),)))
+    assert steps_of(drain, Draining(0, over=True)) == []
+    assert steps_of(drain, Draining(0)) == [("look",)]
+    assert steps_of(Drain[Draining](), Draining(0)) == []
+
+
+def test_two_runs_of_a_drain_do_not_know_of_each_other():
+    drain = Drain[Draining](Once((("look",), ("count",))))
+    first, second = drain.begin(), drain.begin()
+    ledger = Draining(0)
+    assert [first.next(ledger), second.next(ledger), first.next(ledger)] == [("look",), ("look",), ("count",)]
+
+
+def test_a_step_that_changes_nothing_does_not_advance_what_is_due_but_a_run_has_an_end():
+    """A drain that never ends is a finding, not a run that never ends."""
+    endless = changed(drain=Drain[counter.Ledger](While((lambda ledger: counter.total(),))))
+    run = run_scenario(Program(endless, counter.counting()), CounterScenarioConfig(), ())
+    assert run.violation is not None
+    assert run.violation.broken.failure_class == "stuck"

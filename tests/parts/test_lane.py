@@ -1,0 +1,129 @@
+"""A channel from its producer to its consumer: what is there for certain, what was recovered, what has priority."""
+
+from __future__ import annotations
+
+from conformance.parts.lane import Lane, Recovered
+from conformance.parts.notice import Notice
+from conformance.ports import Alignment, Barrier, Data, DataAvailable, Event, PriorityAvailable
+
+
+# ---- recovered data --------------------------------------------------------------------------------------------------
+def test_a_buffer_is_there_for_certain_once_its_push_is_over():
+    recovered = Recovered()
+    recovered.begin_push((1,))
+    assert (recovered.there(), recovered.left(), recovered.pushed) == (0, (1,), 1)
+    recovered.end_push()
+    recovered.begin_push((2, 3))
+    assert recovered.there() == 1
+    assert recovered.being_pushed() == Data((2, 3))
+    assert recovered.left() == (1, 2, 3)
+
+
+def test_a_buffer_may_be_taken_before_its_push_is_over():
+    recovered = Recovered()
+    recovered.begin_push((1,))
+    recovered.take_recovered(4)
+    assert (recovered.there(), recovered.taken, recovered.seq) == (0, 1, 5)
+    recovered.end_push()
+    assert recovered.there() == 0
+
+
+def test_what_was_handed_over_is_there_from_the_beginning():
+    recovered = Recovered((7, 8))
+    assert (recovered.there(), recovered.pushed, recovered.left()) == (2, 2, (7, 8))
+    assert not recovered.consumed
+    assert Recovered(recovers=False).consumed
+
+
+def test_a_recovery_barrier_stands_behind_what_was_there_and_before_what_comes():
+    recovered = Recovered()
+    for record in (1, 2):
+        recovered.begin_push((record,))
+        recovered.end_push()
+    recovered.take_recovered(0)
+    recovered.begin_push((3,))
+    recovered.begin_mark(9)
+    recovered.end_mark(9)
+    mark = recovered.marks[9]
+    assert (mark.least, mark.most) == (2, 3)
+    assert recovered.before(mark.least) == (2,)
+    assert recovered.before(mark.most) == (2, 3)
+    recovered.take_recovered(1)
+    recovered.take_recovered(2)
+    assert recovered.before(mark.least) == ()
+
+
+# ---- live data -------------------------------------------------------------------------------------------------------
+def test_priority_events_stand_apart_and_what_is_sent_is_numbered():
+    lane = Lane(recovers=False)
+    lane.send(Event(0))
+    lane.end_send()
+    lane.send(Barrier(1, Alignment.UNALIGNED))
+    assert [sent.sure for sent in (*lane.live, *lane.urgent)] == [True, False]
+    lane.end_send()
+    assert lane.urgent[0].sure
+    assert [sent.number for sent in (*lane.live, *lane.urgent)] == [0, 1]
+    assert lane.head() is lane.live[0]
+
+
+def test_an_announced_barrier_moves_to_the_front_once():
+    lane = Lane(recovers=False)
+    lane.send(Data((1,)))
+    lane.send(Barrier(1, Alignment.TIMEOUTABLE))
+    assert lane.to_front(1)
+    assert not lane.to_front(1)
+    assert lane.urgent[0].element == Barrier(1, Alignment.UNALIGNED)
+    assert [type(sent.element) for sent in lane.live] == [Data]
+
+
+def test_recovered_data_comes_before_live_data():
+    lane = Lane((5,))
+    lane.send(Data((6,)))
+    head = lane.head()
+    assert head is not None
+    assert head.element == Data((5,))
+    lane.take_recovered(0)
+    head = lane.head()
+    assert head is not None
+    assert head.element == Data((6,))
+    del lane.live[0]
+    assert lane.head() is None
+
+
+def test_what_stands_in_front_of_a_barrier():
+    lane = Lane(recovers=False)
+    for record in (1, 2):
+        element = Data((record,))
+        lane.notice(element, lane.send(element).number)
+    barrier = Barrier(1, Alignment.ALIGNED)
+    lane.notice(barrier, lane.send(barrier).number)
+    lane.send(Data((3,)))
+    assert lane.in_front(1) == (1, 2)
+    assert lane.in_front(2) == (1, 2, 3)
+
+
+# ---- notices ---------------------------------------------------------------------------------------------------------
+def test_who_takes_has_followed_what_he_was_told():
+    notice = Notice()
+    notice.hear([DataAvailable()])
+    assert notice.awake
+    notice.begin_take()
+    notice.took(more=False)
+    assert not notice.awake
+    notice.begin_take()
+    notice.hear([PriorityAvailable(0)])
+    notice.took(more=False)
+    assert notice.awake
+
+
+def test_a_priority_event_that_was_taken_before_it_was_told_of_is_stale():
+    notice = Notice()
+    notice.hear_numbers([PriorityAvailable(3)], next_number=4)
+    assert notice.stale
+    assert notice.announced == -1
+    notice.hear_numbers([PriorityAvailable(4)], next_number=4)
+    assert notice.announced == 4
+    notice.begin_take()
+    assert notice.told == 4
+    notice.took(more=True, number=4)
+    assert (notice.announced, notice.stale, notice.awake) == (-1, False, True)
