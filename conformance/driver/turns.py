@@ -16,7 +16,7 @@ from conformance.driver.step import FINISH, RUN
 from conformance.driver.violation import Violation, as_error, unexpected
 from conformance.ports import Error, ErrorKind, PortError, Signal
 from conformance.scenarios import Step
-from conformance.scheduling import PAUSED, Kernel, LockOrder, Thread, describe
+from conformance.scheduling import PAUSED, Kernel, LockOrder, Thread, Waitable, describe
 
 
 def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
@@ -39,19 +39,14 @@ def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
     return FINISH, thread.name
 
 
-def check_pause(kernel: Kernel, judge: Judge, thread: Thread) -> None:
-    """A thread has paused: may it ever go on? Raises: Violation."""
-    at = thread.waits_for
-    assert at is not None
-    if thread.order.changed:
-        check_order(kernel, judge, thread.operation)
-    if not at.ready():
-        judge.mark(COMES_TO_AN_END)
-        if at.holders():
-            judged = judge.mark(NO_CIRCLE)
-            if judged is not None and (circle := kernel.deadlock()):
-                broken = Broken(FailureClass.DEADLOCKED, "every thread must be able to go on", circle)
-                raise Violation(judged, broken, thread.operation)
+def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> None:
+    """A thread must wait: may it ever go on? Raises: Violation."""
+    judge.mark(COMES_TO_AN_END)
+    if at.holders():
+        judged = judge.mark(NO_CIRCLE)
+        if judged is not None and (circle := kernel.deadlock()):
+            broken = Broken(FailureClass.DEADLOCKED, "every thread must be able to go on", circle)
+            raise Violation(judged, broken, thread.operation)
 
 
 def check_order(kernel: Kernel, judge: Judge, operation: Step) -> None:

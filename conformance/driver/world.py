@@ -148,7 +148,10 @@ class World:
             self.ledger.hear(signals)
             thread.emitted.extend(signals)
             signals.clear()
-        turns.check_pause(kernel, self.judge, thread)
+        if thread.order.changed:
+            turns.check_order(kernel, self.judge, thread.operation)
+        if not at.ready():
+            turns.check_wait(kernel, self.judge, thread, at)
 
     def drain(self) -> int:
         """End the run fairly. Returns how many steps that took. Raises: Violation."""

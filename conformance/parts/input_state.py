@@ -17,9 +17,12 @@ ALL = 0
 class State:
     """The input state of one checkpoint: what was known when it started, then what came before its barrier."""
 
-    __slots__ = ("complete", "least", "live", "most", "since_late_stop", "since_old_barrier")
+    __slots__ = ("complete", "least", "live", "most", "since_late_stop", "since_old_barrier", "traced")
 
-    def __init__(self, least: tuple[int, ...], most: tuple[int, ...]) -> None:
+    def __init__(self, least: tuple[int, ...], most: tuple[int, ...], traced: bool) -> None:
+        self.traced = traced
+        """Somebody asks what of it was known at its start, and what came after a late stop or an old barrier. Otherwise
+        all of it stands in `live`, so that an exploration takes alike what is alike."""
         self.least = least
         """The records known at its start that belong to it for certain."""
         self.most = most
@@ -81,8 +84,13 @@ class InputState:
 
     # ---- what is learned -------------------------------------------------------------------------------------------
     def started(self, checkpoint: int, least: tuple[int, ...], most: tuple[int, ...] | None = None) -> None:
-        """A checkpoint started with what was known."""
-        state = self.states[checkpoint] = State(least, least if most is None else most)
+        """A checkpoint started with what was known; with `most`, what of it belongs to it for certain, and perhaps."""
+        if most is None:
+            state = State((), (), False)
+            state.live.extend(least)
+        else:
+            state = State(least, most, True)
+        self.states[checkpoint] = state
         if checkpoint > self.last:
             self.last = checkpoint
             self.pending = state
@@ -99,7 +107,7 @@ class InputState:
         """A barrier came. One that is obsolete changes nothing."""
         pending = self.pending
         if self.obsolete(checkpoint):
-            if pending is not None and pending.since_old_barrier is None:
+            if pending is not None and pending.traced and pending.since_old_barrier is None:
                 pending.since_old_barrier = len(pending.live)
             return
         if pending is not None and checkpoint == self.last:
@@ -112,8 +120,9 @@ class InputState:
     def stopped(self, checkpoint: int) -> None:
         """A checkpoint is over; a late stop of an older one changes nothing."""
         if checkpoint < self.last:
-            if self.pending is not None and self.pending.since_late_stop is None:
-                self.pending.since_late_stop = len(self.pending.live)
+            pending = self.pending
+            if pending is not None and pending.traced and pending.since_late_stop is None:
+                pending.since_late_stop = len(pending.live)
             return
         self.last = checkpoint
         self.pending = None

@@ -17,7 +17,7 @@ from conformance.ports import find_implementation
 from conformance.scenarios import encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
-# What forty histories hash to. They change with the alphabets and the reference, and with nothing else.
+# What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "chain": "215af34c773f33433044b3f6bedc3d3dd69ca6543b83f90fa38de26658d24c6f",
     "deque": "2a8234514f5315765c432b233b0da17372af6531ea763f2e9e54a25b1aa8d580",

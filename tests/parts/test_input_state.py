@@ -9,8 +9,18 @@ from conformance.parts.input_state import InputState, judge_written
 def started(*checkpoints: int) -> InputState:
     state = InputState()
     for checkpoint in checkpoints:
-        state.started(checkpoint, (checkpoint * 10,))
+        state.started(checkpoint, (checkpoint * 10,), (checkpoint * 10,))
     return state
+
+
+def test_what_nobody_asks_for_is_not_told_apart():
+    """Known at the start or come later: two runs that lead to the same input state are in the same state."""
+    known, came = InputState(), InputState()
+    known.started(1, (10, 11))
+    came.started(1, (10,))
+    came.came((11,))
+    assert known.expected(1) == came.expected(1) == (10, 11)
+    assert known.states[1].live == came.states[1].live
 
 
 def test_what_was_known_and_what_came_before_the_barrier_belongs_to_a_checkpoint():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.alphabets.world import whole
+from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,

@@ -1,4 +1,4 @@
-"""The reference, row by row of recovery.md, section 2.2: written down by hand, without ledger or alphabet."""
+"""The reference, row by row of recovery.md, section 2.2: written down by hand, without ledger or steps."""
 
 from __future__ import annotations
 

@@ -7,14 +7,13 @@ for ever, and one integer by channel is the whole memory of what it has. The led
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from conformance.components.chain.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
-from conformance.parts.notice import Notice
 from conformance.ports import (
     Barrier,
     ChainCheckpoint,
@@ -23,8 +22,10 @@ from conformance.ports import (
     CheckpointDeclined,
     Consumed,
     Data,
+    DataAvailable,
     Element,
     EndOfPartition,
+    PriorityAvailable,
     Recovery,
     RecoveryCompletion,
     Signal,
@@ -32,7 +33,8 @@ from conformance.ports import (
 )
 
 
-class Cut(NamedTuple):
+@dataclass(slots=True)
+class Cut:
     """Where the barriers of a checkpoint stand."""
 
     alignment: str
@@ -40,7 +42,8 @@ class Cut(NamedTuple):
     """By channel: how many records were sent before its barrier, or before the end of partition; None: not known."""
 
 
-class Completed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Completed:
     """A checkpoint that was acknowledged."""
 
     design: str
@@ -59,8 +62,8 @@ class Ledger(Lifetime):
     """Kept up to date by the steps; read by enabledness and by rules."""
 
     __slots__ = (
-        "acknowledged", "asked_for", "began_in_recovery", "completed", "config", "converted", "cuts", "declined",
-        "generation", "known", "newest", "notice", "origin", "over", "passes_blocked", "reading", "recoveries",
+        "acknowledged", "asked_for", "awake", "began_in_recovery", "completed", "config", "converted", "cuts",
+        "declined", "generation", "known", "newest", "origin", "over", "passes_blocked", "reading", "recoveries",
         "saved", "sides", "urgent",
     )  # fmt: skip
 
@@ -92,7 +95,8 @@ class Ledger(Lifetime):
         """The checkpoint of this run that the chain began with; 0: none."""
         self.converted = config.recovery is Recovery.NONE
         self.sides = [Side(config, channel) for channel in range(len(config.channels))]
-        self.notice = Notice()
+        self.awake = False
+        """The consumer was told something that it has not followed."""
         self.urgent: dict[str, int] = {}
         """Channels in which an unaligned barrier was due when the consumer began to poll, by what it must pass."""
         self.known: list[int] = []
@@ -157,9 +161,10 @@ class Ledger(Lifetime):
     # ---- what producers and the recovery do ------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """The consumer was told something."""
-        self.notice.hear(signals)
         for signal in signals:
-            if type(signal) is StateConsumed:
+            if type(signal) is DataAvailable or type(signal) is PriorityAvailable:
+                self.awake = True
+            elif type(signal) is StateConsumed:
                 self.sides[signal.channel].state_consumed = True
 
     def begin_send(self, channel: int, count: int) -> None:
@@ -248,6 +253,7 @@ class Ledger(Lifetime):
 
     def transferred(self, seen: Seen[Element | None], channel: int) -> None:
         """An element of a remote channel arrived at the consumer, or nothing could leave."""
+        self.flying -= 1
         side, element = self.sides[channel], seen.value
         if element is None:
             return
@@ -260,14 +266,15 @@ class Ledger(Lifetime):
     def begin_consume(self) -> None:
         """The consumer follows all that it was told until now."""
         self.flying += 1
-        self.notice.begin_take()
+        self.awake = False
         self.urgent = {side.must_pass(): side.channel for side in self.sides if side.due}
 
     def consumed(self, seen: Seen[Consumed | None]) -> None:
         """The consumer took an element and dealt with it; the rules have compared it with what was owed."""
+        self.flying -= 1
         if seen.value is None:
             return
-        self.notice.took(True)
+        self.awake = True
         side, element = self.sides[seen.value.channel], seen.value.element
         if type(element) is Data:
             side.counted += len(element.ids)
@@ -352,6 +359,10 @@ class Ledger(Lifetime):
         """A checkpoint is read back."""
         self.reading = checkpoint
 
+    def end_read(self, *operands: object) -> None:
+        """It was, and nobody looks at it any more."""
+        self.reading, self.asked_for = 0, ""
+
     def begin_restore(self, checkpoint: int, recovery: str) -> None:
         """It is read back for a restore in this design."""
         self.reading = checkpoint
@@ -364,4 +375,5 @@ class Ledger(Lifetime):
             self.saved.pop(checkpoint, None)  # those restored last are those restored again
             self.saved[checkpoint] = restored
         self.generation += 1
+        self.end_read()
         self._begin_chain(replace(self.config, recovery=Recovery(recovery), restored=restored), checkpoint)

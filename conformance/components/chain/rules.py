@@ -291,7 +291,8 @@ def _judge_contents(
         if sent is None:
             continue
         judged = True
-        if observed := fault(sent, sum([part[channel] for part in parts if channel < len(part)], ())):
+        ids = sum([part[channel] for part in parts if channel < len(part)], ())
+        if ids != tuple(range(sent)) and (observed := fault(sent, ids)):
             owed = (
                 f"what checkpoint {ledger.reading} counted, then its input state, then its output state are the {sent} "
                 f"records sent in channel {channel} before the barrier, each once and in order"
@@ -300,29 +301,38 @@ def _judge_contents(
     return judged
 
 
+def _behind(cut: int, ids: tuple[int, ...]) -> str:
+    last = max(ids, default=-1)
+    return f"record {last}, sent after it, is in it" if last >= cut else ""
+
+
+def _twice(cut: int, ids: tuple[int, ...]) -> str:
+    return f"record {max(ids, key=ids.count)} is in it more than once" if len(set(ids)) < len(ids) else ""
+
+
+def _missing(cut: int, ids: tuple[int, ...]) -> str:
+    left = [one for one in range(cut) if one not in ids]
+    return f"record {left[0]} is missing" if left else ""
+
+
+def _disorder(cut: int, ids: tuple[int, ...]) -> str:
+    return "" if sorted(ids) == list(ids) else f"it has them in the order {ids}"
+
+
 @rule(
     steps.snapshot, steps.restore, invariant="I-36", tickets=("FLINK-20654", "FLINK-21104", "FLINK-17568"),
     needs=READBACK,
 )  # fmt: skip
 def nothing_behind_a_barrier_is_in_the_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A record sent after the barrier is neither counted in the checkpoint nor in its channel state."""
-
-    def behind(cut: int, ids: tuple[int, ...]) -> str:
-        last = max(ids, default=-1)
-        return f"record {last}, sent after it, is in it" if last >= cut else ""
-
-    return _judge_contents(ledger, seen, FailureClass.DUPLICATED, behind)
+    return _judge_contents(ledger, seen, FailureClass.DUPLICATED, _behind)
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-34", tickets=("FLINK-40016",), needs=READBACK)
 def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A record sent before the barrier is counted in the checkpoint, or in its input state, or in its output state: in
     one of them."""
-
-    def twice(cut: int, ids: tuple[int, ...]) -> str:
-        return f"record {max(ids, key=ids.count)} is in it more than once" if len(set(ids)) < len(ids) else ""
-
-    return _judge_contents(ledger, seen, FailureClass.DUPLICATED, twice)
+    return _judge_contents(ledger, seen, FailureClass.DUPLICATED, _twice)
 
 
 @rule(
@@ -331,22 +341,13 @@ def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judg
 )  # fmt: skip
 def nothing_is_missing_in_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Every record sent before the barrier is counted in the checkpoint or in its channel state."""
-
-    def missing(cut: int, ids: tuple[int, ...]) -> str:
-        left = set(range(cut)).difference(ids)
-        return f"record {min(left)} is missing" if left else ""
-
-    return _judge_contents(ledger, seen, FailureClass.LOST, missing)
+    return _judge_contents(ledger, seen, FailureClass.LOST, _missing)
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-05", tickets=("FLINK-17564",), needs=READBACK)
 def channel_state_is_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """What a checkpoint counted, its input state and its output state follow each other in the order sent."""
-
-    def disorder(cut: int, ids: tuple[int, ...]) -> str:
-        return "" if sorted(ids) == list(ids) else f"it has them in the order {ids}"
-
-    return _judge_contents(ledger, seen, FailureClass.REORDERED, disorder)
+    return _judge_contents(ledger, seen, FailureClass.REORDERED, _disorder)
 
 
 # ---- what the consumer has, what is held, and what is owed in the end ------------------------------------------------

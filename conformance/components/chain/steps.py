@@ -109,7 +109,7 @@ def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def awake(ledger: Ledger) -> Sequence[tuple[()]]:
     """The consumer follows what it is told."""
-    return NO_OPERANDS if ledger.notice.awake else DISABLED
+    return NO_OPERANDS if ledger.awake else DISABLED
 
 
 def triggers(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -163,10 +163,7 @@ def finish_output_recovery(port: ChainPort, ledger: Ledger, channel: int) -> Ans
 
 
 # ---- the network, the recovery and the task --------------------------------------------------------------------------
-@step(
-    "network", CONNECTED, when=transferable, begin=Ledger.begin_transfer, end=Ledger.end, learn=Ledger.transferred,
-    weight=24,
-)  # fmt: skip
+@step("network", CONNECTED, when=transferable, begin=Ledger.begin_transfer, learn=Ledger.transferred, weight=24)
 def transfer(port: ChainPort, ledger: Ledger, channel: int) -> Answer[Element | None]:
     return port.transfer(channel)
 
@@ -191,7 +188,7 @@ def request_partitions(port: ChainPort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
-@step("task", RUNNING, when=awake, begin=Ledger.begin_consume, end=Ledger.end, learn=Ledger.consumed, weight=28)
+@step("task", RUNNING, when=awake, begin=Ledger.begin_consume, learn=Ledger.consumed, weight=28)
 def consume(port: ChainPort, ledger: Ledger) -> Answer[Consumed | None]:
     return port.consume()
 
@@ -207,7 +204,7 @@ def counted(port: ChainPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ..
     return port.counted()
 
 
-@step("observer", RUNNING, when=inspectable, begin=Ledger.begin_read, weight=2)
+@step("observer", RUNNING, when=inspectable, begin=Ledger.begin_read, end=Ledger.end_read, weight=2)
 def snapshot(port: ChainPort, ledger: Ledger, checkpoint: int) -> Answer[ChainCheckpoint]:
     return port.snapshot(checkpoint)
 

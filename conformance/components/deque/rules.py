@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from conformance.components.deque import steps
 from conformance.components.deque.ledger import Ledger
-from conformance.components.deque.steps import contains_priority, count_priority, items, poll, prioritize, remove
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 
 RULES = Rules[Ledger]("deque", answers_property("deque"))
@@ -12,7 +12,7 @@ Content = Seen[tuple[int, ...]]
 _TICKET = ("FLINK-19681",)
 
 
-@rule(poll, invariant="I-20", tickets=_TICKET)
+@rule(steps.poll, invariant="I-20", tickets=_TICKET)
 def a_poll_takes_the_head(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
     """A poll takes out the head: priority elements first, each part first in, first out."""
     owed = ledger.handles[0] if ledger.handles else None
@@ -26,7 +26,7 @@ def a_poll_takes_the_head(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
     return Broken(FailureClass.REORDERED, f"item {owed} is the head", f"the poll answered {seen.value}")
 
 
-@rule(items, invariant="I-93")
+@rule(steps.items, invariant="I-93")
 def a_released_deque_is_empty(ledger: Ledger, seen: Content) -> Judgement:
     """After release nothing is held."""
     if not ledger.failed:
@@ -36,7 +36,7 @@ def a_released_deque_is_empty(ledger: Ledger, seen: Content) -> Judgement:
     return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it holds {list(seen.value)}")
 
 
-@rule(items, invariant="I-20", tickets=_TICKET)
+@rule(steps.items, invariant="I-20", tickets=_TICKET)
 def prioritising_means_that_very_item(ledger: Ledger, seen: Content) -> Judgement:
     """Prioritising an item does not touch another that is equal to it."""
     handle = ledger.prioritized
@@ -52,7 +52,7 @@ def prioritising_means_that_very_item(ledger: Ledger, seen: Content) -> Judgemen
     return Broken(FailureClass.CORRUPTED, owed, f"it is {got}")
 
 
-@rule(items, invariant="I-20", tickets=_TICKET)
+@rule(steps.items, invariant="I-20", tickets=_TICKET)
 def all_others_keep_their_order(ledger: Ledger, seen: Content) -> Judgement:
     """Adding, prioritising and removing one item leaves the order of the others alone."""
     owed, got = ledger.handles, list(seen.value)
@@ -67,7 +67,7 @@ def all_others_keep_their_order(ledger: Ledger, seen: Content) -> Judgement:
     return Broken(kind, f"the deque must hold {owed}", f"it holds {got}")
 
 
-@rule(count_priority, invariant="I-20", tickets=_TICKET)
+@rule(steps.count_priority, invariant="I-20", tickets=_TICKET)
 def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """The number of priority elements is that of its priority elements."""
     if seen.value == ledger.priority:
@@ -75,7 +75,7 @@ def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judg
     return Broken(FailureClass.PROTOCOL, f"there are {ledger.priority} priority elements", f"counted were {seen.value}")
 
 
-@rule(contains_priority, invariant="I-20", tickets=_TICKET)
+@rule(steps.contains_priority, invariant="I-20", tickets=_TICKET)
 def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]) -> Judgement:
     """Asked of one item, the deque knows whether it has priority."""
     (handle,) = seen.operands
@@ -86,19 +86,19 @@ def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]
 
 
 # ---- what a campaign must have seen ----------------------------------------------------------------------------------
-@goal(prioritize)
+@goal(steps.prioritize)
 def an_ordinary_item_was_prioritised_past_others(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An item moved forward past another."""
     return ledger.handles.index(seen.operands[0]) > ledger.priority
 
 
-@goal(prioritize)
+@goal(steps.prioritize)
 def an_item_with_priority_was_prioritised_again(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """Prioritising had nothing to do."""
     return ledger.handles.index(seen.operands[0]) < ledger.priority
 
 
-@goal(remove)
+@goal(steps.remove)
 def a_priority_element_was_removed(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An item was taken out of the priority part."""
     return ledger.handles.index(seen.operands[0]) < ledger.priority

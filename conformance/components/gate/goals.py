@@ -9,7 +9,7 @@ from conformance.components.gate.side import Side
 from conformance.driver import Seen
 from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
 from conformance.parts.words import refusal
-from conformance.ports import Capability, CheckpointReason, Data, Resources
+from conformance.ports import Capability, CheckpointReason, Data, GateTaken, Resources
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -42,9 +42,8 @@ def a_conversion_was_refused(ledger: Ledger, seen: Seen[None]) -> bool:
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
-def _source(ledger: Ledger, seen: Polled, priority: bool) -> Side | None:
+def _source(ledger: Ledger, taken: GateTaken | None, priority: bool) -> Side | None:
     """The channel of what was polled, if that has priority, or has none."""
-    taken = seen.value
     if taken is None or taken.element.data_type.has_priority is not priority:
         return None
     return ledger.sides[taken.channel] if 0 <= taken.channel < len(ledger.sides) else None
@@ -59,7 +58,7 @@ def an_empty_poll_was_harmless(ledger: Ledger, seen: Polled) -> bool:
 @goal(steps.poll, needs=STEPPING)
 def a_priority_notification_came_late(ledger: Ledger, seen: Polled) -> bool:
     """A barrier was polled before its notification came."""
-    side = _source(ledger, seen, priority=True)
+    side = _source(ledger, seen.value, True)
     return side is not None and bool(side.urgent) and not side.urgent[0].sure
 
 
@@ -72,21 +71,21 @@ def an_announced_barrier_was_forced_ahead(ledger: Ledger, seen: Seen[None, int, 
 @goal(steps.poll, needs=frozenset({Capability.BLOCKED_PRIORITY_LOCAL}))
 def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Polled) -> bool:
     """A barrier was taken from a channel whose producer was blocked."""
-    side = _source(ledger, seen, priority=True)
+    side = _source(ledger, seen.value, True)
     return side is not None and side.local and side.blocked
 
 
 @goal(steps.poll, needs=IN_MEMORY)
 def a_barrier_overtook_recovered_data(ledger: Ledger, seen: Polled) -> bool:
     """A barrier came before recovered data of its channel."""
-    side = _source(ledger, seen, priority=True)
+    side = _source(ledger, seen.value, True)
     return side is not None and bool(side.waiting)
 
 
 @goal(steps.poll, needs=IN_MEMORY)
 def live_data_waited_behind_recovered_data(ledger: Ledger, seen: Polled) -> bool:
     """Recovered data was taken while live data waited."""
-    side = _source(ledger, seen, priority=False)
+    side = _source(ledger, seen.value, False)
     return side is not None and bool(side.waiting) and any(type(sent.element) is Data for sent in side.live)
 
 

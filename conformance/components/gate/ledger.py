@@ -10,6 +10,8 @@ a checkpoint, or release is in flight at a time, and none of them finds that ano
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from conformance.components.gate.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
@@ -34,18 +36,14 @@ class Ledger(Lifetime):
         "notice", "overlapped", "pushing", "recovery", "sending", "sides", "started", "starting", "stopped", "stopping",
     )  # fmt: skip
 
-    def __init__(
-        self, kinds: tuple[ChannelKind, ...], recovery: Recovery, most_recovered: int, passes_blocked: bool
-    ) -> None:
+    def __init__(self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool) -> None:
         super().__init__()
         self.recovery = recovery
-        self.most_recovered = most_recovered
+        self.most_recovered = recovered
         self.newest = 0
         """The newest checkpoint of all."""
-        self.sides = [
-            Side(kind is ChannelKind.LOCAL, kind is ChannelKind.REMOTE or passes_blocked, recovery, number * 1_000_000)
-            for number, kind in enumerate(kinds)
-        ]
+        local = [kind is ChannelKind.LOCAL for kind in kinds]
+        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000) for at, one in enumerate(local)]
         self.restore()
 
     def restore(self) -> None:
@@ -97,28 +95,26 @@ class Ledger(Lifetime):
             return True
         if side.waiting:
             return side.waiting[0].sure
-        if side.finished and not side.consumed:
-            return end and not (self.converted and self.recovery is Recovery.IN_MEMORY)
-        return bool(side.live) and side.live[0].sure and not side.blocked and not side.recovers_on()
+        if not side.consumed:
+            return end and side.finished and not (self.converted and self.recovery is Recovery.IN_MEMORY)
+        return bool(side.live) and side.live[0].sure and not side.blocked
 
-    def ready_channel(self) -> int | None:
-        """The first channel from which something can be polled for certain, nothing being in flight."""
-        for number, side in enumerate(self.sides):
+    def something_waits(self) -> int:
+        """The first channel, counted from 1, from which something can be polled for certain, nothing being in flight;
+        0: there is none."""
+        for number, side in enumerate(self.sides, 1):
             if self.ready(side):
                 return number
-        return None
-
-    def something_waits(self) -> bool:
-        """Whether there is one."""
-        return self.ready_channel() is not None
+        return 0
 
     def first(self) -> str:
         """What can be polled, in words."""
-        return f"something of channel {self.ready_channel()}"
+        return f"something of channel {self.something_waits() - 1}"
 
     def any_slow(self) -> bool:
         """Whether any channel is held up: blocked, or still recovering."""
-        return True in [side.blocked or side.recovers_on() for side in self.sides]
+        pushed = self.recovery is Recovery.PUSHED
+        return True in [side.blocked or (pushed and not side.consumed) for side in self.sides]
 
     def all_tracked(self) -> bool:
         """Whether recovered output has ended in all channels."""

@@ -27,8 +27,7 @@ def _polled(taken: GateTaken) -> str:
 @rule(steps.poll, invariant="I-23", tickets=("FLINK-21104", "FLINK-20145"))
 def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judgement:
     """Every element comes from a channel of the gate whose end was not polled before."""
-    taken = seen.value
-    if taken is None:
+    if (taken := seen.value) is None:
         return False
     if not 0 <= taken.channel < len(ledger.sides):
         return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", _polled(taken))
@@ -39,23 +38,20 @@ def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judg
 @rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
 def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judgement:
     """Live elements without priority are hidden until the recovered data of their channel was consumed."""
-    taken = seen.value
-    if taken is None or taken.element.data_type.has_priority:
+    if (taken := seen.value) is None or taken.element.data_type.has_priority:
         return False
     side = ledger.sides[taken.channel]
     if side.waiting:
         owed = "recovered data comes before all that is live"
         return type(taken.element) is Data or Broken(FailureClass.REORDERED, owed, _polled(taken))
-    if ledger.recovery is Recovery.PUSHED and not side.finishing:
-        return Broken(FailureClass.REORDERED, "the recovery of that channel is not over", _polled(taken))
-    return False
+    early = ledger.recovery is Recovery.PUSHED and not side.finishing
+    return early and Broken(FailureClass.REORDERED, "the recovery of that channel is not over", _polled(taken))
 
 
 @rule(steps.poll, invariant="I-33")
 def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Polled) -> Judgement:
     """The end of a partition comes once per channel, and the end of its data before it."""
-    taken = seen.value
-    if taken is None or type(taken.element) is not EndOfPartition:
+    if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
         return False
     owed = "the end of data comes before the end of partition"
     early = EndOfData in [type(sent.element) for sent in ledger.sides[taken.channel].live]
@@ -65,8 +61,7 @@ def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Po
 @rule(steps.poll, invariant="I-15", tickets=("FLINK-39018",))
 def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
     """Until its producer is resumed, a channel that took a blocking element delivers nothing without priority."""
-    taken = seen.value
-    if taken is None or not ledger.sides[taken.channel].blocked:
+    if (taken := seen.value) is None or not ledger.sides[taken.channel].blocked:
         return False
     owed = f"the producer of channel {taken.channel} was not resumed"
     return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
@@ -75,8 +70,7 @@ def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled
 @rule(steps.poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-17564"))
 def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Polled) -> Judgement:
     """What was sent into a channel, recovered and live, is polled once and in order, whatever the channel is."""
-    taken = seen.value
-    if taken is None:
+    if (taken := seen.value) is None:
         return False
     side, element = ledger.sides[taken.channel], taken.element
     urgent = element.data_type.has_priority
@@ -100,8 +94,7 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
 @rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",))
 def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
     """A priority event comes before everything that has no priority."""
-    taken = seen.value
-    if taken is None or not ledger.alone:
+    if (taken := seen.value) is None or not ledger.alone:
         return False
     if taken.element.data_type.has_priority:
         return True
@@ -115,8 +108,7 @@ def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
 @rule(steps.poll, invariant="I-30")
 def channels_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     """Of k channels that have something, each is served within k polls."""
-    taken = seen.value
-    if taken is None or not ledger.alone or taken.element.data_type.has_priority:
+    if (taken := seen.value) is None or not ledger.alone or taken.element.data_type.has_priority:
         return False
     others = len(ledger.sides) - 1
     for number, side in enumerate(ledger.sides):
@@ -165,7 +157,7 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     if not (ledger.something_waits() or ledger.all_ended()):
         return False
     owed = "something can be polled, or all has ended"
-    return seen.value is True or Broken(FailureClass.STUCK, owed, "the gate is not available")
+    return seen.value or Broken(FailureClass.STUCK, owed, "the gate is not available")
 
 
 adopt(

@@ -15,10 +15,10 @@ class Side(Lane):
         "next_id", "passes", "recovery", "resumed", "tracked", "waited",
     )  # fmt: skip
 
-    def __init__(self, local: bool, passes: bool, recovery: Recovery, next_id: int) -> None:
+    def __init__(self, local: bool, passes_blocked: bool, recovery: Recovery, next_id: int) -> None:
         super().__init__(recovers=recovery is not Recovery.NONE)
         self.local = local
-        self.passes = passes
+        self.passes = passes_blocked or not local
         """A priority event gets past an element that blocks the producer."""
         self.recovery = recovery
         self.next_id = next_id
@@ -50,10 +50,6 @@ class Side(Lane):
         """Whether a priority event can be taken."""
         return bool(self.urgent) and self.urgent[0].sure and not self.shut() and not self.ended
 
-    def recovers_on(self) -> bool:
-        """Whether it goes on recovering when it is physical, which hides what is live."""
-        return self.recovery is Recovery.PUSHED and not self.consumed
-
     def rounds(self) -> int:
         """Rounds in which it is given something. The end of recovered data, which a poll does not show, takes a turn of
         its own where it moved into the physical channel with the data (2.3.0)."""
@@ -68,7 +64,7 @@ class Side(Lane):
     def refuses(self, checkpoint: int) -> tuple[CheckpointReason, ...]:
         """Why this channel, once it is physical, must refuse a checkpoint."""
         reasons: tuple[CheckpointReason, ...] = ()
-        if self.recovers_on() and checkpoint not in self.marks:
+        if self.recovery is Recovery.PUSHED and not self.consumed and checkpoint not in self.marks:
             reasons += (CheckpointReason.DECLINED,)
         if self.input.subsumes(checkpoint):
             reasons += (CheckpointReason.SUBSUMED,)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.components.local_channel import steps
 from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.rules import PASSES, PUSHES, RULES, Took
-from conformance.components.local_channel.steps import (
-    checkpoint_started,
-    checkpoint_stopped,
-    fail,
-    release,
-    restore,
-    take,
-)
 from conformance.driver import Seen
 from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, STEPPING
 from conformance.ports import Barrier, Data
@@ -22,37 +15,37 @@ Started = Seen[None, int]
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-@goal(take, needs=IN_MEMORY)
+@goal(steps.take, needs=IN_MEMORY)
 def live_data_waited_behind_recovered_data(ledger: Ledger, seen: Took) -> bool:
     """Recovered data was taken while live data waited."""
     return ledger.hidden and bool(ledger.lane.live) and seen.value is not None and not _priority(seen)
 
 
-@goal(take, needs=IN_MEMORY)
+@goal(steps.take, needs=IN_MEMORY)
 def a_priority_event_passed_recovered_data(ledger: Ledger, seen: Took) -> bool:
     """A barrier overtook recovered data."""
     return ledger.hidden and _priority(seen) and ledger.lane.there() > 0
 
 
-@goal(take, needs=IN_MEMORY)
+@goal(steps.take, needs=IN_MEMORY)
 def two_priority_events_waited_in_recovery(ledger: Ledger, seen: Took) -> bool:
     """Two barriers were queued in front of recovered data."""
     return ledger.hidden and len(ledger.lane.urgent) > 1 and _priority(seen)
 
 
-@goal(take, needs=PASSES)
+@goal(steps.take, needs=PASSES)
 def a_priority_event_passed_a_blocked_channel(ledger: Ledger, seen: Took) -> bool:
     """A barrier passed a blocked channel."""
     return ledger.lane.blocked and _priority(seen)
 
 
-@goal(take, needs=STEPPING)
+@goal(steps.take, needs=STEPPING)
 def an_announced_priority_event_was_gone(ledger: Ledger, seen: Took) -> bool:
     """The consumer was told of a barrier that it had taken before."""
     return ledger.notice.stale and not _priority(seen)
 
 
-@goal(take)
+@goal(steps.take)
 def an_older_barrier_came_while_one_was_pending(ledger: Ledger, seen: Took) -> bool:
     """The barrier of an older checkpoint came."""
     if ledger.lane.input.pending is None or seen.value is None:
@@ -61,7 +54,7 @@ def an_older_barrier_came_while_one_was_pending(ledger: Ledger, seen: Took) -> b
     return type(element) is Barrier and element.checkpoint < ledger.lane.input.last
 
 
-@goal(take)
+@goal(steps.take)
 def live_data_was_written(ledger: Ledger, seen: Took) -> bool:
     """Live data was taken before the barrier of a checkpoint that had started."""
     if ledger.lane.input.pending is None or ledger.hidden:
@@ -74,19 +67,19 @@ def _priority(seen: Took) -> bool:
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-@goal(checkpoint_started, needs=IN_MEMORY)
+@goal(steps.checkpoint_started, needs=IN_MEMORY)
 def a_checkpoint_started_with_recovered_buffers(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint found several recovered buffers."""
     return _started_with_recovered(ledger, seen)
 
 
-@goal(checkpoint_started, needs=IN_MEMORY | READBACK)
+@goal(steps.checkpoint_started, needs=IN_MEMORY | READBACK)
 def a_checkpoint_started_in_a_recovery_from_one_like_it(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint made in recovery was restored, and another one made in that recovery."""
     return ledger.restored and _started_with_recovered(ledger, seen)
 
 
-@goal(checkpoint_started, needs=PUSHED)
+@goal(steps.checkpoint_started, needs=PUSHED)
 def a_buffer_was_pushed_behind_the_recovery_barrier(ledger: Ledger, seen: Started) -> bool:
     """Between recovery barrier and start of a checkpoint a buffer was pushed."""
     lane = ledger.lane
@@ -94,25 +87,25 @@ def a_buffer_was_pushed_behind_the_recovery_barrier(ledger: Ledger, seen: Starte
     return mark is not None and seen.error is None and mark.most < lane.taken + lane.there()
 
 
-@goal(checkpoint_started, needs=PUSHED)
+@goal(steps.checkpoint_started, needs=PUSHED)
 def a_recovery_barrier_was_missing(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint was declined for want of a recovery barrier."""
     return seen.error is not None and ledger.in_recovery() and not ledger.lane.marks
 
 
-@goal(checkpoint_started, needs=PUSHED)
+@goal(steps.checkpoint_started, needs=PUSHED)
 def a_newer_recovery_barrier_was_in_the_way(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint found only the recovery barrier of a newer one."""
     return seen.error is not None and max(ledger.lane.marks, default=0) > seen.operands[0]
 
 
-@goal(checkpoint_started, needs=PUSHED)
+@goal(steps.checkpoint_started, needs=PUSHED)
 def a_checkpoint_started_after_a_declined_one(ledger: Ledger, seen: Started) -> bool:
     """After a missing recovery barrier the next checkpoint started."""
     return ledger.missed and _started_with_recovered(ledger, seen)
 
 
-@goal(checkpoint_started, needs=PUSHED)
+@goal(steps.checkpoint_started, needs=PUSHED)
 def an_older_recovery_barrier_was_dropped(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint found the recovery barrier of an older one as well."""
     lane, (checkpoint,) = ledger.lane, seen.operands
@@ -121,19 +114,19 @@ def an_older_recovery_barrier_was_dropped(ledger: Ledger, seen: Started) -> bool
     return any(one < checkpoint and mark.least > lane.taken for one, mark in lane.marks.items())
 
 
-@goal(checkpoint_started)
+@goal(steps.checkpoint_started)
 def a_checkpoint_was_subsumed(ledger: Ledger, seen: Started) -> bool:
     """A newer barrier was there when a checkpoint started."""
     return ledger.lane.input.subsumes(seen.operands[0])
 
 
-@goal(checkpoint_started)
+@goal(steps.checkpoint_started)
 def a_checkpoint_started_after_its_barrier_came(ledger: Ledger, seen: Started) -> bool:
     """The barrier came, and then its checkpoint started."""
     return seen.error is None and ledger.lane.input.received and ledger.lane.input.last == seen.operands[0]
 
 
-@goal(checkpoint_stopped)
+@goal(steps.checkpoint_stopped)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
     """An older checkpoint was stopped late, while a newer one was pending or over."""
     return seen.operands[0] < ledger.lane.input.awaited()
@@ -160,67 +153,67 @@ def a_release_woke_a_waiting_push(ledger: Ledger, seen: Seen[None]) -> bool:
     return ledger.was_unrequested and ledger.released and not ledger.was_over and not ledger.requesting
 
 
-@goal(release, needs=PUSHED | STEPPING)
+@goal(steps.release, needs=PUSHED | STEPPING)
 def a_push_raced_with_release(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release was over while a push was in progress."""
     return ledger.pushing and ledger.requested and not ledger.released
 
 
-@goal(release, needs=STEPPING)
+@goal(steps.release, needs=STEPPING)
 def an_add_raced_with_release(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release was over while the producer was adding."""
     return ledger.adding and not ledger.released
 
 
-@goal(release)
+@goal(steps.release)
 def released_before_the_subpartition_was_asked_for(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released before it was requested."""
     return not ledger.released and not ledger.requested
 
 
-@goal(release, needs=IN_MEMORY)
+@goal(steps.release, needs=IN_MEMORY)
 def released_with_recovered_data(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while recovered data waited."""
     return not ledger.released and ledger.lane.there() > 0
 
 
-@goal(release)
+@goal(steps.release)
 def released_with_live_data(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while live data waited."""
     return not ledger.released and not ledger.hidden and ledger.buffers() > 0
 
 
-@goal(release)
+@goal(steps.release)
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while a producer was blocked."""
     return not ledger.released and ledger.lane.blocked
 
 
-@goal(release)
+@goal(steps.release)
 def released_while_a_checkpoint_was_pending(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released before the barrier of a checkpoint came."""
     return not ledger.released and ledger.lane.input.pending is not None
 
 
-@goal(release)
+@goal(steps.release)
 def released_after_the_end_of_the_partition(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released after its producer had finished."""
     return ledger.phase == "ended"
 
 
-@goal(release)
+@goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released again."""
     return ledger.released
 
 
-@goal(fail, needs=STEPPING)
+@goal(steps.fail, needs=STEPPING)
 def failed_in_the_middle_of_an_operation(ledger: Ledger, seen: Seen[None]) -> bool:
     """Everything failed while the task or recovery was at work."""
     return not ledger.failed and (ledger.busy or ledger.pushing)
 
 
-@goal(restore, needs=READBACK)
+@goal(steps.restore, needs=READBACK)
 def failed_and_restored_with_input_state(ledger: Ledger, seen: Seen[tuple[int, ...], int]) -> bool:
     """A checkpoint with input state was restored after a failure."""
     return bool(seen.value)

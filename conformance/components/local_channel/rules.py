@@ -2,30 +2,8 @@
 
 from __future__ import annotations
 
+from conformance.components.local_channel import steps
 from conformance.components.local_channel.ledger import Ledger
-from conformance.components.local_channel.steps import (
-    add,
-    add_after_end,
-    add_event,
-    aligned_barrier,
-    checkpoint_started,
-    end_of_output_state,
-    end_of_partition,
-    finish_recovered,
-    in_recovery,
-    in_use,
-    insert_recovery_barrier,
-    persisted,
-    push_after_end,
-    push_recovered,
-    request,
-    resources,
-    restore,
-    resume,
-    take,
-    timeoutable_barrier,
-    unaligned_barrier,
-)
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, RESOURCES
@@ -39,19 +17,27 @@ RULES = Rules[Ledger](
 )
 rule, adopt = RULES.rule, RULES.adopt
 PASSES = frozenset({Capability.BLOCKED_PRIORITY_LOCAL})
-ADDS = add, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier, end_of_output_state, end_of_partition
-PUSHES = push_recovered, finish_recovered
+ADDS = (
+    steps.add,
+    steps.add_event,
+    steps.aligned_barrier,
+    steps.timeoutable_barrier,
+    steps.unaligned_barrier,
+    steps.end_of_output_state,
+    steps.end_of_partition,
+)
+PUSHES = steps.push_recovered, steps.finish_recovered
 Took = Seen[Taken | None]
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-@rule(take, invariant="I-92", tickets=("FLINK-40668",))
+@rule(steps.take, invariant="I-92", tickets=("FLINK-40668",))
 def a_consumer_who_was_told_may_take(ledger: Ledger, seen: Took) -> Judgement:
     """A take is never an error: nobody is sent to a channel whose subpartition was not asked for."""
     return must_succeed(seen.error, "a consumer who was told of something, or has asked for data, may take")
 
 
-@rule(take, invariant="I-09", tickets=("FLINK-39018",), needs=IN_MEMORY)
+@rule(steps.take, invariant="I-09", tickets=("FLINK-39018",), needs=IN_MEMORY)
 def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
     """No live element but a priority event is handed out before all recovered data and its end were taken."""
     lane = ledger.lane
@@ -66,13 +52,13 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
     return Broken(FailureClass.REORDERED, f"live data waits behind {behind}", f"{name(element)} came first")
 
 
-@rule(take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
+@rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event that was announced comes before recovered data that waits."""
     return _priority_came(ledger, seen) if ledger.must_priority and ledger.hidden else False
 
 
-@rule(take, invariant="I-07", tickets=("FLINK-18136",))
+@rule(steps.take, invariant="I-07", tickets=("FLINK-18136",))
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event comes before everything that has no priority."""
     return _priority_came(ledger, seen) if ledger.must_priority and not ledger.hidden else False
@@ -87,7 +73,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     return Broken(FailureClass.REORDERED, f"{name(ledger.lane.urgent[0].element)} stands in front of all", came)
 
 
-@rule(take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES)
+@rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES)
 def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event is handed out although the producer is blocked."""
     if not ledger.must_priority or not ledger.lane.blocked:
@@ -98,7 +84,7 @@ def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> J
     return Broken(FailureClass.STUCK, owed, "it did not come")
 
 
-@rule(take, invariant="I-15", tickets=("FLINK-39018",))
+@rule(steps.take, invariant="I-15", tickets=("FLINK-39018",))
 def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> Judgement:
     """Until the consumer resumes it, a blocked channel hands out nothing but priority events."""
     if not ledger.lane.blocked or ledger.released:
@@ -109,7 +95,7 @@ def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> 
     return Broken(FailureClass.REORDERED, "the consumer has not resumed the channel yet", came)
 
 
-@rule(take, invariant="I-44", tickets=("FLINK-40667", "FLINK-20654"), needs=READBACK | IN_MEMORY)
+@rule(steps.take, invariant="I-44", tickets=("FLINK-40667", "FLINK-20654"), needs=READBACK | IN_MEMORY)
 def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen: Took) -> Judgement:
     """What was copied for a checkpoint still reaches the consumer, unchanged."""
     lane = ledger.lane
@@ -124,7 +110,7 @@ def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen:
     return Broken(FailureClass.CORRUPTED, owed, f"it got {name(element)}")
 
 
-@rule(take, invariant="I-43", tickets=("FLINK-17564",))
+@rule(steps.take, invariant="I-43", tickets=("FLINK-17564",))
 def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> Judgement:
     """What was recovered and what was added reaches the consumer once, unchanged, each in its order, and a priority
     event before everything that has no priority."""
@@ -146,12 +132,12 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
     return Broken(FailureClass.DUPLICATED, f"{what} was taken before", f"{name(element)} came")
 
 
-adopt(recovery.the_end_of_recovered_data_is_told_once, take, needs=PUSHED)
-adopt(taking.a_take_answers_what_is_there, take)
-adopt(taking.sequence_numbers_have_no_gaps, take)
+adopt(recovery.the_end_of_recovered_data_is_told_once, steps.take, needs=PUSHED)
+adopt(taking.a_take_answers_what_is_there, steps.take)
+adopt(taking.sequence_numbers_have_no_gaps, steps.take)
 
 
-@rule(take, invariant="I-31", tickets=("FLINK-19681",))
+@rule(steps.take, invariant="I-31", tickets=("FLINK-19681",))
 def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event is announced with the sequence number that it carries."""
     told = ledger.notice.told
@@ -174,7 +160,7 @@ def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     return Broken(FailureClass.LOST, "the channel is alive: what the producer adds is accepted", "it was rejected")
 
 
-adopt(taking.nothing_is_accepted_after_the_end, add_after_end)
+adopt(taking.nothing_is_accepted_after_the_end, steps.add_after_end)
 adopt(recovery.a_push_waits_until_the_upstream_is_there, *PUSHES, needs=PUSHED)
 adopt(
     recovery.recovered_data_is_accepted_until_its_end, *PUSHES, needs=PUSHED,
@@ -182,13 +168,13 @@ adopt(
 )  # fmt: skip
 adopt(recovery.a_push_after_release_is_recycled_silently, *PUSHES, needs=PUSHED)
 adopt(
-    recovery.a_push_after_the_end_is_refused, push_after_end, needs=PUSHED,
+    recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED,
     formerly=("a-push-after-recovery-is-refused",),
 )  # fmt: skip
 
 
 # ---- what the consumer asks, what is held, what it is told -----------------------------------------------------------
-@rule(resume, invariant="I-18")
+@rule(steps.resume, invariant="I-18")
 def a_blocked_channel_is_resumed_unless_released(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """A blocked channel can be resumed; resuming a released one is an error of kind state."""
     if ledger.released:
@@ -199,39 +185,37 @@ def a_blocked_channel_is_resumed_unless_released(ledger: Ledger, seen: Seen[None
 _HOLDS = ("a-local-channel-holds-what-it-should-and-releases-all",)
 
 adopt(
-    recovery.a_channel_is_in_recovery_until_the_end_was_taken, in_recovery,
+    recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recovery,
     formerly=("a-channel-says-whether-it-is-in-recovery",),
 )  # fmt: skip
 adopt(
-    taking.buffers_in_use_count_what_waits, in_use, needs=RESOURCES,
+    taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES,
     formerly=("buffers-in-use-count-every-queued-buffer",),
 )  # fmt: skip
 adopt(
-    lifetime.while_it_lives_a_port_holds_what_it_should, resources, needs=RESOURCES, tickets=("FLINK-40667",),
+    lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",),
     formerly=_HOLDS,
 )  # fmt: skip
 adopt(
-    lifetime.after_release_nothing_is_held, resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
+    lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
 )  # fmt: skip
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, request, take, resume, in_use,
+    notice.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, steps.request, steps.take, steps.resume, steps.in_use,
     tickets=("FLINK-39018", "FLINK-40521"),
 )  # fmt: skip
 
 # ---- checkpoints: what starts, and what is refused -------------------------------------------------------------------
+adopt(recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier, needs=PUSHED)
 adopt(
-    recovery.recovery_barriers_are_inserted_in_recovery_only, insert_recovery_barrier, needs=PUSHED,
-)  # fmt: skip
-adopt(
-    starts.a_newer_barrier_subsumes_an_older_checkpoint, checkpoint_started, tickets=("FLINK-21104",),
+    starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started, tickets=("FLINK-21104",),
     formerly=("a-newer-barrier-subsumes-the-checkpoint",),
 )  # fmt: skip
 adopt(
-    starts.a_missing_recovery_barrier_declines_the_checkpoint, checkpoint_started, tickets=("FLINK-39523",),
+    starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started, tickets=("FLINK-39523",),
     needs=PUSHED,
 )  # fmt: skip
 adopt(
-    starts.a_checkpoint_starts_if_nothing_speaks_against_it, checkpoint_started, invariant="I-41",
+    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, invariant="I-41",
     tickets=("FLINK-39018", "FLINK-39523"), formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
 )  # fmt: skip
 
@@ -239,7 +223,7 @@ adopt(
 Written = Seen[tuple[int, ...], int]
 
 
-@rule(persisted, restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
 def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgement:
     """Nothing is written for a checkpoint that was subsumed or declined."""
     (checkpoint,) = seen.operands
@@ -251,7 +235,7 @@ def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgem
     return Broken(FailureClass.LEAKED, owed, f"records {tuple(seen.value)} were written")
 
 
-@rule(persisted, restore, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
 def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Written) -> Judgement:
     """Of recovered data, a checkpoint is written exactly what waited when it started, once and in order."""
     state = ledger.state(seen.operands[0])
@@ -268,7 +252,7 @@ def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Wri
     return Broken(kind, owed, f"of recovered data, records {written} were written")
 
 
-@rule(persisted, restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
 def a_late_stop_of_an_older_checkpoint_changes_nothing(ledger: Ledger, seen: Written) -> Judgement:
     """What is taken before the barrier is written although an older checkpoint was stopped meanwhile."""
     state = ledger.state(seen.operands[0])
@@ -277,7 +261,7 @@ def a_late_stop_of_an_older_checkpoint_changes_nothing(ledger: Ledger, seen: Wri
     return _all_written(tuple(state.live[state.since_late_stop :]), seen, "an older checkpoint had been stopped late")
 
 
-@rule(persisted, restore, invariant="I-37", tickets=("FLINK-21104",), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-37", tickets=("FLINK-21104",), needs=READBACK)
 def an_older_barrier_does_not_end_the_checkpoint(ledger: Ledger, seen: Written) -> Judgement:
     """What is taken before the barrier is written although the barrier of an older checkpoint came meanwhile."""
     state = ledger.state(seen.operands[0])
@@ -294,7 +278,7 @@ def _all_written(owed: tuple[int, ...], seen: Written, why: str) -> Judgement:
     return Broken(FailureClass.LOST, words, f"{missing} are missing")
 
 
-@rule(persisted, restore, invariant="I-36", tickets=("FLINK-20097", "FLINK-20654"), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-36", tickets=("FLINK-20097", "FLINK-20654"), needs=READBACK)
 def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judgement:
     """What is taken behind the barrier, or after the checkpoint was stopped, is not written for it."""
     state = ledger.state(seen.operands[0])
@@ -308,7 +292,7 @@ def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judg
     return Broken(FailureClass.CORRUPTED, owed, f"records {tuple(behind)} were written as well")
 
 
-@rule(persisted, restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
 def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) -> Judgement:
     """Live data that is taken between the start of a checkpoint and its barrier is written once and in order, behind
     what was recovered."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from conformance.components.persister import steps
 from conformance.components.persister.ledger import Ledger
-from conformance.components.persister.steps import announce, barrier, barrier_received, persisted, start, stop
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import input_state
 from conformance.parts.input_state import judge_written
@@ -16,19 +16,19 @@ READBACK = frozenset({Capability.PERSISTED_READBACK})
 Written = Seen[tuple[int, ...], int]
 
 
-@rule(start, invariant="I-37", tickets=("FLINK-21104", "FLINK-20097"))
+@rule(steps.start, invariant="I-37", tickets=("FLINK-21104", "FLINK-20097"))
 def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """A checkpoint that starts after a newer barrier was received is refused as subsumed."""
     return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED)
 
 
-@rule(start, invariant="I-37", tickets=("FLINK-20645",))
+@rule(steps.start, invariant="I-37", tickets=("FLINK-20645",))
 def a_checkpoint_starts_unless_a_newer_barrier_is_here(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """A checkpoint of which no newer barrier is known starts, in whatever order checkpoints come."""
     return judge_start(ledger, seen.operands[0], seen.error)
 
 
-@rule(barrier, invariant="I-36", tickets=("FLINK-21104",))
+@rule(steps.barrier, invariant="I-36", tickets=("FLINK-21104",))
 def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
     """A barrier is recognised, unless its checkpoint is over or a newer one is known."""
     (checkpoint,) = seen.operands
@@ -39,7 +39,7 @@ def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None
     return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} {why}", f"the answer was {seen.value}")
 
 
-@rule(announce, invariant="I-36", tickets=("FLINK-19681",))
+@rule(steps.announce, invariant="I-36", tickets=("FLINK-19681",))
 def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
     """The announcement of a barrier is recognised as that, and changes nothing."""
     (checkpoint,) = seen.operands
@@ -48,7 +48,7 @@ def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, 
     return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} was announced", f"the answer was {seen.value}")
 
 
-@rule(barrier_received, invariant="I-38")
+@rule(steps.barrier_received, invariant="I-38")
 def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The barrier is said to be here from its arrival until its checkpoint stops or a newer one starts."""
     received = ledger.input.received
@@ -58,7 +58,7 @@ def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, see
     return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
 
 
-@rule(persisted, invariant="I-36", tickets=("FLINK-20654", "FLINK-20645"), needs=READBACK)
+@rule(steps.persisted, invariant="I-36", tickets=("FLINK-20654", "FLINK-20645"), needs=READBACK)
 def nothing_behind_a_barrier_is_written(ledger: Ledger, seen: Written) -> Judgement:
     """No buffer that arrived behind the barrier of a checkpoint, or after its end, is written for it."""
     (checkpoint,) = seen.operands
@@ -70,41 +70,41 @@ def nothing_behind_a_barrier_is_written(ledger: Ledger, seen: Written) -> Judgem
     return ledger.behind > 0
 
 
-@rule(persisted, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
+@rule(steps.persisted, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
 def a_late_stop_loses_nothing(ledger: Ledger, seen: Written) -> Judgement:
     """The late stop of an older checkpoint does not end a newer one."""
     return judge_written(ledger.input, seen.operands[0], seen.value) if ledger.stopped_late else False
 
 
-RULES.adopt(input_state.data_in_front_of_a_barrier_is_written_once, persisted, needs=READBACK)
+RULES.adopt(input_state.data_in_front_of_a_barrier_is_written_once, steps.persisted, needs=READBACK)
 
 
 # ---- what a campaign must have seen ----------------------------------------------------------------------------------
-@goal(start)
+@goal(steps.start)
 def a_checkpoint_was_subsumed(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """A newer barrier was there when a checkpoint started."""
     return ledger.input.subsumes(seen.operands[0])
 
 
-@goal(stop)
+@goal(steps.stop)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An older checkpoint was stopped late, while a newer one was pending or over."""
     return ledger.input.awaited() > seen.operands[0]
 
 
-@goal(barrier)
+@goal(steps.barrier)
 def a_barrier_was_obsolete(ledger: Ledger, seen: Seen[int | None, int]) -> bool:
     """A barrier came after its checkpoint was over."""
     return ledger.input.obsolete(seen.operands[0])
 
 
-@goal(start)
+@goal(steps.start)
 def a_barrier_came_before_its_checkpoint_started(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """A checkpoint started whose barrier was here."""
     return ledger.input.received and ledger.input.last == seen.operands[0]
 
 
-@goal(barrier)
+@goal(steps.barrier)
 def a_newer_barrier_overtook_a_pending_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> bool:
     """A newer barrier came while an older one was awaited."""
     return 0 < ledger.input.awaited() < seen.operands[0]

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import Ledger
 from conformance.components.recovered_channel.rules import RULES
-from conformance.components.recovered_channel.steps import (
-    checkpoint_started,
-    checkpoint_stopped,
-    convert,
-    fail,
-    release,
-    restore,
-)
 from conformance.driver import Seen
 from conformance.parts.designs import IN_MEMORY, PUSHED, RECOVER_FIRST, STEPPING
 from conformance.ports import Resources
@@ -21,103 +14,103 @@ goal = RULES.goal
 Converted = Seen[tuple[int, ...]]
 
 
-@goal(convert, needs=IN_MEMORY)
+@goal(steps.convert, needs=IN_MEMORY)
 def converted_with_several_buffers_queued(ledger: Ledger, seen: Converted) -> bool:
     """A conversion handed over several buffers of a channel."""
     return seen.error is None and len(seen.value) > 1
 
 
-@goal(convert, needs=IN_MEMORY)
+@goal(steps.convert, needs=IN_MEMORY)
 def converted_after_some_buffers_were_taken(ledger: Ledger, seen: Converted) -> bool:
     """A conversion handed over what the consumer had left."""
     return seen.error is None and ledger.recovered.taken > 0 and bool(seen.value)
 
 
-@goal(convert, needs=RECOVER_FIRST)
+@goal(steps.convert, needs=RECOVER_FIRST)
 def converted_when_all_was_consumed(ledger: Ledger, seen: Converted) -> bool:
     """A channel was converted after its buffers and their end were taken."""
     return seen.error is None and ledger.recovered.consumed and ledger.recovered.taken > 0
 
 
-@goal(convert)
+@goal(steps.convert)
 def conversion_was_refused_while_state_was_read(ledger: Ledger, seen: Converted) -> bool:
     """A conversion came while state was being read."""
     return seen.error is not None and not ledger.recovered.finishing
 
 
-@goal(convert, needs=RECOVER_FIRST)
+@goal(steps.convert, needs=RECOVER_FIRST)
 def conversion_was_refused_before_consumption(ledger: Ledger, seen: Converted) -> bool:
     """A conversion came when all was read and not consumed."""
     return seen.error is not None and ledger.was_finished and ledger.recovery == "recover-first"
 
 
-@goal(convert, needs=PUSHED)
+@goal(steps.convert, needs=PUSHED)
 def conversion_was_refused_with_a_stored_buffer(ledger: Ledger, seen: Converted) -> bool:
     """A conversion found a buffer where none may be."""
     return seen.error is not None and ledger.recovery == "pushed" and ledger.had > 0
 
 
-@goal(convert, needs=PUSHED | STEPPING)
+@goal(steps.convert, needs=PUSHED | STEPPING)
 def converted_during_a_push(ledger: Ledger, seen: Converted) -> bool:
     """A conversion and a push overlapped."""
     return seen.error is None and ledger.busy
 
 
-@goal(release, needs=STEPPING)
+@goal(steps.release, needs=STEPPING)
 def released_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release was over while a push was in progress."""
     return ledger.busy and not ledger.released
 
 
-@goal(release)
+@goal(steps.release)
 def released_while_state_was_read(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released with buffers, before all state was read."""
     return not ledger.released and not ledger.recovered.finishing and ledger.recovered.there() > 0
 
 
-@goal(release)
+@goal(steps.release)
 def released_when_all_was_read(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released after all state was read."""
     return not ledger.released and ledger.recovered.finished and not ledger.recovered.consumed
 
 
-@goal(release)
+@goal(steps.release)
 def released_when_all_was_consumed(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released after all state was consumed."""
     return not ledger.released and ledger.recovered.consumed
 
 
-@goal(release)
+@goal(steps.release)
 def released_after_conversion(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released after it was converted."""
     return ledger.converted
 
 
-@goal(release)
+@goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released again."""
     return ledger.released and not ledger.converted
 
 
-@goal(checkpoint_started)
+@goal(steps.checkpoint_started)
 def a_checkpoint_was_declined_with_buffers_queued(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint came while several buffers were queued."""
     return seen.error is not None and ledger.recovered.there() > 1
 
 
-@goal(checkpoint_stopped)
+@goal(steps.checkpoint_stopped)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An older checkpoint was stopped late, while a newer one was pending or over."""
     return seen.operands[0] < ledger.stopped
 
 
-@goal(fail, needs=STEPPING)
+@goal(steps.fail, needs=STEPPING)
 def failed_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """Everything failed while a push was in progress."""
     return ledger.busy and not ledger.failed
 
 
-@goal(restore)
+@goal(steps.restore)
 def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh channel took the place of one that had failed."""
     return True

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
+from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import Ledger
-from conformance.components.recovered_channel.steps import (
-    checkpoint_started,
-    convert,
-    finish_recovered,
-    in_use,
-    last_stopped,
-    persisted,
-    push_after_end,
-    push_recovered,
-    resources,
-    restore,
-    take,
-)
 from conformance.driver import (
     Broken,
     FailureClass,
@@ -42,7 +30,7 @@ rule, adopt = RULES.rule, RULES.adopt
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-@rule(take, invariant="I-24", tickets=("FLINK-21104",))
+@rule(steps.take, invariant="I-24", tickets=("FLINK-21104",))
 def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[Taken | None]) -> Judgement:
     """Taking from a released channel is an error of kind state, and from no other."""
     if ledger.released:
@@ -50,7 +38,7 @@ def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[Taken | None]) -> 
     return False if seen.error is None else must_succeed(seen.error, "the channel is not released: it can be read")
 
 
-@rule(take, invariant="I-28", tickets=("FLINK-39018",))
+@rule(steps.take, invariant="I-28", tickets=("FLINK-39018",))
 def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Taken | None]) -> Judgement:
     """What was pushed is handed out once, unchanged and in the order pushed."""
     if seen.value is None:
@@ -61,21 +49,20 @@ def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Taken 
     return must_be(ledger.recovered.waiting[0].element, seen.value.element)
 
 
-adopt(recovery.the_end_of_recovered_data_is_told_once, take, formerly=("the-end-of-recovered-state-is-told-once",))
-adopt(taking.a_take_answers_what_is_there, take)
-adopt(taking.sequence_numbers_have_no_gaps, take, formerly=("recovered-buffers-are-numbered-without-gaps",))
+adopt(
+    recovery.the_end_of_recovered_data_is_told_once, steps.take, formerly=("the-end-of-recovered-state-is-told-once",)
+)
+adopt(taking.a_take_answers_what_is_there, steps.take)
+adopt(taking.sequence_numbers_have_no_gaps, steps.take, formerly=("recovered-buffers-are-numbered-without-gaps",))
 
 # ---- pushing ---------------------------------------------------------------------------------------------------------
-adopt(
-    recovery.recovered_data_is_accepted_until_its_end, push_recovered, finish_recovered,
-    formerly=("state-is-accepted-until-its-end",),
-)  # fmt: skip
-adopt(recovery.a_push_after_release_is_recycled_silently, push_recovered, finish_recovered, push_after_end)
-adopt(recovery.a_push_after_the_end_is_refused, push_after_end, needs=PUSHED)
+adopt(recovery.recovered_data_is_accepted_until_its_end, *steps.PUSHES, formerly=("state-is-accepted-until-its-end",))
+adopt(recovery.a_push_after_release_is_recycled_silently, *steps.PUSHES, steps.push_after_end)
+adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED)
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------------
-@rule(convert, invariant="I-27", tickets=("FLINK-39018", "FLINK-39521"))
+@rule(steps.convert, invariant="I-27", tickets=("FLINK-39018", "FLINK-39521"))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """Conversion is an error of kind state while a channel has state that its physical channel would not get."""
     why = ledger.must_not_convert()
@@ -86,7 +73,7 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Ju
     return Broken(FailureClass.LOST, f"{why}: converting now is an error of kind state", got(seen.error))
 
 
-@rule(convert, invariant="I-26")
+@rule(steps.convert, invariant="I-26")
 def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """Conversion succeeds as soon as no state would be lost."""
     if not ledger.may_convert():
@@ -94,7 +81,7 @@ def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple
     return must_succeed(seen.error, "nothing would be lost: the channel must become physical", FailureClass.STUCK)
 
 
-@rule(convert, invariant="I-28", tickets=("FLINK-39018",))
+@rule(steps.convert, invariant="I-28", tickets=("FLINK-39018",))
 def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """The physical channel is given exactly the records that nobody took, in order."""
     if seen.error is not None:
@@ -109,12 +96,12 @@ def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[in
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 adopt(
-    starts.checkpoints_are_declined_until_channels_are_physical, checkpoint_started,
+    starts.checkpoints_are_declined_until_channels_are_physical, steps.checkpoint_started,
     formerly=("checkpoints-are-declined-until-the-channel-is-physical",),
 )  # fmt: skip
 
 
-@rule(persisted, invariant="I-53", tickets=("FLINK-20654",), needs=READBACK)
+@rule(steps.persisted, invariant="I-53", tickets=("FLINK-20654",), needs=READBACK)
 def a_declined_checkpoint_leaves_nothing_behind(ledger: Ledger, seen: Seen[tuple[int, ...], int]) -> Judgement:
     """Nothing is written for a checkpoint that was declined."""
     if not seen.value:
@@ -123,13 +110,13 @@ def a_declined_checkpoint_leaves_nothing_behind(ledger: Ledger, seen: Seen[tuple
     return Broken(FailureClass.DUPLICATED, owed, f"written were {tuple(seen.value)}")
 
 
-@rule(last_stopped, invariant="I-29", tickets=("FLINK-21104",), quiet=True)
+@rule(steps.last_stopped, invariant="I-29", tickets=("FLINK-21104",), quiet=True)
 def the_newest_stopped_checkpoint_is_remembered(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """The physical channel can learn which checkpoint was the newest that was stopped here."""
     return False if ledger.late_stop else _remembers(ledger, seen)
 
 
-@rule(last_stopped, level=Level.SHOULD, invariant="I-29", tickets=("FLINK-20097",), quiet=True)
+@rule(steps.last_stopped, level=Level.SHOULD, invariant="I-29", tickets=("FLINK-20097",), quiet=True)
 def a_late_stop_does_not_hide_a_newer_one(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """After a late stop of an older checkpoint the newest one that was stopped is still remembered."""
     return _remembers(ledger, seen) if ledger.late_stop else False
@@ -145,10 +132,10 @@ def _remembers(ledger: Ledger, seen: Seen[int]) -> Judgement:
 # ---- what is held, and what the consumer is told ---------------------------------------------------------------------
 _HOLDS = ("a-recovered-channel-holds-what-it-should-and-releases-all",)
 
-adopt(taking.buffers_in_use_count_what_waits, in_use, needs=RESOURCES)
-adopt(lifetime.while_it_lives_a_port_holds_what_it_should, resources, needs=RESOURCES, formerly=_HOLDS)
-adopt(lifetime.after_release_nothing_is_held, resources, restore, needs=RESOURCES, formerly=_HOLDS)
+adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
+adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, formerly=_HOLDS)
+adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, needs=RESOURCES, formerly=_HOLDS)
 adopt(
-    notice.the_consumer_is_told_of_what_waits, push_recovered, finish_recovered, take, convert, in_use,
+    notice.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
     tickets=("FLINK-39018", "FLINK-20145"),
 )  # fmt: skip

@@ -120,6 +120,9 @@ fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
 
+PUSHES = (push_recovered, finish_recovered)
+
+
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _finish(ledger: Ledger) -> Step | None:
     return finish_recovered() if ledger.phase == "open" and not ledger.recovered.finishing else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.rules import PASSES_LOCALLY, RULES, TIMEOUTABLE
-from conformance.components.subpartition.steps import aligned_timeout, fail, poll, restore, unaligned_barrier
 from conformance.driver import Seen
 from conformance.parts.designs import READBACK
 from conformance.ports import Barrier, Capability, OutputState, Taken
@@ -14,19 +14,19 @@ goal = RULES.goal
 _RECOVERED = frozenset({Capability.OUTPUT_RECOVERED_UPSTREAM})
 
 
-@goal(poll, needs=PASSES_LOCALLY)
+@goal(steps.poll, needs=PASSES_LOCALLY)
 def a_priority_event_was_taken_from_a_blocked_subpartition(ledger: Ledger, seen: Seen[Taken | None]) -> bool:
     """A barrier passed a blocked subpartition."""
     return ledger.blocked and bool(ledger.urgent) and seen.value is not None
 
 
-@goal(aligned_timeout, needs=TIMEOUTABLE)
+@goal(steps.aligned_timeout, needs=TIMEOUTABLE)
 def a_timeoutable_barrier_was_converted_behind_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An alignment timeout found data in front of its barrier."""
     return ledger.rises and any(one.end > ledger.delivered for one in ledger.in_front(seen.operands[0]))
 
 
-@goal(aligned_timeout, needs=TIMEOUTABLE)
+@goal(steps.aligned_timeout, needs=TIMEOUTABLE)
 def a_timeoutable_barrier_was_converted_past_an_aborted_one(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An alignment timeout stepped over an older barrier whose checkpoint was aborted."""
     if not ledger.rises:
@@ -35,13 +35,13 @@ def a_timeoutable_barrier_was_converted_past_an_aborted_one(ledger: Ledger, seen
     return any(barrier.checkpoint in ledger.aborted for barrier in older)
 
 
-@goal(aligned_timeout, needs=TIMEOUTABLE)
+@goal(steps.aligned_timeout, needs=TIMEOUTABLE)
 def an_alignment_timeout_came_too_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An alignment timeout fired after its barrier had been polled or aborted."""
     return not ledger.rises
 
 
-@goal(poll)
+@goal(steps.poll)
 def an_unfinished_head_was_polled(ledger: Ledger, seen: Seen[Taken | None]) -> bool:
     """A poll read from a buffer that the producer was still writing."""
     if ledger.blocked or ledger.urgent or seen.value is None:
@@ -50,67 +50,67 @@ def an_unfinished_head_was_polled(ledger: Ledger, seen: Seen[Taken | None]) -> b
     return head is not None and head.open
 
 
-@goal(unaligned_barrier, aligned_timeout)
+@goal(steps.unaligned_barrier, steps.aligned_timeout)
 def a_second_priority_event_waited_behind_the_first(ledger: Ledger, seen: Seen[object]) -> bool:
     """Two unaligned barriers were queued at once."""
     return bool(ledger.urgent) and ledger.rises
 
 
-@goal(unaligned_barrier)
+@goal(steps.unaligned_barrier)
 def an_unaligned_barrier_overtook_data(ledger: Ledger, seen: Seen[bool, int]) -> bool:
     """Data became output state."""
     return ledger.sent > ledger.delivered
 
 
-@goal(fail)
+@goal(steps.fail)
 def released_before_a_view_was_attached(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released before its consumer came."""
     return not ledger.view and not ledger.failed
 
 
-@goal(fail)
+@goal(steps.fail)
 def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released in the middle of its recovery."""
     return ledger.phase == "recovering"
 
 
-@goal(fail)
+@goal(steps.fail)
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while a producer was blocked."""
     return ledger.blocked and not ledger.failed
 
 
-@goal(fail)
+@goal(steps.fail)
 def released_with_an_unfinished_buffer(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while the producer was writing a buffer."""
     return ledger.phase == "writing"
 
 
-@goal(fail, needs=TIMEOUTABLE)
+@goal(steps.fail, needs=TIMEOUTABLE)
 def released_with_an_open_promise(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while the writer waited for output state."""
     return ledger.promise > 0
 
 
-@goal(fail)
+@goal(steps.fail)
 def released_after_it_was_finished(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released after the end of all that was to come."""
     return ledger.phase == "finished"
 
 
-@goal(fail)
+@goal(steps.fail)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released again."""
     return ledger.failed
 
 
-@goal(restore, needs=READBACK | _RECOVERED)
+@goal(steps.restore, needs=READBACK | _RECOVERED)
 def failed_and_restored_with_output_state(ledger: Ledger, seen: Seen[OutputState, int]) -> bool:
     """A checkpoint with output state was restored after a failure."""
     return bool(seen.value.ids)
 
 
-@goal(unaligned_barrier, needs=_RECOVERED)
+@goal(steps.unaligned_barrier, needs=_RECOVERED)
 def a_barrier_passed_restored_output_state(ledger: Ledger, seen: Seen[bool, int]) -> bool:
     """An unaligned barrier overtook records that had just been recovered."""
     return ledger.delivered < ledger.restored

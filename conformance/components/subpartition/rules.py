@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import (
     ABSENT,
     DATA,
@@ -12,26 +13,6 @@ from conformance.components.subpartition.ledger import (
     PRIORITY,
     WRITTEN_EMPTY,
     Ledger,
-)
-from conformance.components.subpartition.steps import (
-    add,
-    add_after_end,
-    add_event,
-    aligned_barrier,
-    aligned_timeout,
-    append,
-    attach_again,
-    available,
-    flush,
-    open,
-    persisted,
-    poll,
-    resources,
-    restore,
-    resume,
-    resume_unblocked,
-    timeoutable_barrier,
-    unaligned_barrier,
 )
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, Step, answers_property
 from conformance.parts import lifetime, taking
@@ -62,7 +43,7 @@ State = Seen[OutputState, int]
 
 
 # ---- what a poll hands out -------------------------------------------------------------------------------------------
-@rule(poll, invariant="I-17", tickets=_TICKET)
+@rule(steps.poll, invariant="I-17", tickets=_TICKET)
 def the_end_of_recovered_state_is_always_sent(ledger: Ledger, seen: Polled) -> Judgement:
     """After recovered output state the consumer is sent its end, exactly once, even if there was no state."""
     head = None if ledger.blocked or ledger.urgent else ledger.head()
@@ -74,7 +55,7 @@ def the_end_of_recovered_state_is_always_sent(ledger: Ledger, seen: Polled) -> J
     return Broken(FailureClass.LOST, owed, _answered(seen.value))
 
 
-@rule(poll, invariant="I-01", tickets=("FLINK-17564", "FLINK-18136"))
+@rule(steps.poll, invariant="I-01", tickets=("FLINK-17564", "FLINK-18136"))
 def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Polled) -> Judgement:
     """What was recovered and what was added reaches the consumer once, unchanged, each in its order, and a priority
     event before everything that has no priority."""
@@ -104,10 +85,10 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Polled) ->
     return Broken(kind, f"{name(owed)} comes next", _answered(seen.value))
 
 
-adopt(taking.sequence_numbers_have_no_gaps, poll)
+adopt(taking.sequence_numbers_have_no_gaps, steps.poll)
 
 
-@rule(poll, invariant="I-15", tickets=_TICKET)
+@rule(steps.poll, invariant="I-15", tickets=_TICKET)
 def only_priority_events_leave_a_blocked_subpartition(ledger: Ledger, seen: Polled) -> Judgement:
     """Until the consumer resumes it, a blocked subpartition hands out nothing but priority events."""
     if not ledger.blocked:
@@ -118,7 +99,7 @@ def only_priority_events_leave_a_blocked_subpartition(ledger: Ledger, seen: Poll
     return Broken(FailureClass.REORDERED, owed, f"{name(seen.value.element)} left it all the same")
 
 
-@rule(poll, invariant="I-13", tickets=_TICKET, needs=PASSES_LOCALLY)
+@rule(steps.poll, invariant="I-13", tickets=_TICKET, needs=PASSES_LOCALLY)
 def a_blocked_subpartition_hands_out_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
     """A priority event is handed out although the subpartition is blocked."""
     if not (ledger.blocked and ledger.urgent):
@@ -129,7 +110,7 @@ def a_blocked_subpartition_hands_out_priority_events(ledger: Ledger, seen: Polle
     return Broken(FailureClass.STUCK, owed, _answered(None))
 
 
-@rule(poll, invariant="I-16", tickets=_TICKET)
+@rule(steps.poll, invariant="I-16", tickets=_TICKET)
 def what_is_announced_can_be_polled(ledger: Ledger, seen: Polled) -> Judgement:
     """The poll after an announcement answers what was announced."""
     if ledger.announced is NONE:
@@ -140,22 +121,20 @@ def what_is_announced_can_be_polled(ledger: Ledger, seen: Polled) -> Judgement:
         return Broken(FailureClass.PROTOCOL, "a priority event was announced", _answered(seen.value))
     if ledger.blocked or not ledger.readable():
         return False
-    if seen.value is not None:
-        return True
-    return Broken(FailureClass.PROTOCOL, f"{ledger.first()} was announced", _answered(None))
+    return seen.value is not None or Broken(FailureClass.PROTOCOL, f"{ledger.first()} was announced", _answered(None))
 
 
-adopt(taking.a_take_answers_what_is_there, poll, formerly=("a-poll-hands-out-what-is-readable",))
+adopt(taking.a_take_answers_what_is_there, steps.poll, formerly=("a-poll-hands-out-what-is-readable",))
 
 
 # ---- what the consumer is told ---------------------------------------------------------------------------------------
-@rule(unaligned_barrier, aligned_timeout, invariant="I-13", tickets=_TICKET, needs=PASSES_LOCALLY)
+@rule(steps.unaligned_barrier, steps.aligned_timeout, invariant="I-13", tickets=_TICKET, needs=PASSES_LOCALLY)
 def a_blocked_subpartition_announces_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The first priority event in a blocked subpartition is announced, once, with the number it will carry."""
     return _judge_announcement(ledger, seen, ", although the subpartition is blocked") if ledger.blocked else False
 
 
-@rule(available, invariant="I-14", tickets=_TICKET, needs=frozenset({Capability.BLOCKED_PRIORITY_REMOTE}))
+@rule(steps.available, invariant="I-14", tickets=_TICKET, needs=frozenset({Capability.BLOCKED_PRIORITY_REMOTE}))
 def priority_events_leave_with_and_without_credit(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
     """A priority event in a blocked subpartition counts as available to a reader with credit and to one without."""
     if not (ledger.blocked and ledger.urgent):
@@ -167,16 +146,13 @@ def priority_events_leave_with_and_without_credit(ledger: Ledger, seen: Seen[Ava
     return Broken(FailureClass.STUCK, owed, "the reader was told that nothing is available")
 
 
-@rule(unaligned_barrier, aligned_timeout, invariant="I-16")
+@rule(steps.unaligned_barrier, steps.aligned_timeout, invariant="I-16")
 def priority_events_are_announced_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The first priority event is announced to the consumer, once, with the number it will carry."""
     return False if ledger.blocked else _judge_announcement(ledger, seen)
 
 
-@rule(
-    add, open, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier, aligned_timeout,
-    invariant="I-16", tickets=_TICKET,
-)  # fmt: skip
+@rule(*steps.ADDS, steps.aligned_timeout, invariant="I-16", tickets=_TICKET)
 def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """While the subpartition is blocked, data that cannot be polled is not announced."""
     if not (ledger.blocked and ledger.view):
@@ -186,7 +162,7 @@ def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> 
     return Broken(FailureClass.PROTOCOL, "nothing leaves a blocked subpartition without priority", "data was announced")
 
 
-@rule(poll, invariant="I-16", after_learning=True)
+@rule(steps.poll, invariant="I-16", after_learning=True)
 def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
     """The consumer is told the type of the next element exactly if it can be polled."""
     if seen.value is None:
@@ -208,7 +184,7 @@ def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.PROTOCOL, f"the next type must be {owed}", f"the consumer was told {told}")
 
 
-@rule(poll, level=Level.SHOULD, invariant="I-21", after_learning=True)
+@rule(steps.poll, level=Level.SHOULD, invariant="I-21", after_learning=True)
 def the_backlog_counts_ready_data(ledger: Ledger, seen: Polled) -> Judgement:
     """The backlog is the number of queued data buffers, less one that may be unfinished; 0 while blocked, unless a
     priority event can leave."""
@@ -216,7 +192,7 @@ def the_backlog_counts_ready_data(ledger: Ledger, seen: Polled) -> Judgement:
 
 
 # ---- what the consumer asks ------------------------------------------------------------------------------------------
-@rule(available, invariant="I-17", tickets=("FLINK-23223",))
+@rule(steps.available, invariant="I-17", tickets=("FLINK-23223",))
 def resuming_makes_waiting_elements_available(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
     """What waited while the subpartition was blocked is available once it is resumed."""
     if not ledger.resumed or not seen.operands[0] or not ledger.due():
@@ -227,7 +203,7 @@ def resuming_makes_waiting_elements_available(ledger: Ledger, seen: Seen[Availab
     return Broken(FailureClass.STUCK, owed, "nothing was available after it")
 
 
-@rule(available, invariant="I-16")
+@rule(steps.available, invariant="I-16")
 def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
     """Asked whether something is available, the subpartition says yes if a poll would answer it, and without credit if
     an event would."""
@@ -247,7 +223,7 @@ def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool])
     return _judge_backlog(ledger, seen.value.backlog)
 
 
-@rule(resume, resume_unblocked, invariant="I-18")
+@rule(steps.resume, steps.resume_unblocked, invariant="I-18")
 def only_a_blocked_subpartition_can_be_resumed(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """Resuming a subpartition that is not blocked is an error of kind state."""
     if ledger.blocked:
@@ -255,17 +231,17 @@ def only_a_blocked_subpartition_can_be_resumed(ledger: Ledger, seen: Seen[None])
     return must_fail(seen.error, ErrorKind.STATE, "it was not blocked")
 
 
-@rule(attach_again, invariant="I-18")
+@rule(steps.attach_again, invariant="I-18")
 def a_view_is_attached_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """A second view, or one on a released subpartition, is an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "it was released" if ledger.released else "it has a view")
 
 
-adopt(taking.nothing_is_accepted_after_the_end, add_after_end)
+adopt(taking.nothing_is_accepted_after_the_end, steps.add_after_end)
 
 
 # ---- what the writer gets --------------------------------------------------------------------------------------------
-@rule(persisted, restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
+@rule(*steps.READS, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
 def overtaken_data_is_written_once_and_in_order(ledger: Ledger, seen: State) -> Judgement:
     """The output state of a checkpoint is exactly the data that its barrier overtook, once and in order."""
     (checkpoint,) = seen.operands
@@ -286,7 +262,7 @@ def overtaken_data_is_written_once_and_in_order(ledger: Ledger, seen: State) -> 
     return Broken(kind, what, f"records {got.ids} were written")
 
 
-@rule(persisted, restore, invariant="I-62", tickets=("FLINK-27251", "FLINK-28474"), needs=READBACK | TIMEOUTABLE)
+@rule(*steps.READS, invariant="I-62", tickets=("FLINK-27251", "FLINK-28474"), needs=READBACK | TIMEOUTABLE)
 def a_promise_to_the_writer_is_settled(ledger: Ledger, seen: State) -> Judgement:
     """What the writer was promised for a timeoutable barrier comes when the barrier is polled or converted, and fails
     when the checkpoint is aborted or the subpartition released."""
@@ -301,7 +277,7 @@ def a_promise_to_the_writer_is_settled(ledger: Ledger, seen: State) -> Judgement
     return Broken(kind, what, f"it is {got.status}")
 
 
-@rule(persisted, restore, invariant="I-59", needs=READBACK | TIMEOUTABLE)
+@rule(*steps.READS, invariant="I-59", needs=READBACK | TIMEOUTABLE)
 def a_newer_timeoutable_barrier_fails_the_older_promise(ledger: Ledger, seen: State) -> Judgement:
     """A timeoutable barrier added while an older promise is open fails that older promise."""
     (checkpoint,) = seen.operands
@@ -315,11 +291,11 @@ def a_newer_timeoutable_barrier_fails_the_older_promise(ledger: Ledger, seen: St
 
 # ---- what is held, and what must not wait ----------------------------------------------------------------------------
 _HELD = ("a-subpartition-holds-what-it-should-and-releases-all",)
-adopt(lifetime.while_it_lives_a_port_holds_what_it_should, resources, needs=RESOURCES, formerly=_HELD)
-adopt(lifetime.after_release_nothing_is_held, resources, needs=RESOURCES, formerly=_HELD)
+adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, formerly=_HELD)
+adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, formerly=_HELD)
 
 
-@rule(flush, invariant="I-22")
+@rule(steps.flush, invariant="I-22")
 def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """After a flush the consumer has been told of records in an unfinished buffer, if nothing stands before them."""
     if not ledger.view or ledger.probe or ledger.blocked or ledger.urgent or len(ledger.ordinary) != 1:
@@ -332,7 +308,14 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
     return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled now, so the consumer is told", "it was not")
 
 
-@rule(resume, flush, resources, kind=Kind.EVENTUALLY, invariant="I-22", tickets=("FLINK-39018", "FLINK-20145"))
+@rule(
+    steps.resume,
+    steps.flush,
+    steps.resources,
+    kind=Kind.EVENTUALLY,
+    invariant="I-22",
+    tickets=("FLINK-39018", "FLINK-20145"),
+)
 def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Followed fairly, announcements, next types and answers lead the consumer to everything that can be polled."""
     if not ledger.closing or not ledger.view or ledger.probe:

@@ -235,6 +235,11 @@ def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[O
     return port.persisted(checkpoint)
 
 
+ADDS = (add, open, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier)
+READS = (persisted, restore)
+"""What answers the output state of a checkpoint."""
+
+
 # ---- the end ---------------------------------------------------------------------------------------------------------
 def _failed(ledger: Ledger) -> bool:
     return ledger.failed

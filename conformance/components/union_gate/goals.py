@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.rules import RULES, Polled
-from conformance.components.union_gate.steps import convert, fail, finished, poll, release, restore, unaligned_barrier
 from conformance.driver import Seen
 from conformance.parts.designs import PUSHED, STEPPING
 from conformance.ports import Resources
@@ -13,23 +13,23 @@ __all__ = ["RULES"]
 goal = RULES.goal
 
 
-@goal(unaligned_barrier)
+@goal(steps.unaligned_barrier)
 def a_priority_event_moved_its_gate_up(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A gate that stood in the queue got a priority event."""
     if ledger.failed:
         return False
     # The gate had ordinary elements, and so had another: it stood in the queue already.
-    ready = [gate for gate in ledger.gates if any(line.ordinary() for line in gate.lines)]
+    ready = [gate for gate in ledger.gates if True in [line.ordinary() for line in gate.lines]]
     return len(ready) > 1 and ledger.lines[seen.operands[0]].gate in ready
 
 
-@goal(unaligned_barrier)
+@goal(steps.unaligned_barrier)
 def two_gates_had_priority_events_at_once(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """Priority events waited in two gates."""
-    return sum(any(line.comes_first() for line in gate.lines) for gate in ledger.gates) > 1
+    return len({line.gate.number for line in ledger.lines if line.comes_first()}) > 1
 
 
-@goal(poll, needs=STEPPING)
+@goal(steps.poll, needs=STEPPING)
 def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled) -> bool:
     """The priority event that the consumer was told of was gone."""
     if not ledger.urged or ledger.urged_again:
@@ -37,28 +37,27 @@ def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled
     return seen.value is None or not seen.value.element.data_type.has_priority
 
 
-@goal(poll, needs=STEPPING)
+@goal(steps.poll, needs=STEPPING)
 def a_gate_was_told_of_more_while_it_was_polled(ledger: Ledger, seen: Polled) -> bool:
     """Something came into a gate that was just being polled."""
-    return seen.value is not None and ledger.interrupted is ledger.lines[seen.value.channel].gate
+    line = ledger.line_of(seen.value)
+    return line is not None and line.gate is ledger.interrupted
 
 
-@goal(convert)
+@goal(steps.convert)
 def a_gate_was_converted_beside_unread_state(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A gate was converted while another had unread state."""
     return seen.error is None and ledger.is_unread_elsewhere(ledger.gates[seen.operands[0]])
 
 
-@goal(poll)
+@goal(steps.poll)
 def live_data_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
     """A gate delivered live while another had unread state."""
-    if seen.value is None or ledger.failed:
-        return False
-    line = ledger.lines[seen.value.channel]
-    return line.consumed and ledger.is_unread_elsewhere(line.gate)
+    line = None if ledger.failed else ledger.line_of(seen.value)
+    return line is not None and line.consumed and ledger.is_unread_elsewhere(line.gate)
 
 
-@goal(poll)
+@goal(steps.poll)
 def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
     """A gate delivered a priority event while another had unread state."""
     if seen.value is None or not seen.value.element.data_type.has_priority:
@@ -66,22 +65,20 @@ def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
     return live_data_passed_a_recovering_gate(ledger, seen)
 
 
-@goal(poll)
+@goal(steps.poll)
 def data_passed_a_blocked_gate(ledger: Ledger, seen: Polled) -> bool:
     """A gate delivered while all channels of another were blocked."""
-    if seen.value is None or ledger.failed:
-        return False
-    mine = ledger.lines[seen.value.channel].gate
-    return any(all(line.blocked for line in gate.lines) for gate in ledger.gates if gate is not mine)
+    line = None if ledger.failed else ledger.line_of(seen.value)
+    return line is not None and any(gate.blocked() for gate in ledger.gates if gate is not line.gate)
 
 
-@goal(finished)
+@goal(steps.finished)
 def a_gate_ended_before_another(ledger: Ledger, seen: Seen[bool]) -> bool:
     """One gate ended and another went on."""
     return ledger.phase != "ended" and any(gate.ended() for gate in ledger.gates)
 
 
-@goal(finished)
+@goal(steps.finished)
 def the_last_gate_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
     """The last gate ended."""
     return ledger.phase == "ended"
@@ -93,43 +90,43 @@ def _ended_in(ledger: Ledger, phase: str) -> bool:
     return phase in (ledger.released_from, ledger.phase)
 
 
-@goal(fail, release)
+@goal(steps.fail, steps.release)
 def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released in the middle of its recovery."""
     return _ended_in(ledger, "recovering")
 
 
-@goal(fail, release)
+@goal(steps.fail, steps.release)
 def released_while_live(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released in the middle of its work."""
     return _ended_in(ledger, "live")
 
 
-@goal(fail, release)
+@goal(steps.fail, steps.release)
 def released_after_the_last_end(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released after every gate had ended."""
     return _ended_in(ledger, "ended")
 
 
-@goal(release)
+@goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released again."""
     return ledger.released_from == "failed"
 
 
-@goal(release, needs=STEPPING)
+@goal(steps.release, needs=STEPPING)
 def released_while_it_was_polled(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released in the middle of a poll."""
     return ledger.released_in_poll
 
 
-@goal(release, needs=PUSHED | STEPPING)
+@goal(steps.release, needs=PUSHED | STEPPING)
 def released_while_a_push_was_under_way(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while recovered data was being pushed."""
     return ledger.released_under_push
 
 
-@goal(restore)
+@goal(steps.restore)
 def failed_and_begun_anew(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh union took over after a failure."""
     return True

@@ -12,19 +12,8 @@ from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
-from conformance.ports import (
-    Alignment,
-    Barrier,
-    ChannelKind,
-    Data,
-    Element,
-    Event,
-    GateTaken,
-    PriorityAvailable,
-    Recovery,
-    Signal,
-    StateConsumed,
-)
+from conformance.ports import ChannelKind, GateTaken, PriorityAvailable, Recovery, Signal, StateConsumed
+from conformance.ports.elements import Alignment, Barrier, Data, Element, Event
 
 
 class Ledger(Lifetime):
@@ -90,7 +79,10 @@ class Ledger(Lifetime):
 
         That it takes the end of recovered data, too, is another rule's business.
         """
-        return None if self.failed else next((one for one in self.lines if not one.ended and one.readable()), None)
+        for line in self.lines:
+            if not (line.ended or self.failed) and line.readable():
+                return line
+        return None
 
     def something_waits(self) -> bool:
         """Whether something can be polled for certain, and the consumer is not about to ask."""
@@ -101,17 +93,17 @@ class Ledger(Lifetime):
         line = self.due()
         return "nothing" if line is None else line.first()
 
+    def line_of(self, taken: GateTaken | None) -> Line | None:
+        """The channel that a poll names; None: there is no such channel, or nothing was polled."""
+        return self.lines[taken.channel] if taken is not None and 0 <= taken.channel < len(self.lines) else None
+
     def is_unread_elsewhere(self, mine: Gate) -> bool:
         """Whether another gate has state that was not read, and is not converted."""
-        return any(gate.unread() for gate in self.gates if gate is not mine)
+        return True in [gate.unread() for gate in self.gates if gate is not mine]
 
     def keeps(self) -> int:
         """After release: what died in the hands of the consumer."""
         return self.in_hand
-
-    def holds(self) -> tuple[tuple[str, int], ...]:
-        """While it lives: nobody can say."""
-        return ()
 
     # ---- recovery ----------------------------------------------------------------------------------------------------
     def recover(self, channel: int) -> None:
@@ -228,7 +220,7 @@ class Ledger(Lifetime):
         if taken is None:
             self.urged = self.urged_again or (self.urged and self.due_urgent)
             self.idle += 1
-            self.starved = self.starved + 1 if any(gate.due for gate in self.gates) else 0
+            self.starved = self.starved + 1 if True in [gate.due for gate in self.gates] else 0
             return
         self.idle = self.starved = 0
         self.urged = taken.more_priority or self.urged_again

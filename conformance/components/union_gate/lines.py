@@ -39,23 +39,25 @@ class Line(Lane):
 
     def readable(self) -> bool:
         """Whether an element must be found by a poll that begins now."""
-        return self.passes() or self.ordinary()
+        return (bool(self.urgent) and self.passes()) or self.ordinary()
 
     def ordinary(self) -> bool:
         """Whether that is so of an element without priority."""
         if self.waiting:
             return self.waiting[0].sure
-        held = not self.consumed or (self.blocked and self.local)
-        return not held and self.gate.requested and bool(self.live) and self.live[0].sure
+        if not (self.live and self.live[0].sure and self.consumed and self.gate.requested):
+            return False
+        return not (self.blocked and self.local)
 
     def passes(self) -> bool:
         """Whether that is so of a priority event."""
-        held = self.blocked and self.holds_priority
-        return bool(self.urgent) and self.urgent[0].sure and self.gate.requested and not held
+        if not (self.urgent and self.urgent[0].sure and self.gate.requested):
+            return False
+        return not (self.blocked and self.holds_priority)
 
     def comes_first(self) -> bool:
         """Whether it comes before everything else, too."""
-        return self.passes() and not self.urgent[0].silent
+        return bool(self.urgent) and not self.urgent[0].silent and self.passes()
 
     def is_silent(self) -> bool:
         """Whether a priority event that is sent now may find nobody to tell: no view, or one that does not listen."""
@@ -64,14 +66,15 @@ class Line(Lane):
         blocks = self.blocked or any(sent.element.data_type.blocks_upstream for sent in self.live)
         return blocks and self.holds_priority
 
+    def holds(self, element: Element) -> bool:
+        """Whether such an element is on its way through it."""
+        return element in [sent.element for sent in (*self.waiting, *self.live, *self.urgent)]
+
     def first(self) -> str:
         """What must be found in it, in words."""
-        where = f"of channel {self.number}"
-        if self.passes():
-            return f"{name(self.urgent[0].element)} {where}"
-        if self.waiting:
-            return f"{name(self.waiting[0].element)}, recovered, {where}"
-        return f"{name(self.live[0].element)} {where}"
+        queue = self.urgent if self.passes() else self.waiting or self.live
+        recovered = ", recovered," if queue is self.waiting else ""
+        return f"{name(queue[0].element)}{recovered} of channel {self.number}"
 
     def send(self, element: Element, silent: bool = False, stashed: bool = False) -> Sent:
         """The producer sends an element."""
@@ -116,23 +119,27 @@ class Gate:
 
     def ended(self) -> bool:
         """Whether the end of every channel was taken."""
-        return all(line.ended for line in self.lines)
+        return False not in [line.ended for line in self.lines]
+
+    def blocked(self) -> bool:
+        """Whether all channels wait to be resumed."""
+        return False not in [line.blocked for line in self.lines]
 
     def must_refuse(self) -> bool:
         """Whether there is state that a conversion would lose."""
         if self.converted or self.recovery is Recovery.PUSHED:
             return False
         if self.recovery is Recovery.RECOVER_FIRST:
-            return any(not line.consumed for line in self.lines)
-        return any(not line.finishing for line in self.lines)
+            return False in [line.consumed for line in self.lines]
+        return False in [line.finishing for line in self.lines]
 
     def may_convert(self) -> bool:
         """Whether, whatever the other gates do, there is nothing that a conversion would lose."""
         if self.converted:
             return False
         if self.recovery is Recovery.IN_MEMORY:
-            return all(line.finished for line in self.lines)
-        return self.recovery is Recovery.PUSHED or all(line.consumed for line in self.lines)
+            return False not in [line.finished for line in self.lines]
+        return self.recovery is Recovery.PUSHED or False not in [line.consumed for line in self.lines]
 
     def unread(self) -> bool:
         """Whether there is state that was not read, and the channels are not physical."""
@@ -149,4 +156,4 @@ class Gate:
     def turns_of_ends(self) -> int:
         """Turns in which the consumer may be given the end of recovered data, which it does not show: where it moves
         into the physical channel with the data (2.3.0), it takes a turn like any other element."""
-        return sum(line.finishing for line in self.lines) if self.recovery is Recovery.IN_MEMORY else 0
+        return sum([line.finishing for line in self.lines]) if self.recovery is Recovery.IN_MEMORY else 0

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
+from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Line
-from conformance.components.union_gate.steps import (
-    FEEDS,
-    available,
-    convert,
-    convert_early,
-    finished,
-    poll,
-    request,
-    resources,
-    resume,
-)
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice
 from conformance.parts.designs import RESOURCES
 from conformance.parts.lane import Sent
 from conformance.parts.words import got, must_succeed, name
-from conformance.ports import (
-    ConsumptionResumed,
-    CreditAnnounced,
-    Data,
-    Element,
-    EndOfPartition,
-    ErrorKind,
-    GateTaken,
-    Recovery,
-    Resources,
-    StateConsumed,
-)
+from conformance.ports import GateTaken, Recovery, Resources
+from conformance.ports.elements import Data, Element, EndOfPartition
+from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed
 
 RULES = Rules[Ledger]("union-gate", answers_property("union-gate"), *thread_properties("union-gate"))
 rule, adopt = RULES.rule, RULES.adopt
@@ -39,35 +20,33 @@ Polled = Seen[GateTaken | None]
 
 
 # ---- what a poll hands out -------------------------------------------------------------------------------------------
-@rule(poll, invariant="I-09", tickets=("FLINK-39018",))
+@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018",))
 def live_data_waits_for_recovered_data(ledger: Ledger, seen: Polled) -> Judgement:
     """What a channel recovered comes before anything live of that channel, except priority events."""
-    taken = seen.value
-    if taken is None or ledger.failed or not 0 <= taken.channel < len(ledger.lines):
+    if (taken := seen.value) is None or ledger.failed or not 0 <= taken.channel < len(ledger.lines):
         return False
     line = ledger.lines[taken.channel]
     if taken.element.data_type.has_priority:
         return False
     if line.finishing and not line.waiting:
         return ledger.recovery is not Recovery.NONE and bool(line.live)
-    if not _contains(line.live, taken.element):
+    if taken.element not in [sent.element for sent in line.live]:
         return bool(line.live)
     why = f"{name(line.waiting[0].element)} comes first" if line.waiting else "its recovery is not finished"
     owed = f"channel {taken.channel} has recovered data: {why}"
     return Broken(FailureClass.REORDERED, owed, f"the poll answered {name(taken.element)}, which is live")
 
 
-@rule(poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-20145"))
+@rule(steps.poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-20145"))
 def elements_arrive_once_in_order_from_their_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """Each element reaches the consumer once, in the order of its channel, and with the number of that channel among
     all channels of all gates."""
-    taken = seen.value
-    if taken is None or ledger.failed:
+    if (taken := seen.value) is None or ledger.failed:
         return False
     if not 0 <= taken.channel < len(ledger.lines):
         owed = f"channels are numbered from 0 to {len(ledger.lines) - 1}"
         came = f"the poll answered {name(taken.element)} of channel {taken.channel}"
-        return Broken(FailureClass.CORRUPTED, owed, came)
+        return Broken(FailureClass.PROTOCOL, owed, came)
     line = ledger.lines[taken.channel]
     queue = line.urgent if taken.element.data_type.has_priority else line.waiting or line.live
     if queue and queue[0].element == taken.element:
@@ -81,29 +60,20 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
     if queue:
         owed = f"{name(queue[0].element)} comes next from channel {line.number}"
     observed = f"the poll answered {name(element)} as its next"
-    if _is_in(line, element):
+    if line.holds(element):
         return Broken(FailureClass.REORDERED, owed, observed)
     if type(element) is Data:
-        if any(_is_in(other, element) for other in ledger.lines):
+        if any(other.holds(element) for other in ledger.lines):
             return Broken(FailureClass.CORRUPTED, owed, f"{observed}, which was sent into another")
         if element.ids and all(0 <= one < ledger.sent for one in element.ids):
             return Broken(FailureClass.DUPLICATED, owed, observed)
     return Broken(FailureClass.CORRUPTED if queue else FailureClass.DUPLICATED, owed, observed)
 
 
-def _is_in(line: Line, element: Element) -> bool:
-    return any(_contains(queue, element) for queue in (line.waiting, line.live, line.urgent))
-
-
-def _contains(queue: list[Sent], element: Element) -> bool:
-    return any(sent.element == element for sent in queue)
-
-
-@rule(poll, invariant="I-30", tickets=("FLINK-20145",))
+@rule(steps.poll, invariant="I-30", tickets=("FLINK-20145",))
 def a_priority_event_of_any_gate_comes_first(ledger: Ledger, seen: Polled) -> Judgement:
     """A priority event that is there when a poll begins comes before everything else, whichever gate has it."""
-    taken = seen.value
-    if not ledger.due_urgent or taken is None or ledger.failed:
+    if (taken := seen.value) is None or not ledger.due_urgent or ledger.failed:
         return False
     if taken.element.data_type.has_priority:
         return True
@@ -112,11 +82,10 @@ def a_priority_event_of_any_gate_comes_first(ledger: Ledger, seen: Polled) -> Ju
     return Broken(FailureClass.REORDERED, owed, f"the poll answered {name(taken.element)} of channel {taken.channel}")
 
 
-@rule(poll, invariant="I-30")
+@rule(steps.poll, invariant="I-30")
 def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     """A gate that has something has its turn after at most one ordinary element of each other gate."""
-    taken = seen.value
-    if taken is None or taken.element.data_type.has_priority or ledger.failed:
+    if (taken := seen.value) is None or taken.element.data_type.has_priority or ledger.failed:
         return False
     served = ledger.lines[taken.channel].gate
     waiting = [gate for gate in ledger.gates if gate.due and gate is not served]
@@ -128,42 +97,42 @@ def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     return bool(waiting)
 
 
-@rule(poll, invariant="I-97", tickets=("FLINK-39018",))
+@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",))
 def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     """A gate that has nothing, or is recovering, or blocked, delays neither data nor barriers of another gate."""
     due = [gate for gate in ledger.gates if gate.due]
-    if not due or ledger.failed or all(gate.due or gate.ended() for gate in ledger.gates):
+    slow = [gate for gate in ledger.gates if not (gate.due or gate.ended())]
+    if not due or not slow or ledger.failed:
         return False
-    if seen.value is not None:
-        return True
-    if ledger.starved < len(ledger.gates):
-        return False
+    if seen.value is not None or ledger.starved < len(ledger.gates):
+        return seen.value is not None
     line = next(line for gate in due for line in gate.lines if line.readable())
     owed = f"{line.first()} must reach the consumer, whatever the other gates do"
     return Broken(FailureClass.STUCK, owed, f"{ledger.starved + 1} polls in a row answered nothing")
 
 
-@rule(poll, request, resume, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
+@rule(steps.poll, steps.request, steps.resume, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
 def operations_fail_only_after_release(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Polling, requesting and resuming fail only if the gates are being released."""
     if not ledger.failed:
         return False if seen.error is None else must_succeed(seen.error, "nothing is released: this must not fail")
-    if seen.error is None or seen.error.kind in (ErrorKind.STATE, ErrorKind.RELEASED):
-        return True
-    return Broken(FailureClass.PROTOCOL, "the gates are being released: this must not fail so", got(seen.error))
+    owed = "the gates are being released: this must not fail so"
+    allowed = seen.error is None or seen.error.kind in (ErrorKind.STATE, ErrorKind.RELEASED)
+    return allowed or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
-@rule(poll, invariant="I-94")
+@rule(steps.poll, invariant="I-94")
 def released_gates_hand_out_nothing(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that begins after release answers no element."""
     if not ledger.in_poll_of_released:
         return False
+    if (taken := seen.value) is None:
+        return True
     owed = "the gates were released before the poll began"
-    taken = seen.value
-    return taken is None or Broken(FailureClass.PROTOCOL, owed, f"it answered {name(taken.element)}")
+    return Broken(FailureClass.PROTOCOL, owed, f"it answered {name(taken.element)}")
 
 
-@rule(poll, invariant="I-33", tickets=("FLINK-38544",))
+@rule(steps.poll, invariant="I-33", tickets=("FLINK-38544",))
 def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
     """With the end of the last channel the consumer is told that nothing follows, and polls then answer nothing."""
     taken = seen.value
@@ -174,13 +143,15 @@ def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
         return False
     if any(not line.ended and line.number != taken.channel for line in ledger.lines):
         return False
-    if not (taken.more or taken.more_priority):
-        return True
-    return Broken(FailureClass.PROTOCOL, "this was the end of the last channel", "the consumer was told to poll again")
+    owed, observed = "this was the end of the last channel", "the consumer was told to poll again"
+    return not (taken.more or taken.more_priority) or Broken(FailureClass.PROTOCOL, owed, observed)
 
 
 # ---- waking the consumer ---------------------------------------------------------------------------------------------
-@rule(available, invariant="I-22", tickets=("FLINK-20383",), quiet=True, formerly=("availability-tells-the-truth",))
+@rule(
+    steps.available, invariant="I-22", tickets=("FLINK-20383",), quiet=True,
+    formerly=("availability-tells-the-truth",),
+)  # fmt: skip
 def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """Asked while nothing is under way, the union says that it is available if something can be polled."""
     line = None if ledger.phase == "ended" else ledger.due()
@@ -191,24 +162,24 @@ def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgemen
 
 
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *FEEDS, poll, available, formerly=("no-wake-up-is-lost",),
-    tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"),
+    notice.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.available,
+    tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"), formerly=("no-wake-up-is-lost",),
 )  # fmt: skip
 
 
-@rule(*FEEDS, poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True)
+@rule(*steps.FEEDS, steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True)
 def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever a priority event can be polled and nothing is under way, the consumer has been told of one."""
     if ledger.urged or ledger.failed:
         return ledger.urged
     for line in ledger.lines:
-        if line.comes_first():
+        if line.urgent and line.comes_first():
             owed = f"{line.first()} has priority, and the consumer must be told so"
             return Broken(FailureClass.STUCK, owed, "it was not told")
     return False
 
 
-@rule(available, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
+@rule(steps.available, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
 def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """After some empty polls, and if nothing happens meanwhile, the union is not available any more."""
     if not ledger.idle or ledger.failed or ledger.phase == "ended":
@@ -221,7 +192,7 @@ def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> 
     return Broken(FailureClass.PROTOCOL, owed, "it is told again that something is available")
 
 
-@rule(available, invariant="I-33", quiet=True)
+@rule(steps.available, invariant="I-33", quiet=True)
 def a_union_that_has_ended_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """Once every gate has ended the union is available for ever, so that the consumer notices."""
     if ledger.phase != "ended":
@@ -230,7 +201,7 @@ def a_union_that_has_ended_is_available(ledger: Ledger, seen: Seen[bool]) -> Jud
     return seen.value or Broken(FailureClass.STUCK, owed, "the union is not available")
 
 
-@rule(finished, invariant="I-33", quiet=True)
+@rule(steps.finished, invariant="I-33", quiet=True)
 def a_union_is_finished_once_every_gate_is(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The union says that it is finished exactly if the end of every channel of every gate was taken."""
     if ledger.failed:
@@ -238,13 +209,13 @@ def a_union_is_finished_once_every_gate_is(ledger: Ledger, seen: Seen[bool]) -> 
     ended = ledger.phase == "ended"
     if seen.value is ended:
         return any(gate.ended() for gate in ledger.gates)
-    left = sum(not line.ended for line in ledger.lines)
+    left = [line.ended for line in ledger.lines].count(False)
     owed = f"{left} channels have not ended, so finished is {ended}"
     return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value}")
 
 
 # ---- producers -------------------------------------------------------------------------------------------------------
-@rule(resume, invariant="I-17", tickets=("FLINK-23223",))
+@rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",))
 def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """Resuming a channel over the network tells the producer of that channel, and no other, to go on."""
     (channel,) = seen.operands
@@ -255,7 +226,7 @@ def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judg
     return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"told were those of {resumed}")
 
 
-@rule(poll, invariant="I-96")
+@rule(steps.poll, invariant="I-96")
 def credit_goes_to_producers_of_the_same_gate(ledger: Ledger, seen: Polled) -> Judgement:
     """A buffer that was read is announced to a producer of the gate that it came from, and to no other."""
     if seen.value is None or ledger.failed or not seen.signals:
@@ -269,11 +240,11 @@ def credit_goes_to_producers_of_the_same_gate(ledger: Ledger, seen: Polled) -> J
         return bool(credited)
     whose = f"a buffer of channel {seen.value.channel} came back"
     owed = f"{whose}: its credit is for producers of the same gate, of channels {sorted(remote)}"
-    return Broken(FailureClass.CORRUPTED, owed, f"it was announced for channels {sorted(credited)}")
+    return Broken(FailureClass.PROTOCOL, owed, f"it was announced for channels {sorted(credited)}")
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
-@rule(convert, invariant="I-26", tickets=("FLINK-38544",))
+@rule(steps.convert, invariant="I-26", tickets=("FLINK-38544",))
 def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """A gate that has nothing to lose is converted, even if another gate was never read."""
     if ledger.failed:
@@ -287,7 +258,7 @@ def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> 
     return Broken(FailureClass.STUCK, why, got(seen.error))
 
 
-@rule(convert_early, invariant="I-27", tickets=("FLINK-39018",))
+@rule(steps.convert_early, invariant="I-27", tickets=("FLINK-39018",))
 def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """Converting a gate whose state was not read is an error of kind state."""
     (gate,) = seen.operands
@@ -298,7 +269,7 @@ def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[None, int]) ->
     return refused or Broken(FailureClass.LOST, owed, got(seen.error))
 
 
-@rule(resources, kind=Kind.EVENTUALLY, invariant="I-26", tickets=("FLINK-38544",))
+@rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-26", tickets=("FLINK-38544",))
 def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Once the consumer took the end of the recovered data of a channel, that is told with the channel's number."""
     if not ledger.closing or ledger.failed:
@@ -312,4 +283,7 @@ def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[
 
 
 # ---- what is held ----------------------------------------------------------------------------------------------------
-adopt(lifetime.after_release_nothing_is_held, resources, needs=RESOURCES, formerly=("released-gates-hold-nothing",))
+adopt(
+    lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
+    formerly=("released-gates-hold-nothing",),
+)  # fmt: skip

@@ -15,17 +15,8 @@ from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Step, Steps, While, always
 from conformance.driver.drain import Step as Due
 from conformance.parts.lifetime import fail_step, resources_step
-from conformance.ports import (
-    Alignment,
-    Answer,
-    EndOfData,
-    EndOfPartition,
-    GateTaken,
-    Recovery,
-    RecoveryCompletion,
-    Resources,
-    UnionGatePort,
-)
+from conformance.ports import Answer, GateTaken, Recovery, RecoveryCompletion, Resources, UnionGatePort
+from conformance.ports.elements import Alignment, EndOfData, EndOfPartition
 
 MOST_QUEUED = 5
 """Elements in flight after which the producer of a channel is back-pressured."""
@@ -98,16 +89,20 @@ def may_finish(ledger: Ledger, line: Line) -> bool:
     return line.gate.converted if ledger.recovery is Recovery.PUSHED else not line.gate.converted
 
 
-def may_convert_early(gate: Gate) -> bool:
+def may_refuse(gate: Gate) -> bool:
     """Whoever refuses may have converted some channels of the gate; those are not read before they are requested."""
-    if not gate.must_refuse():
+    if gate.recovery is Recovery.IN_MEMORY and any(line.finishing for line in gate.lines):
         return False
-    return gate.recovery is not Recovery.IN_MEMORY or not any(line.finishing for line in gate.lines)
+    return gate.must_refuse()
 
 
 def may_request(gate: Gate) -> bool:
     """Once it is converted."""
     return gate.converted and not gate.requested
+
+
+blocked = channels(lambda ledger, line: line.blocked)
+refusals = gates(may_refuse)
 
 
 def may_poll(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -139,10 +134,7 @@ def convert(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 
 
-@step(
-    "task", RECOVERING, when=gates(may_convert_early), begin=Ledger.begin_refusal, end=Ledger.end_refusal, weight=1,
-    fails=True,
-)  # fmt: skip
+@step("task", RECOVERING, when=refusals, begin=Ledger.begin_refusal, end=Ledger.end_refusal, weight=1, fails=True)
 def convert_early(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 
@@ -157,7 +149,7 @@ def poll(port: UnionGatePort, ledger: Ledger) -> Answer[GateTaken | None]:
     return port.poll()
 
 
-@step("task", UNTIL_FAILED, when=channels(lambda ledger, line: line.blocked), learn=Ledger.resume, weight=6, fails=True)
+@step("task", UNTIL_FAILED, when=blocked, learn=Ledger.resume, weight=6, fails=True)
 def resume(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.resume(channel)
 
