@@ -63,17 +63,22 @@ class KnownFailure:
         """Whether it is about this component of the implementation that was asked for by this name."""
         return self.component == component and self.implementation in (None, name)
 
-    def signature(
+    def signatures(
         self, implementation: Implementation, assume: Iterable[Capability] = (),
         components: Mapping[str, Component] = COMPONENTS,
-    ) -> Signature | None:  # fmt: skip
-        """How its scenario fails now; None if it does not fail any more as it is recorded."""
+    ) -> tuple[Signature, ...]:  # fmt: skip
+        """How its scenario fails now; empty if it does not fail any more as it is recorded.
+
+        An entry with the slug of an earlier version that was split since stands for every property that it meant.
+        """
         violation = replay(self.scenario, implementation, assume, components).violation
-        if violation is None or violation.broken.failure_class is not self.failure_class:
-            return None
-        if violation.property not in components[self.component].meant(self.property):
-            return None
-        return violation.signature
+        meant = components[self.component].meant(self.property)
+        if violation is None or violation.property not in meant:
+            return ()
+        if violation.broken.failure_class is not self.failure_class:
+            return ()
+        _, failure_class, operation = violation.signature
+        return tuple((one.slug, failure_class, operation) for one in meant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +99,14 @@ def standing(
 ) -> Standing:  # fmt: skip
     """Replay the entries that concern these components of the implementation that was asked for as `name`."""
     known: dict[Signature, KnownFailure] = {}
-    fixed, failing = [], []
+    fixed: list[KnownFailure] = []
+    failing: list[KnownFailure] = []
     for component in components:
         for entry in entries:
             if entry.concerns(name, component):
-                signature = entry.signature(implementation, assume, known_components)
-                if signature is None:
-                    fixed.append(entry)
-                else:
-                    known[signature] = entry
-                    failing.append(entry)
+                signatures = entry.signatures(implementation, assume, known_components)
+                known.update(dict.fromkeys(signatures, entry))
+                (failing if signatures else fixed).append(entry)
     return Standing(known, tuple(fixed), tuple(failing))
 
 

@@ -9,8 +9,8 @@ from conformance.engines import Standing
 
 def print_standing(console: Console, name: str, standing: Standing) -> None:
     """A line for each entry that still fails, and one for each that stopped."""
-    for signature, entry in sorted(standing.known.items(), key=lambda pair: pair[0]):
-        said = f"{name}: {signature[0]} fails as is known: {entry.ticket}, {entry.reason}."
+    for entry in sorted(standing.failing, key=lambda entry: (entry.property, entry.failure_class)):
+        said = f"{name}: {entry.property} fails as is known: {entry.ticket}, {entry.reason}."
         console.print(said, markup=False, soft_wrap=True)
     for entry in standing.fixed:
         said = f"{name}: {entry.property} does not fail any more as {entry.ticket} recorded it: take it off the list."
