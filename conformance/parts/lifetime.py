@@ -83,6 +83,10 @@ class Lifetime(Ledger):
         """Whether everything must have been given back."""
         return self.released
 
+    def keeps(self) -> int:
+        """How many segments may still be in the hands of somebody else after release; none, unless a ledger says so."""
+        return 0
+
 
 P = TypeVar("P", bound=Port)
 L = TypeVar("L", bound=Lifetime)
@@ -142,16 +146,6 @@ class Holding(Protocol):
         """Whether everything must have been given back."""
 
 
-class Keeping(Protocol):
-    """A ledger that knows what may still be out after release."""
-
-    def keeps(self) -> int:
-        """How many segments may still be in the hands of somebody else."""
-
-    def is_over(self) -> bool:
-        """Whether everything must have been given back."""
-
-
 @shared("I-93", quiet=True)
 def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resources]) -> Judgement:
     """While it lives, a port holds the segments, listeners and futures of what waits in it, no more and no fewer."""
@@ -166,7 +160,7 @@ def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resou
 
 
 @shared("I-93", quiet=True)
-def after_release_nothing_is_held(ledger: Keeping, seen: Seen[Resources]) -> Judgement:
+def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Judgement:
     """After release, at whatever moment, no segment, file, listener or future is held, but for what the task has."""
     if not ledger.is_over():
         return False

@@ -154,10 +154,6 @@ class Ledger(Lifetime):
         there = [*list(self.saved)[-2:], *here[-3:]]
         return [0, *there] if not there or self.generation % 4 == 1 else there
 
-    def keeps(self) -> int:
-        """After release, nobody has a segment."""
-        return 0
-
     # ---- what producers and the recovery do ------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """The consumer was told something."""

@@ -7,9 +7,10 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import RULES, Polled, Written
 from conformance.components.gate.side import Side
 from conformance.driver import Seen
-from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
+from conformance.parts import starts
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
 from conformance.parts.words import refusal
-from conformance.ports import Capability, CheckpointReason, Data, GateTaken, Resources
+from conformance.ports import CheckpointReason, Data, GateTaken, Resources
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -68,7 +69,7 @@ def an_announced_barrier_was_forced_ahead(ledger: Ledger, seen: Seen[None, int, 
     return seen.error is None
 
 
-@goal(steps.poll, needs=frozenset({Capability.BLOCKED_PRIORITY_LOCAL}))
+@goal(steps.poll, needs=PASSES_LOCALLY)
 def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Polled) -> bool:
     """A barrier was taken from a channel whose producer was blocked."""
     side = _source(ledger, seen.value, True)
@@ -102,16 +103,8 @@ def data_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Started) -> bo
     return seen.error is None and ledger.sending is not None
 
 
-@goal(steps.checkpoint_started, needs=PUSHED)
-def a_recovery_barrier_was_missing(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint was declined for want of a recovery barrier."""
-    return refusal(seen.error) is CheckpointReason.DECLINED
-
-
-@goal(steps.checkpoint_started)
-def a_checkpoint_was_subsumed(ledger: Ledger, seen: Started) -> bool:
-    """A newer barrier was there when a checkpoint started."""
-    return refusal(seen.error) is CheckpointReason.SUBSUMED
+goal(steps.checkpoint_started, needs=PUSHED)(starts.a_recovery_barrier_was_missing)
+goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
 
 
 @goal(steps.checkpoint_started)

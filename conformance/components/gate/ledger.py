@@ -147,10 +147,6 @@ class Ledger(Lifetime):
         """Whether the gate had been released when the push began."""
         return self.released
 
-    def keeps(self) -> int:
-        """After release: nothing is in the hands of anybody."""
-        return 0
-
     def is_over(self) -> bool:
         """Whether everything must have been given back: after release, and after the end of all channels."""
         return self.released or self.all_ended()

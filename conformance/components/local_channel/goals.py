@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from conformance.components.local_channel import steps
 from conformance.components.local_channel.ledger import Ledger
-from conformance.components.local_channel.rules import PASSES, PUSHES, RULES, Took
+from conformance.components.local_channel.rules import PUSHES, RULES, Took
 from conformance.driver import Seen
-from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, STEPPING
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, STEPPING
 from conformance.ports import Barrier, Data
 
 __all__ = ["RULES"]
@@ -33,7 +33,7 @@ def two_priority_events_waited_in_recovery(ledger: Ledger, seen: Took) -> bool:
     return ledger.hidden and len(ledger.lane.urgent) > 1 and _priority(seen)
 
 
-@goal(steps.take, needs=PASSES)
+@goal(steps.take, needs=PASSES_LOCALLY)
 def a_priority_event_passed_a_blocked_channel(ledger: Ledger, seen: Took) -> bool:
     """A barrier passed a blocked channel."""
     return ledger.lane.blocked and _priority(seen)

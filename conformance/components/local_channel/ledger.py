@@ -161,10 +161,6 @@ class Ledger(Lifetime):
         """One segment for each buffer that waits, and the view."""
         return ("segments", self.lane.there() + self.buffers()), ("listeners", int(self.requested))
 
-    def keeps(self) -> int:
-        """After release: no segment."""
-        return 0
-
     def mark_is_missing(self, checkpoint: int) -> bool:
         """Nothing says where the checkpoint starts in the recovered data."""
         lane = self.lane

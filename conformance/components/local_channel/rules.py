@@ -6,17 +6,16 @@ from conformance.components.local_channel import steps
 from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import IN_MEMORY, PUSHED, READBACK, RESOURCES
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids
 from conformance.parts.words import must_be, must_fail, must_succeed, name
-from conformance.ports import Capability, Data, ErrorKind, Taken
+from conformance.ports import Data, ErrorKind, Taken
 
 # Nobody ever waits for anybody here unless recovered data is pushed.
 RULES = Rules[Ledger](
     "local-channel", answers_property("local-channel"), *thread_properties("local-channel", waits=PUSHED)
 )
 rule, adopt = RULES.rule, RULES.adopt
-PASSES = frozenset({Capability.BLOCKED_PRIORITY_LOCAL})
 ADDS = (
     steps.add,
     steps.add_event,
@@ -73,7 +72,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     return Broken(FailureClass.REORDERED, f"{name(ledger.lane.urgent[0].element)} stands in front of all", came)
 
 
-@rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES)
+@rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
 def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event is handed out although the producer is blocked."""
     if not ledger.must_priority or not ledger.lane.blocked:

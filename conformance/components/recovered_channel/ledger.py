@@ -94,10 +94,6 @@ class Ledger(Lifetime):
         """One segment for each buffer that waits."""
         return (("segments", 0 if self.released else self.recovered.there()),)
 
-    def keeps(self) -> int:
-        """After release or conversion: no segment."""
-        return 0
-
     def must_not_convert(self) -> str:
         """Why a conversion would lose something, whatever is in flight; empty: it would not."""
         recovered = self.recovered

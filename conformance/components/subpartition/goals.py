@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.rules import PASSES_LOCALLY, RULES, TIMEOUTABLE
+from conformance.components.subpartition.rules import RULES, TIMEOUTABLE
 from conformance.driver import Seen
-from conformance.parts.designs import READBACK
+from conformance.parts.designs import PASSES_LOCALLY, READBACK
 from conformance.ports import Barrier, Capability, OutputState, Taken
 
 __all__ = ["RULES"]

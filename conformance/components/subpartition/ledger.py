@@ -176,10 +176,6 @@ class Ledger(Lifetime):
         """The segments of its elements, its view, and the promise to the writer."""
         return ("segments", self.buffers), ("listeners", int(self.view)), ("futures", int(self.promise > 0))
 
-    def keeps(self) -> int:
-        """Nothing is in the hands of anybody else."""
-        return 0
-
     def restorable(self) -> list[tuple[int]]:
         """Checkpoints of this run whose barrier came through and whose state is safe with the writer."""
         return [

@@ -16,7 +16,7 @@ from conformance.components.subpartition.ledger import (
 )
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, Step, answers_property
 from conformance.parts import lifetime, taking
-from conformance.parts.designs import READBACK, RESOURCES
+from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
 from conformance.parts.records import compare_ids
 from conformance.parts.words import must_fail, must_succeed, name
 from conformance.ports import (
@@ -35,7 +35,6 @@ from conformance.ports import (
 RULES = Rules[Ledger]("subpartition", answers_property("subpartition"))
 rule, adopt = RULES.rule, RULES.adopt
 TIMEOUTABLE = frozenset({Capability.TIMEOUTABLE_BARRIERS})
-PASSES_LOCALLY = frozenset({Capability.BLOCKED_PRIORITY_LOCAL})
 _TICKET = ("FLINK-39018",)
 
 Polled = Seen[Taken | None]
@@ -134,7 +133,7 @@ def a_blocked_subpartition_announces_priority_events(ledger: Ledger, seen: Seen[
     return _judge_announcement(ledger, seen, ", although the subpartition is blocked") if ledger.blocked else False
 
 
-@rule(steps.available, invariant="I-14", tickets=_TICKET, needs=frozenset({Capability.BLOCKED_PRIORITY_REMOTE}))
+@rule(steps.available, invariant="I-14", tickets=_TICKET, needs=PASSES_REMOTELY)
 def priority_events_leave_with_and_without_credit(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
     """A priority event in a blocked subpartition counts as available to a reader with credit and to one without."""
     if not (ledger.blocked and ledger.urgent):
