@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.ports import DequePort, Item, Resources
-from reference_impl.prioritized_deque import PrioritizedDeque
+
+from .prioritized_deque import PrioritizedDeque
 
 
 class _Object:
@@ -19,13 +20,11 @@ class _Object:
         return self.label
 
 
-class ReferenceDeque(DequePort):
+class Deque(DequePort):
     """Objects by handle, around the data structure that the subpartition uses too."""
 
-    deque_class: type[PrioritizedDeque[_Object]] = PrioritizedDeque
-
     def __init__(self) -> None:
-        self.deque = self.deque_class()
+        self.deque: PrioritizedDeque[_Object] = PrioritizedDeque()
         self.objects: dict[int, _Object] = {}
 
     def add(self, item: Item) -> None:

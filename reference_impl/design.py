@@ -1,4 +1,4 @@
-"""What differs between the generations of the design, as data."""
+"""What differs between the generations of the recovery design, as data. Specification: README.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conformance.ports import Recovery
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The choices of one generation (recovery.md, section 0)."""
+    """The choices of one generation."""
 
     priority_passes_blocked: bool
     """Priority events are announced and handed out although the subpartition is blocked (FLINK-39018)."""

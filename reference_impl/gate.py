@@ -1,4 +1,4 @@
-"""One input gate. recovery.md, section 2.9, and the conversion of its channels.
+"""One input gate, and the conversion of its channels. Specification: gate.md.
 
 The queue of channels with data belongs to the gate lock. A channel is asked for its next element under that lock (the
 order is gate, then channel), so a channel tells the gate something only after it has let its own lock go; whoever
@@ -7,7 +7,7 @@ listens to the gate is told after the gate lock was let go.
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from conformance.ports import (
     Barrier,
@@ -33,35 +33,30 @@ from conformance.ports import (
     Taken,
 )
 from conformance.scheduling import Lock, Pause
-from reference_impl.channels.channel import END_OF_RECOVERED_STATE, Channel, PhysicalChannel
-from reference_impl.channels.local import ReferenceLocalChannel
-from reference_impl.channels.recovered import ReferenceRecoveredChannel
-from reference_impl.channels.remote import ReferenceRemoteChannel
-from reference_impl.design import Design
-from reference_impl.prioritized_deque import PrioritizedDeque
-from reference_impl.tracker import UpstreamRecoveryTracker
+
+from .channels.channel import END_OF_RECOVERED_STATE, Channel, PhysicalChannel
+from .channels.local import LocalChannel
+from .channels.recovered import RecoveredChannel
+from .channels.remote import RemoteChannel
+from .design import Design
+from .prioritized_deque import PrioritizedDeque
 
 _BEFORE_ALL = -(2**31)
 """The sequence number before the first."""
 
 
 class GateListener(Protocol):
-    """Whoever reads the gate."""
+    """What reads the gate in the place of a consumer: a union of gates."""
 
-    async def gate_available(self, gate: ReferenceGate, data: bool, priority: bool) -> None:
+    async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
         """Data, or a priority event, can be polled, and could not before."""
 
-    def gate_tells(self, gate: ReferenceGate, signal: Signal) -> None:
+    def gate_tells(self, gate: Gate, signal: Signal) -> None:
         """Anything else that the gate says."""
 
 
-class ReferenceGate(GatePort):
-    """The gate of every generation; where recovered data lives is a matter of its channels."""
-
-    recovered_channel_class: ClassVar[type[ReferenceRecoveredChannel]] = ReferenceRecoveredChannel
-    local_channel_class: ClassVar[type[ReferenceLocalChannel]] = ReferenceLocalChannel
-    remote_channel_class: ClassVar[type[ReferenceRemoteChannel]] = ReferenceRemoteChannel
-    tracker_class: ClassVar[type[UpstreamRecoveryTracker]] = UpstreamRecoveryTracker
+class Gate(GatePort):
+    """The gate of every recovery design; where recovered data lives is a matter of its channels."""
 
     def __init__(self, config: GateConfig, design: Design, listener: GateListener | None = None, index: int = 0):
         self.config = config
@@ -72,36 +67,37 @@ class ReferenceGate(GatePort):
         self.lock = Lock(f"gate{suffix} lock", "gate lock", index)
         self.request_lock = Lock(f"request{suffix} lock", "request lock", index)
         self.outside = Pause("outside the gate lock")
-        count = len(config.channels)
-        self.channels: list[Channel] = [self.first_channel(number, kind) for number, kind in enumerate(config.channels)]
-        self.with_data: PrioritizedDeque[Channel] = PrioritizedDeque()
-        self.enqueued = [False] * count
-        self.last_priority = [_BEFORE_ALL] * count
-        """The sequence number of the last priority event polled, by channel."""
-        self.ended = [False] * count
-        self.is_available = False
         self.converted = config.recovery is Recovery.NONE
         self.requested = self.released = False
-        self.tracker = self.tracker_class(count)
+        self.channels: list[Channel] = [
+            self.physical_channel(number, (), 0)
+            if self.converted
+            else RecoveredChannel(ChannelConfig(config.recovery), self, number)
+            for number in range(len(config.channels))
+        ]
+        self.with_data: PrioritizedDeque[Channel] = PrioritizedDeque()
+        self.enqueued = [False] * len(self.channels)
+        self.last_priority = [_BEFORE_ALL] * len(self.channels)
+        """The sequence number of the last priority event polled, by channel."""
+        self.ended = [False] * len(self.channels)
+        self.upstream_recovering = list(range(len(self.channels)))
+        """The channels that have not sent the end of their recovered output state."""
+        self.is_available = False
 
-    # ---- channels --------------------------------------------------------------------------------------------------
-    def first_channel(self, number: int, kind: ChannelKind) -> Channel:
-        """A recovered channel if anything is to be recovered."""
-        if self.config.recovery is Recovery.NONE:
-            return self.physical_channel(number, kind, (), 0)
-        return self.recovered_channel_class(ChannelConfig(self.config.recovery), self, number)
-
-    def physical_channel(
-        self, number: int, kind: ChannelKind, handed_over: tuple[int, ...], last_stopped: int
-    ) -> PhysicalChannel:
+    def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
+        """The channel that gets live data, with what its recovered channel hands over."""
         config = ChannelConfig(
             self.config.recovery, handed_over, self.config.exclusive_buffers, self.config.floating_buffers
         )
-        if kind is ChannelKind.LOCAL:
-            return self.local_channel_class(config, self.design, self, number, last_stopped)
-        return self.remote_channel_class(config, self, number, last_stopped)
+        if self.config.channels[number] is ChannelKind.LOCAL:
+            return LocalChannel(config, self.design, self, number, last_stopped)
+        return RemoteChannel(config, self, number, last_stopped)
 
     def physical(self, number: int) -> PhysicalChannel:
+        """A channel that must be converted by now.
+
+        Raises: PortError STATE.
+        """
         channel = self.channels[number]
         if not isinstance(channel, PhysicalChannel):
             raise PortError(ErrorKind.STATE, f"channel {number} is not converted yet")
@@ -117,35 +113,26 @@ class ReferenceGate(GatePort):
     # ---- conversion ------------------------------------------------------------------------------------------------
     async def convert(self) -> None:
         async with self.request_lock:
-            recovered = [one for one in self.channels if isinstance(one, ReferenceRecoveredChannel)]
+            recovered = [one for one in self.channels if isinstance(one, RecoveredChannel)]
             if not all(old.can_convert() for old in recovered):  # all or none
                 raise PortError(ErrorKind.STATE, "a channel has state that conversion would lose")
             for old in recovered:
-                await self.replace(old.index, old)
+                await self.replace(old)
             self.converted = True
 
-    async def replace(self, number: int, old: ReferenceRecoveredChannel) -> None:
-        """Build the new channel and release the old one outside the gate lock; then let them change places."""
+    async def replace(self, old: RecoveredChannel) -> None:
+        """The new channel is built and the old one released outside the gate lock; then they change places under it."""
         handed_over = await old.hand_over()
-        new = self.physical_channel(number, self.config.channels[number], handed_over, old.last_stopped())
+        new = self.physical_channel(old.index, handed_over, old.last_stopped())
         waiting = new.in_use()
         await old.release()
-        await self.swap(old, new, waiting)
-
-    async def swap(self, old: Channel, new: PhysicalChannel, waiting: int) -> None:
         available = False
         async with self.lock:
-            self.forget(old)
-            self.channels[new.index] = new
+            self.dequeue(old)
+            self.channels[old.index] = new
             if waiting:
-                available = self.enqueue(new, False) and self.wakes()
+                available, _ = self.enqueue(new, priority=False)
         await self.announce(available, False)
-
-    def forget(self, channel: Channel) -> None:
-        """A channel leaves the queue."""
-        if self.enqueued[channel.index]:
-            self.with_data.remove(lambda one: one is channel)
-            self.enqueued[channel.index] = False
 
     async def request_partitions(self) -> None:
         async with self.request_lock:
@@ -159,53 +146,48 @@ class ReferenceGate(GatePort):
     # ---- what the channels tell ------------------------------------------------------------------------------------
     async def data_available(self, channel: Channel) -> None:
         async with self.lock:
-            available = self.enqueue(channel, False) and self.wakes()
+            available, _ = self.enqueue(channel, priority=False)
         await self.announce(available, False)
 
     async def priority_available(self, channel: Channel, seq: int, forced: bool = False) -> None:
+        """The event may have been polled before its notification comes: then the notification is stale, and ignored."""
         available = priority = False
         async with self.lock:
-            if (forced or not self.is_stale(channel, seq)) and self.enqueue(channel, True):
-                priority = self.with_data.priority == 1
-                available = self.wakes()
+            if forced or is_newer(seq, self.last_priority[channel.index]):
+                available, priority = self.enqueue(channel, priority=True)
         await self.announce(available, priority)
 
-    def is_stale(self, channel: Channel, seq: int) -> bool:
-        """The event was polled before its notification came. Sequence numbers are ints of 32 bits and wrap around."""
-        last = self.last_priority[channel.index]
-        if (last < 0) != (seq < 0) and max(last, seq) > 2**30:
-            return last < 0
-        return last >= seq
+    def enqueue(self, channel: Channel, priority: bool) -> tuple[bool, bool]:
+        """Put a channel in the queue, or further to the front. The caller holds the gate lock.
 
-    def enqueue(self, channel: Channel, priority: bool) -> bool:
-        """Whether that changed anything. The caller holds the gate lock."""
-        index = channel.index
-        if self.ended[index] or channel.released:
-            return False
-        if not self.enqueued[index]:
-            self.enqueued[index] = True
+        Answers whether the gate has data, and whether it has a priority event, that it had not before.
+        """
+        if channel.released or self.ended[channel.index]:
+            return False, False
+        if not self.enqueued[channel.index]:
+            self.enqueued[channel.index] = True
             if priority:
                 self.with_data.add_priority(channel)
             else:
                 self.with_data.add(channel)
-            return True
-        if not priority or self.with_data.contains_priority(channel):
-            return False
-        self.with_data.prioritize(channel)
-        return True
-
-    def wakes(self) -> bool:
-        """Whether the element just queued is the first; the gate is available from now on."""
-        if len(self.with_data) == 1:
+        elif priority and not self.with_data.contains_priority(channel):
+            self.with_data.prioritize(channel)
+        else:
+            return False, False
+        only = len(self.with_data) == 1
+        if only:
             self.is_available = True
-            return True
-        return False
+        return only, priority and self.with_data.priority == 1
+
+    def dequeue(self, channel: Channel) -> None:
+        """A channel leaves the queue, if it is there. The caller holds the gate lock."""
+        if self.enqueued[channel.index]:
+            self.with_data.remove(lambda one: one is channel)
+            self.enqueued[channel.index] = False
 
     async def announce(self, data: bool, priority: bool) -> None:
         """Tell whoever reads the gate; nobody holds the gate lock now."""
-        if not (data or priority):
-            return
-        if self.listener is not None:
+        if self.listener is not None and (data or priority):
             await self.outside
             await self.listener.gate_available(self, data, priority)
             return
@@ -239,63 +221,61 @@ class ReferenceGate(GatePort):
             async with self.lock:
                 found = await self.next_element()
                 more, more_priority = len(self.with_data) > 0, self.with_data.priority > 0
-                if not more:
-                    self.is_available = False
+                self.is_available = more
             if found is None:
                 return None
             channel, taken = found
             if taken.element is END_OF_RECOVERED_STATE:
-                assert isinstance(channel, PhysicalChannel)
-                await channel.on_state_consumed()
+                await self.physical(channel.index).end_of_recovered_state()
                 continue
             if type(taken.element) is EndOfPartition:
-                more = await self.end(channel) and more
+                await self.end(channel)
+                more = more and not self.finished()
             return GateTaken(channel.index, taken.element, more, more_priority)
 
     async def next_element(self) -> tuple[Channel, Taken] | None:
-        """Of the first channel that has something. The caller holds the gate lock."""
-        while True:
-            channel = self.with_data.poll()
-            if channel is None:
-                return None
+        """Of the first channel that has something; those that have nothing leave the queue. The caller holds the gate
+        lock."""
+        while (channel := self.with_data.poll()) is not None:
             self.enqueued[channel.index] = False
-            taken = await self.ask(channel)
-            if taken is not None:
-                if taken.next is not Next.NONE:  # behind all others: one element in turn
-                    self.enqueue(channel, taken.next is Next.PRIORITY)
-                if taken.element.data_type.has_priority:
-                    self.last_priority[channel.index] = taken.seq
-                return channel, taken
+            taken = await channel.next_element()
+            if taken is None:
+                continue
+            if type(taken.element) is Data:
+                channel.buffer_was_copied()
+            if taken.next is not Next.NONE:  # behind all others: one element in turn
+                self.enqueue(channel, taken.next is Next.PRIORITY)
+            if taken.element.data_type.has_priority:
+                self.last_priority[channel.index] = taken.seq
+            return channel, taken
+        return None
 
-    async def ask(self, channel: Channel) -> Taken | None:
-        if isinstance(channel, PhysicalChannel):
-            taken = await channel.take_element()
-            if taken is not None and type(taken.element) is Data:
-                channel.read_at_once()
-            return taken
-        return await channel.take()
-
-    async def end(self, channel: Channel) -> bool:
-        """Nothing more comes from this channel. Whether anything may still come from another."""
+    async def end(self, channel: Channel) -> None:
+        """Nothing more comes from this channel. After the last one, whoever reads the gate is told that it is over."""
         async with self.lock:
             self.ended[channel.index] = True
-            self.forget(channel)
-            finished = all(self.ended)
+            self.dequeue(channel)
+            finished = self.finished()
             if finished:
                 self.is_available = True
         await channel.release()
         if finished:
             await self.announce(True, False)
-        return not finished
 
     async def resume(self, channel: int) -> None:
         await self.physical(channel).resume()
 
     async def end_of_output_state(self, channel: int) -> None:
-        if self.tracker.end_of_output_state(channel):
+        """All producers stay blocked until the last one has recovered: live data of one must not overtake recovered
+        data of another."""
+        if channel not in self.upstream_recovering:
+            raise PortError(ErrorKind.STATE, f"channel {channel} has sent the end of its output state before")
+        self.upstream_recovering.remove(channel)
+        if not self.upstream_recovering:
             for number in range(len(self.channels)):
                 await self.physical(number).resume()
 
+    # ---- checkpoints -----------------------------------------------------------------------------------------------
     async def insert_recovery_barriers(self, checkpoint: int) -> None:
         for number in range(len(self.channels)):
             await self.physical(number).insert_recovery_barrier(checkpoint)
@@ -310,7 +290,7 @@ class ReferenceGate(GatePort):
 
     async def convert_to_priority(self, channel: int, seq: int) -> None:
         remote = self.channels[channel]
-        if not isinstance(remote, ReferenceRemoteChannel):
+        if not isinstance(remote, RemoteChannel):
             raise PortError(ErrorKind.STATE, f"no barrier is announced by channel {channel}")
         await remote.convert_to_priority(seq)
 
@@ -353,3 +333,10 @@ class ReferenceGate(GatePort):
             listeners=sum(one.listeners or 0 for one in held),
             futures=sum(one.futures or 0 for one in held),
         )
+
+
+def is_newer(seq: int, last: int) -> bool:
+    """Sequence numbers are ints of 32 bits and wrap around."""
+    if (last < 0) != (seq < 0) and max(last, seq) >= 2**30:
+        return seq < 0
+    return seq > last

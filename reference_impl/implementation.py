@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance.ports import (
     Capability,
@@ -25,16 +25,17 @@ from conformance.ports import (
     UnionGatePort,
 )
 from conformance.ports.implementation import Factory
-from reference_impl.chain.chain import ReferenceChain
-from reference_impl.channels.local import ReferenceLocalChannel
-from reference_impl.channels.persister import Persister
-from reference_impl.channels.recovered import ReferenceRecoveredChannel
-from reference_impl.channels.remote import ReferenceRemoteChannel
-from reference_impl.deque import ReferenceDeque
-from reference_impl.design import Design
-from reference_impl.gate import ReferenceGate
-from reference_impl.subpartition import ReferenceSubpartition
-from reference_impl.union_gate import ReferenceUnionGate
+
+from .chain.chain import Chain
+from .channels.local import LocalChannel
+from .channels.persister import Persister
+from .channels.recovered import RecoveredChannel
+from .channels.remote import RemoteChannel
+from .deque import Deque
+from .design import Design
+from .gate import Gate
+from .subpartition import Subpartition
+from .union_gate import UnionGate
 
 _RECOVERIES = {
     Recovery.RECOVER_FIRST: Capability.RECOVERS_FIRST,
@@ -44,17 +45,7 @@ _RECOVERIES = {
 
 
 class Reference(Implementation):
-    """Makes the components of one design. A known bug names other classes for its parts."""
-
-    deque_class: ClassVar[type[ReferenceDeque]] = ReferenceDeque
-    subpartition_class: ClassVar[type[ReferenceSubpartition]] = ReferenceSubpartition
-    persister_class: ClassVar[type[Persister]] = Persister
-    recovered_channel_class: ClassVar[type[ReferenceRecoveredChannel]] = ReferenceRecoveredChannel
-    local_channel_class: ClassVar[type[ReferenceLocalChannel]] = ReferenceLocalChannel
-    remote_channel_class: ClassVar[type[ReferenceRemoteChannel]] = ReferenceRemoteChannel
-    gate_class: ClassVar[type[ReferenceGate]] = ReferenceGate
-    union_gate_class: ClassVar[type[ReferenceUnionGate]] = ReferenceUnionGate
-    chain_class: ClassVar[type[ReferenceChain]] = ReferenceChain
+    """Makes the components of one design."""
 
     def __init__(self, name: str, design: Design) -> None:
         self.name = name
@@ -81,28 +72,28 @@ class Reference(Implementation):
         }
 
     def _deque(self, config: Any) -> DequePort:
-        return self.deque_class()
+        return Deque()
 
     def _subpartition(self, config: SubpartitionConfig) -> SubpartitionPort:
-        return self.subpartition_class(config, self.design)
+        return Subpartition(config, self.design)
 
     def _persister(self, config: Any) -> PersisterPort:
-        return self.persister_class()
+        return Persister()
 
     def _recovered_channel(self, config: ChannelConfig) -> RecoveredChannelPort:
-        return self.recovered_channel_class(config)
+        return RecoveredChannel(config)
 
     def _local_channel(self, config: ChannelConfig) -> LocalChannelPort:
-        return self.local_channel_class(config, self.design)
+        return LocalChannel(config, self.design)
 
     def _remote_channel(self, config: ChannelConfig) -> RemoteChannelPort:
-        return self.remote_channel_class(config)
+        return RemoteChannel(config)
 
     def _gate(self, config: GateConfig) -> GatePort:
-        return self.gate_class(config, self.design)
+        return Gate(config, self.design)
 
     def _union_gate(self, config: UnionGateConfig) -> UnionGatePort:
-        return self.union_gate_class(config, self.design)
+        return UnionGate(config, self.design)
 
     def _chain(self, config: ChainConfig) -> ChainPort:
-        return self.chain_class(config, self.design)
+        return Chain(config, self.design)

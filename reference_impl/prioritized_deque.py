@@ -1,4 +1,4 @@
-"""The prioritised deque as a data structure. recovery.md, section 2.1."""
+"""The prioritised deque as a data structure. Specification: deque.md."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The producer's side of a channel. recovery.md, section 2.2, row by row.
+"""The producer's side of a channel. Specification: subpartition.md.
 
-Everything one method does happens under the subpartition lock; announcements are fired after it was let go, which
-makes no difference while operations run whole. Methods are cut where the specification says "then" or "under one
-lock", so that a known bug is one overridden part.
+Everything that one method does happens under the subpartition lock, which is its user's. Announcements are fired after
+it was let go.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ from conformance.ports import (
     SubpartitionPort,
     Taken,
 )
-from reference_impl.design import Design
-from reference_impl.prioritized_deque import PrioritizedDeque
+
+from .design import Design
+from .prioritized_deque import PrioritizedDeque
 
 
 class Queued:
@@ -62,7 +62,7 @@ class Queued:
         return element
 
 
-class ReferenceSubpartition(SubpartitionPort):
+class Subpartition(SubpartitionPort):
     """The subpartition of every generation; what differs between them stands in the `Design`."""
 
     def __init__(self, config: SubpartitionConfig, design: Design) -> None:
@@ -72,40 +72,37 @@ class ReferenceSubpartition(SubpartitionPort):
         self.backlog = 0
         self.seq = 0
         self.view = self.blocked = self.flush_requested = self.finished = self.released = False
-        self.promised: int | None = None
-        """The checkpoint whose output data the writer waits for."""
+        self.channel_state_future: int | None = None
+        """The checkpoint whose output data the writer waits for: its timeoutable barrier is queued."""
         self.written: dict[int, OutputState] = {}
 
     # ---- producer --------------------------------------------------------------------------------------------------
     def add(self, element: Element) -> bool:
         if self.finished or self.released:
             return False
-        announces = self.enqueue(Queued(element))
-        if announces:
+        if self.enqueue(Queued(element)):
             self.announce_priority()
-        if self.should_announce_data():
+        # Only the first finished element is announced: the consumer polls until it is told that nothing follows.
+        if self.view and not self.flush_requested and not self.blocked and self.count_finished() == 1:
             self.emit(DataAvailable())
         return True
 
     def enqueue(self, queued: Queued) -> bool:
-        """Put an element where it belongs. Returns whether a priority event must be announced."""
+        """Put an element where it belongs. Answers whether a priority event must be announced."""
         element = queued.element
-        if type(element) is Barrier:
-            if element.alignment is Alignment.UNALIGNED:
-                return self.enqueue_unaligned(element.checkpoint, queued)
-            if element.alignment is Alignment.TIMEOUTABLE:
-                self.promise(element.checkpoint)
-        elif queued.is_buffer:
-            self.backlog += 1
+        if type(element) is Barrier and element.alignment is Alignment.UNALIGNED:
+            self.queue.add_priority(queued)
+            overtaken = self.queue.elements[self.queue.priority :]
+            if any(one.is_buffer for one in overtaken):  # an empty buffer counts as well (executed: 2.3.0)
+                self.written[element.checkpoint] = OutputState(StateStatus.WRITTEN, copies(overtaken))
+            return self.may_announce_priority()
+        if type(element) is Barrier and element.alignment is Alignment.TIMEOUTABLE:
+            self.fail_channel_state_future()
+            self.channel_state_future = element.checkpoint
+            self.written[element.checkpoint] = OutputState(StateStatus.PENDING)
+        self.backlog += queued.is_buffer
         self.queue.add(queued)
         return False
-
-    def enqueue_unaligned(self, checkpoint: int, queued: Queued) -> bool:
-        self.queue.add_priority(queued)
-        overtaken = self.queue.elements[self.queue.priority :]
-        if any(queued.is_buffer for queued in overtaken):  # an empty buffer counts as well (executed: 2.3.0)
-            self.write(checkpoint, self.copy_data(overtaken))
-        return self.should_announce_priority()
 
     def append(self, ids: tuple[int, ...]) -> None:
         self.queue.elements[-1].ids += ids
@@ -146,26 +143,22 @@ class ReferenceSubpartition(SubpartitionPort):
             self.flush_requested = False
         while elements:
             head = elements[0]
-            self.settle_polled(head)
             if len(elements) == 1:
                 self.flush_requested = False
+            if is_barrier(head, self.channel_state_future):  # it stayed aligned: there is no output data for it
+                self.complete_channel_state_future(())
             readable = head.readable()
             head.finished_as_seen = head.finished
             if head.finished:
                 self.queue.poll()
                 self.backlog -= head.is_buffer
             if readable or (head.finished and not self.skips_empty):
-                return self.hand_out(head)
+                self.blocked = self.blocked or head.data_type.blocks_upstream
+                seq, self.seq = self.seq, self.seq + 1
+                return Taken(head.build(), seq, self.next_type(), self.count_backlog())
             if not head.finished:
                 break
         return None
-
-    def hand_out(self, head: Queued) -> Taken:
-        if head.data_type.blocks_upstream:
-            self.blocked = True
-        seq = self.seq
-        self.seq += 1
-        return Taken(head.build(), seq, self.next_type(), self.count_backlog())
 
     def available(self, has_credit: bool) -> Availability:
         if has_credit:
@@ -184,16 +177,13 @@ class ReferenceSubpartition(SubpartitionPort):
         """Nothing leaves a blocked subpartition; since FLINK-39018, nothing but priority events."""
         return self.blocked and not (self.design.priority_passes_blocked and self.queue.priority)
 
-    def should_announce_priority(self) -> bool:
+    def may_announce_priority(self) -> bool:
+        """A second priority event needs no announcement: the consumer learns of it when it polls the first."""
         return self.queue.priority == 1 and (self.design.priority_passes_blocked or not self.blocked)
 
     def announce_priority(self) -> None:
         if self.view:
             self.emit(PriorityAvailable(self.seq))
-
-    def should_announce_data(self) -> bool:
-        """Only the first finished element is announced; the consumer polls until it is told that nothing follows."""
-        return self.view and not self.flush_requested and not self.blocked and self.count_finished() == 1
 
     def count_finished(self) -> int:
         elements = self.queue.elements
@@ -218,51 +208,33 @@ class ReferenceSubpartition(SubpartitionPort):
         return max(self.backlog - 1, 0)
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
-    def promise(self, checkpoint: int) -> None:
-        """The writer will get the output data of a timeoutable barrier once it is known which that is."""
-        if self.promised is not None:
-            self.break_promise()
-        self.promised = checkpoint
-        self.written[checkpoint] = OutputState(StateStatus.PENDING)
-
-    def break_promise(self) -> None:
-        if self.promised is not None:
-            self.written[self.promised] = OutputState(StateStatus.FAILED)
-            self.promised = None
-
-    def settle_polled(self, head: Queued) -> None:
-        """A barrier that is polled in its place stayed aligned: there is no output data for it."""
-        element = head.element
-        if type(element) is Barrier and element.checkpoint == self.promised:
-            self.keep_promise(())
-
-    def keep_promise(self, ids: tuple[int, ...]) -> None:
-        assert self.promised is not None
-        self.write(self.promised, ids)
-        self.promised = None
-
-    def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        self.written[checkpoint] = OutputState(StateStatus.WRITTEN, ids)
-
-    def copy_data(self, overtaken: list[Queued]) -> tuple[int, ...]:
-        """Independent copies of what is readable; the consumer still gets its own."""
-        return tuple(record for queued in overtaken for record in queued.ids)
-
     def aligned_timeout(self, checkpoint: int) -> None:
-        if self.promised != checkpoint:
+        """The timeoutable barrier becomes an unaligned one; the data in front of it is output state now."""
+        if self.channel_state_future != checkpoint:
             return
         elements = self.queue.elements
         position = next(index for index, queued in enumerate(elements) if is_barrier(queued, checkpoint))
-        overtaken = self.copy_data(elements[self.queue.priority : position])
+        overtaken = copies(elements[self.queue.priority : position])
         del elements[position]
         self.queue.add_priority(Queued(Barrier(checkpoint, Alignment.UNALIGNED)))
-        self.keep_promise(overtaken)
-        if self.should_announce_priority():
+        self.complete_channel_state_future(overtaken)
+        if self.may_announce_priority():
             self.announce_priority()
 
     def abort(self, checkpoint: int, reason: CheckpointReason) -> None:
-        if self.promised == checkpoint:
-            self.break_promise()
+        if self.channel_state_future == checkpoint:
+            self.fail_channel_state_future()
+
+    def complete_channel_state_future(self, ids: tuple[int, ...]) -> None:
+        assert self.channel_state_future is not None
+        self.written[self.channel_state_future] = OutputState(StateStatus.WRITTEN, ids)
+        self.channel_state_future = None
+
+    def fail_channel_state_future(self) -> None:
+        """If one is open: its checkpoint was aborted, a newer one has begun, or the subpartition is released."""
+        if self.channel_state_future is not None:
+            self.written[self.channel_state_future] = OutputState(StateStatus.FAILED)
+            self.channel_state_future = None
 
     def persisted(self, checkpoint: int) -> OutputState:
         return self.written.get(checkpoint, _ABSENT)
@@ -278,7 +250,7 @@ class ReferenceSubpartition(SubpartitionPort):
     def release(self) -> None:
         self.queue.clear()
         self.backlog = 0
-        self.break_promise()
+        self.fail_channel_state_future()
         self.view = False
         self.released = True
 
@@ -288,11 +260,16 @@ class ReferenceSubpartition(SubpartitionPort):
             heap=0,
             files=0,
             listeners=int(self.view),
-            futures=int(self.promised is not None),
+            futures=int(self.channel_state_future is not None),
         )
 
 
-def is_barrier(queued: Queued, checkpoint: int) -> bool:
+def copies(overtaken: list[Queued]) -> tuple[int, ...]:
+    """Independent copies of what is readable; the consumer still gets its own."""
+    return tuple(record for queued in overtaken for record in queued.ids)
+
+
+def is_barrier(queued: Queued, checkpoint: int | None) -> bool:
     """Whether this is the barrier of the checkpoint."""
     element = queued.element
     return type(element) is Barrier and element.checkpoint == checkpoint

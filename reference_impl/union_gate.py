@@ -1,8 +1,6 @@
-"""Several gates as one. recovery.md, section 2.9: the same queue one level up, gates instead of channels."""
+"""Several gates as one. Specification: union-gate.md. The same queue as in a gate, with gates instead of channels."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from conformance.ports import (
     ConsumptionResumed,
@@ -19,23 +17,22 @@ from conformance.ports import (
     UnionGatePort,
 )
 from conformance.scheduling import Lock
-from reference_impl.design import Design
-from reference_impl.gate import ReferenceGate
-from reference_impl.prioritized_deque import PrioritizedDeque
+
+from .design import Design
+from .gate import Gate
+from .prioritized_deque import PrioritizedDeque
 
 
-class ReferenceUnionGate(UnionGatePort):
+class UnionGate(UnionGatePort):
     """Gates under one queue. A gate tells the union something after it has let its own lock go."""
-
-    gate_class: ClassVar[type[ReferenceGate]] = ReferenceGate
 
     def __init__(self, config: UnionGateConfig, design: Design) -> None:
         self.lock = Lock("union lock")
-        self.gates = [self.gate_class(one, design, self, index) for index, one in enumerate(config.gates)]
+        self.gates = [Gate(one, design, self, index) for index, one in enumerate(config.gates)]
         self.places = [(gate, number) for gate in self.gates for number in range(len(gate.channels))]
         """By channel of the union: its gate, and its number there."""
         self.offsets = [sum(len(one.channels) for one in config.gates[:index]) for index in range(len(config.gates))]
-        self.with_data: PrioritizedDeque[ReferenceGate] = PrioritizedDeque()
+        self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
         self.is_available = False
 
     async def recover(self, channel: int, data: Data) -> None:
@@ -61,33 +58,21 @@ class ReferenceUnionGate(UnionGatePort):
         await gate.arrive(number, element)
 
     # ---- what the gates tell ---------------------------------------------------------------------------------------
-    async def gate_available(self, gate: ReferenceGate, data: bool, priority: bool) -> None:
+    async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
+        """If the priority event was polled before its notification comes, its gate is queued like any other."""
         async with self.lock:
-            changed = self.enqueue(gate, self.still_has_priority(gate, priority))
+            changed = self.enqueue(gate, priority and gate.has_priority())
             first_priority = changed and self.with_data.contains_priority(gate) and self.with_data.priority == 1
-            first = self.wakes(changed)
+            available = (changed and len(self.with_data) == 1) or self.finished()
+            if available:
+                self.is_available = True
         if first_priority:
             self.emit(PriorityAvailable(-1))
-        if first:
+        if available:
             self.emit(DataAvailable())
 
-    def still_has_priority(self, gate: ReferenceGate, priority: bool) -> bool:
-        """Checked again: a priority event that was polled before its notification came puts nobody in front."""
-        return priority and gate.has_priority()
-
-    def gate_tells(self, gate: ReferenceGate, signal: Signal) -> None:
-        """What a gate says of one of its channels is passed on with the number of that channel in the union."""
-        offset = self.first_channel(gate)
-        if type(signal) is StateConsumed:
-            signal = StateConsumed(offset + signal.channel)
-        elif type(signal) is ConsumptionResumed:
-            signal = ConsumptionResumed(offset + signal.channel)
-        elif type(signal) is CreditAnnounced:
-            signal = CreditAnnounced(signal.credit, offset + signal.channel)
-        self.emit(signal)
-
-    def enqueue(self, gate: ReferenceGate, priority: bool) -> bool:
-        """Whether that changed anything. The caller holds the union lock."""
+    def enqueue(self, gate: Gate, priority: bool) -> bool:
+        """Whether the gate was put in the queue, or further to the front. The caller holds the union lock."""
         if gate.finished():
             return False
         if not self.is_queued(gate):
@@ -101,15 +86,19 @@ class ReferenceUnionGate(UnionGatePort):
         self.with_data.prioritize(gate)
         return True
 
-    def is_queued(self, gate: ReferenceGate) -> bool:
+    def is_queued(self, gate: Gate) -> bool:
         return any(one is gate for one in self.with_data)
 
-    def wakes(self, changed: bool) -> bool:
-        """Whether the union becomes available: its first gate was queued, or its last one has ended."""
-        if (changed and len(self.with_data) == 1) or self.finished():
-            self.is_available = True
-            return True
-        return False
+    def gate_tells(self, gate: Gate, signal: Signal) -> None:
+        """What a gate says of one of its channels is passed on with the number of that channel in the union."""
+        offset = self.offsets[gate.index]
+        if type(signal) is StateConsumed:
+            signal = StateConsumed(offset + signal.channel)
+        elif type(signal) is ConsumptionResumed:
+            signal = ConsumptionResumed(offset + signal.channel)
+        elif type(signal) is CreditAnnounced:
+            signal = CreditAnnounced(signal.credit, offset + signal.channel)
+        self.emit(signal)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> GateTaken | None:
@@ -117,10 +106,13 @@ class ReferenceUnionGate(UnionGatePort):
 
         A gate that turns out to have nothing makes an empty poll; the union stays available if another is queued.
         """
-        gate = await self.next_gate()
+        async with self.lock:
+            gate = self.with_data.poll()
+            if gate is None:
+                self.is_available = self.finished()
         if gate is None:
             return None
-        taken = await self.ask(gate)
+        taken = await gate.poll()
         async with self.lock:
             self.queue_again(gate, taken)
             more, more_priority = len(self.with_data) > 0, self.with_data.priority > 0
@@ -128,23 +120,9 @@ class ReferenceUnionGate(UnionGatePort):
                 self.is_available = self.finished()
         if taken is None:
             return None
-        return GateTaken(self.first_channel(gate) + taken.channel, taken.element, more, more_priority)
+        return GateTaken(self.offsets[gate.index] + taken.channel, taken.element, more, more_priority)
 
-    async def next_gate(self) -> ReferenceGate | None:
-        async with self.lock:
-            gate = self.with_data.poll()
-            if gate is None:
-                self.is_available = self.finished()
-            return gate
-
-    async def ask(self, gate: ReferenceGate) -> GateTaken | None:
-        return await gate.poll()
-
-    def first_channel(self, gate: ReferenceGate) -> int:
-        """The number in the union of the first channel of a gate."""
-        return self.offsets[gate.index]
-
-    def queue_again(self, gate: ReferenceGate, taken: GateTaken | None) -> None:
+    def queue_again(self, gate: Gate, taken: GateTaken | None) -> None:
         """Behind all others, if it has more, or behind those with priority events if it has another of them.
 
         While it was polled it may have told the union of what the same poll then took; so its place is chosen anew, by
@@ -155,12 +133,8 @@ class ReferenceUnionGate(UnionGatePort):
             return
         if self.is_queued(gate):
             self.with_data.remove(lambda one: one is gate)
-        if self.has_more(gate, taken):
+        if gate.available() or (taken is not None and taken.more):
             self.enqueue(gate, taken is not None and gate.has_priority())
-
-    def has_more(self, gate: ReferenceGate, taken: GateTaken | None) -> bool:
-        """By what the poll said, or by what has come since."""
-        return gate.available() or (taken is not None and taken.more)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def available(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from conformance.ports import (
@@ -14,15 +15,43 @@ from conformance.ports import (
     Taken,
     find_implementation,
 )
+from conformance.ports.changed import changed
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
-from reference_impl.subpartition import ReferenceSubpartition
+from reference_impl.subpartition import Subpartition
+
+
+def with_parts(name: str, **parts: Any) -> Reference:
+    """The newest reference with other classes for some components: `with_parts("mine", local_channel=MyChannel)`."""
+    usual = Reference(name, PUSHED)
+    unknown = {component.replace("_", "-") for component in parts} - set(usual.components())
+    assert not unknown, f"the reference has no {unknown}"
+
+    def made_by(part: Any, design: Any) -> Any:
+        takes = signature(part.__init__).parameters
+        if "design" in takes:
+            return lambda config: part(config, design)
+        return part if "config" in takes else lambda config: part()
+
+    def components(self: Reference) -> dict[str, Any]:
+        others = {component.replace("_", "-"): made_by(part, self.design) for component, part in parts.items()}
+        return {**Reference.components(self), **others}
+
+    mutant: type[Reference] = type("Mutant", (Reference,), {"components": components})
+    return mutant(name, PUSHED)
+
+
+def changed_reference(diff: str) -> Reference:
+    """The newest reference with a change of its text."""
+    made = changed("reference_impl", diff, ("known_bugs",)).reference()
+    assert isinstance(made, Implementation)
+    return made  # type: ignore[return-value]
 
 
 class With(Implementation):
     """An implementation with one subpartition of our own."""
 
-    def __init__(self, part: Any = ReferenceSubpartition, name: str = "mine") -> None:
+    def __init__(self, part: Any = Subpartition, name: str = "mine") -> None:
         self.name = name
         self.part = part
 
@@ -34,7 +63,7 @@ class With(Implementation):
         return {"subpartition": lambda config: self.part(config, PUSHED)}
 
 
-class Asynchronous(ReferenceSubpartition):
+class Asynchronous(Subpartition):
     """Some operations are coroutines; they never wait."""
 
     async def add(self, element: Element) -> bool:  # type: ignore[override]
@@ -47,7 +76,7 @@ class Asynchronous(ReferenceSubpartition):
         super().resume()
 
 
-class Pausing(ReferenceSubpartition):
+class Pausing(Subpartition):
     async def flush(self) -> None:  # type: ignore[override]
         await _Never()
 
@@ -57,22 +86,22 @@ class _Never:
         yield
 
 
-class Raising(ReferenceSubpartition):
+class Raising(Subpartition):
     def finish_buffer(self) -> None:
         raise ZeroDivisionError("one over nothing")
 
 
-class Refusing(ReferenceSubpartition):
+class Refusing(Subpartition):
     def finish_buffer(self) -> None:
         raise PortError(ErrorKind.STATE, "not now")
 
 
-class Nonsense(ReferenceSubpartition):
+class Nonsense(Subpartition):
     def poll(self) -> Any:
         return "a buffer"
 
 
-class NestedNonsense(ReferenceSubpartition):
+class NestedNonsense(Subpartition):
     def poll(self) -> Any:
         taken = super().poll()
         return None if taken is None else Taken("element", taken.seq, taken.next, taken.backlog)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from conformance.cli.options import (
     out,
 )
 from conformance.components import COMPONENTS
+from conformance.driver import Component
 from conformance.ports import (
     UnusableImplementation,
     find_implementation,
+    known_bugs,
     registered_names,
 )
 from conformance.reporting.status import CONFORMS
@@ -25,16 +28,34 @@ from conformance.reporting.status import CONFORMS
 
 @click.command()
 @component_option
+@click.option(
+    "--specification", "folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Write at the end of each chapter in FOLDER which properties and known bugs belong to which rule.",
+)  # fmt: skip
 @json_option
-def properties(components: tuple[str, ...], json_path: Path | None) -> int:
-    """The catalogue of properties."""
+def properties(components: tuple[str, ...], folder: Path | None, json_path: Path | None) -> int:
+    """The catalogue of properties, each with the rule of the specification that it judges."""
     check_components(components)
     chosen = [COMPONENTS[name] for name in components or COMPONENTS]
+    if folder is not None:
+        _write_judged(folder, chosen)
     for table in reporting.property_tables(chosen):
         out.print(table)
     if json_path is not None:
         reporting.write_json(json_path, reporting.properties_document(chosen))
     return CONFORMS
+
+
+def _write_judged(folder: Path, components: Sequence[Component]) -> None:
+    """Raises: UsageError if a chapter is missing; nothing is written then."""
+    texts = {}
+    for component in components:
+        file = folder / reporting.chapter_file(component.name)
+        if not file.is_file():
+            raise click.UsageError(f"{folder} has no {file.name}, the chapter of {component.name}")
+        texts[file] = reporting.with_judged(file.read_text(encoding="utf-8"), component, known_bugs())
+    for file, text in texts.items():
+        reporting.write_text(file, text)
 
 
 @click.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from conformance.cli.options import check_components, component_option, json_opt
 from conformance.components import COMPONENTS
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
-from conformance.engines.operators import OperatorMutant, try_operators
+from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.ports import KnownBug, find_known_bug, known_bugs
 from conformance.reporting.status import CONFORMS, VIOLATION
 from conformance.scenarios import encode_scenario
@@ -66,6 +65,9 @@ def bugs(
         lines = matrix([name for name, _ in chosen], asked, processes, lambda done: advance(done, 0))
     rows = [reporting.bug_row(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)]
     out.print(reporting.kill_matrix(rows))
+    for row in rows if names else ():
+        if row.change:
+            out.print(f"\n{row.id} changes the reference:\n{row.change}", markup=False, highlight=False, soft_wrap=True)
     unguarded = reporting.unguarded_properties([bug for _, bug in chosen]) if not names and not components else []
     for slug in unguarded:
         out.print(f"No known bug is killed by {slug}.", markup=False)
@@ -84,10 +86,8 @@ def bugs(
 
 def _operators(count: int, components: tuple[str, ...], processes: int) -> list[OperatorMutant]:
     """The reference is found by name, as everywhere; its known bugs are no part of it."""
-    package = import_module("reference_impl")
-    return try_operators(
-        package, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, ("known_bugs",), processes
-    )  # fmt: skip
+    subject = Subject("reference_impl", "reference", ("known_bugs",))
+    return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes)
 
 
 def _reasons(path: Path) -> dict[str, str]:

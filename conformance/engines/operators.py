@@ -4,17 +4,13 @@ Known bugs are bugs that somebody made. Operator mutants ask the dull question b
 that may be changed without anybody noticing? One that survives is equivalent, or about something the properties leave
 open, or a hole.
 
-Each mutant lives in a process of its own, which loads the one module with the one change before anything else knows it.
+A mutant is a changed copy of the package, as a known bug is; it lives in a process of its own, since it may not end.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
-import copy
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import resource
 import subprocess
 import sys
@@ -22,13 +18,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from types import CodeType, ModuleType
 
 import msgspec
 from msgspec import Struct
 
 from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines.search import Search, seeds
+from conformance.ports import Implementation
+from conformance.ports.changed import Package
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -44,6 +42,8 @@ class Point:
     """A place where a module can be changed, and how."""
 
     module: str
+    file: str
+    """Below the package."""
     where: str
     """The function, as in a traceback."""
     line: int
@@ -59,6 +59,16 @@ class Point:
         """Names the change for as long as the function stays as it is, wherever it stands."""
         suffix = f" ({self.again})" if self.again > 1 else ""
         return f"{self.module}:{self.where}: {self.before} -> {self.after}{suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is changed: a package, and the function in it that makes an implementation."""
+
+    package: str
+    make: str
+    leave_out: tuple[str, ...] = ()
+    """Subpackages that are no part of the implementation."""
 
 
 class Trial(Struct, frozen=True):
@@ -84,53 +94,65 @@ class OperatorMutant:
 
 
 def try_operators(
-    package: ModuleType,
-    components: Sequence[str],
-    count: int,
-    scenarios: int,
-    leave_out: Sequence[str] = (),
-    processes: int = 1,
+    subject: Subject, components: Sequence[str], count: int, scenarios: int, processes: int = 1
 ) -> list[OperatorMutant]:
     """So many changes, spread evenly over the package; in the order of its source, whatever the number of processes."""
-    every = [point for module, path in modules(package, leave_out) for point in points(module, path)]
+    every = points(Package(subject.package, subject.leave_out))
     chosen = [every[place * len(every) // count] for place in range(min(count, len(every)))]
     with ThreadPoolExecutor(max(1, processes)) as pool:  # threads that wait for processes
-        trials = list(pool.map(lambda point: run_apart(point, components, scenarios), chosen))
+        trials = list(pool.map(lambda point: run_apart(subject, point, components, scenarios), chosen))
     return [
         OperatorMutant(point.name, point.line, one.killed, one.component, one.property, one.scenarios)
         for point, one in zip(chosen, trials, strict=True)
     ]
 
 
-def modules(package: ModuleType, leave_out: Sequence[str] = ()) -> list[tuple[str, Path]]:
-    """The modules of a package with their files, in order of names; not those below `leave_out`."""
-    (folder,) = (Path(one) for one in package.__path__)
+def points(package: Package) -> list[Point]:
+    """Every change of a package, in the order of its files."""
     found = []
-    for path in sorted(folder.rglob("*.py")):
-        parts = path.relative_to(folder).with_suffix("").parts
-        if path.name != "__init__.py" and not any(part in leave_out for part in parts):
-            found.append((".".join((package.__name__, *parts)), path))
+    for file, module in sorted(package.files.items()):
+        alike: Counter[tuple[str, str, str]] = Counter()
+        for number, (where, node, changed) in enumerate(_changes(ast.parse(package.text(file)))):
+            reads = where, _shown(node), _shown(changed)
+            alike[reads] += 1
+            found.append(Point(module, file, where, node.lineno, reads[1], reads[2], number, alike[reads]))
     return found
 
 
-def points(module: str, path: Path) -> list[Point]:
-    """Every change of a module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    alike: Counter[tuple[str, str, str]] = Counter()
-    found = []
-    for number, (where, node, changed) in enumerate(_changes(tree)):
-        reads = where, _shown(node), _shown(changed)
-        alike[reads] += 1
-        found.append(Point(module, where, node.lineno, reads[1], reads[2], number, alike[reads]))
-    return found
+def changed_text(text: str, number: int) -> str:
+    """The source of a module with one of its changes made; everything else stands where it stood."""
+    _, node, changed = list(_changes(ast.parse(text)))[number]
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    now = ast.unparse(changed)
+    if isinstance(changed, ast.expr):
+        now = f"({now})"
+    lines = text.encode().splitlines(keepends=True)  # columns count bytes
+    head = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
+    tail = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
+    return (head + now.encode() + tail).decode()
 
 
-def run_apart(point: Point, components: Sequence[str], scenarios: int) -> Trial:
+class _Request(Struct, frozen=True):
+    """What the process of a mutant is told."""
+
+    package: str
+    make: str
+    leave_out: tuple[str, ...]
+    file: str
+    number: int
+    components: tuple[str, ...]
+    scenarios: int
+
+
+def run_apart(subject: Subject, point: Point, components: Sequence[str], scenarios: int) -> Trial:
     """Search for the mutant in a process of its own."""
-    request = msgspec.json.encode((point.module, point.number, list(components), scenarios)).decode()
+    request = _Request(
+        subject.package, subject.make, subject.leave_out, point.file, point.number, tuple(components), scenarios
+    )
     done = subprocess.run(
         [sys.executable, "-c", "from conformance.engines.operators import main; main()"],
-        input=request, capture_output=True, text=True, check=False,
+        input=msgspec.json.encode(request).decode(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     try:
         return msgspec.json.decode(done.stdout, type=Trial)
@@ -140,75 +162,27 @@ def run_apart(point: Point, components: Sequence[str], scenarios: int) -> Trial:
 
 # ---- in the process of the mutant ------------------------------------------------------------------------------------
 def main() -> None:
-    """Load one module with one change, search, and say on stdout what came of it."""
+    """Make one changed copy, search, and say on stdout what came of it."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
-    module, number, components, scenarios = msgspec.json.decode(sys.stdin.read(), type=tuple[str, int, list[str], int])
-    sys.meta_path.insert(0, _Finder(module, number))
-    from conformance.ports import find_implementation
-
+    asked = msgspec.json.decode(sys.stdin.read(), type=_Request)
     with contextlib.redirect_stdout(sys.stderr):
-        trial = _search(find_implementation("reference"), components, scenarios)
+        package = Package(asked.package, asked.leave_out)
+        copy = package.copy({asked.file: changed_text(package.text(asked.file), asked.number)})
+        trial = _search(getattr(copy, asked.make)(), asked.components, asked.scenarios)
     sys.stdout.write(msgspec.json.encode(trial).decode())
 
 
-def _search(implementation: object, components: Sequence[str], scenarios: int) -> Trial:
-    from conformance.driver import Program
-    from conformance.engines.search import Search, seeds
-
+def _search(implementation: Implementation, components: Sequence[str], scenarios: int) -> Trial:
     done = 0
     for most in (scenarios // 10, scenarios):  # most mutants are found at once, by somebody
         for component in components:
-            search = Search(Program(COMPONENTS[component], implementation))  # type: ignore[arg-type]
+            search = Search(Program(COMPONENTS[component], implementation))
             for text in seeds("operators", component, range(0 if most < scenarios else scenarios // 10, most)):
                 done += 1
                 violation = search.run(text)[1].violation
                 if violation is not None:
                     return Trial(True, component, violation.property.slug, done)
     return Trial(False, scenarios=done)
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds one module, and changes it."""
-
-    def __init__(self, module: str, number: int) -> None:
-        self.module = module
-        self.number = number
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The usual place, another loader."""
-        if fullname != self.module:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        assert spec is not None
-        assert spec.origin is not None
-        return importlib.util.spec_from_file_location(
-            fullname, spec.origin, loader=_Loader(fullname, spec.origin, self.number)
-        )
-
-
-class _Loader(importlib.machinery.SourceFileLoader):
-    def __init__(self, fullname: str, path: str, number: int) -> None:
-        super().__init__(fullname, path)
-        self.number = number
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Past every cache of compiled files."""
-        tree = ast.parse(self.get_data(self.path))
-        _, node, changed = list(_changes(tree))[self.number]
-        _Exchange(node, changed).visit(tree)
-        code: CodeType = compile(ast.fix_missing_locations(tree), self.path, "exec")
-        return code
-
-
-class _Exchange(ast.NodeTransformer):
-    def __init__(self, node: ast.AST, changed: ast.AST) -> None:
-        self.node = node
-        self.changed = changed
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.changed if node is self.node else self.generic_visit(node)
 
 
 # ---- changes ---------------------------------------------------------------------------------------------------------
@@ -272,5 +246,5 @@ def _target(node: ast.Assign | ast.AugAssign) -> ast.expr:
 
 def _shown(node: ast.AST) -> str:
     """On one line."""
-    text = " ".join(ast.unparse(copy.copy(node)).split())
+    text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 70 else f"{text[:67]}..."

@@ -1,7 +1,7 @@
 """Which records belong to which checkpoint, by the rule of the persister, and what a read-back may say.
 
-recovery.md, section 2.4 (Flink: `ChannelStatePersister`). A checkpoint is followed from its start to its barrier, its
-stop, or a newer one. Checkpoint ids are >= 1.
+Specification: persister.md (Flink: `ChannelStatePersister`). A checkpoint is followed from its start to its barrier, to
+its stop, or to a newer one. Checkpoint ids are >= 1.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ from conformance.ports.gate import (
     UnionGateConfig,
     UnionGatePort,
 )
-from conformance.ports.implementation import Batch, Implementation, KnownBug, UnusableImplementation
+from conformance.ports.implementation import Batch, Implementation, UnusableImplementation
+from conformance.ports.known_bugs import KnownBug, read_known_bugs
 from conformance.ports.outcomes import (
     CheckpointAcknowledged,
     CheckpointDeclined,
@@ -148,5 +149,6 @@ __all__ = [
     "find_known_bug",
     "known_bugs",
     "offered_components",
+    "read_known_bugs",
     "registered_names",
 ]

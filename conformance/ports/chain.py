@@ -66,7 +66,7 @@ class Consumed(Struct, frozen=True):
 
 
 class ChainPort(Port):
-    """A chain. recovery.md, sections 2.2 to 2.11.
+    """Producers, a gate and a consumer that counts. Specification: chain.md.
 
     Recovery: `recover` and `finish_recovery` feed the consumer's side, `recover_output` and `finish_output_recovery`
     the producer's. Whoever recovers first or in memory feeds the consumer before `convert`; by pushing, after it.

@@ -17,16 +17,16 @@ from conformance.ports.subpartition import Taken
 
 
 class Recovery(StrEnum):
-    """Where recovered input data lives (recovery.md, section 0): what differs between generations of the design."""
+    """Where recovered input data lives: what differs between the recovery designs."""
 
     NONE = "none"
     """Nothing is recovered: a fresh start."""
     RECOVER_FIRST = "recover-first"
-    """In the recovered channel, which must be consumed before it is converted (G0)."""
+    """In the recovered channel, which must be consumed before it is converted."""
     IN_MEMORY = "in-memory"
-    """In the recovered channel; conversion hands what is left of it to the physical channel (G1)."""
+    """In the recovered channel; conversion hands what is left of it to the physical channel."""
     PUSHED = "pushed"
-    """Pushed into the physical channel after conversion; nothing is stored before (G2)."""
+    """Pushed into the physical channel after conversion; nothing is stored before."""
 
 
 class ChannelConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +42,7 @@ class ChannelConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InputChannelPort(Port):
-    """What a gate asks of every channel. recovery.md, sections 2.5, 2.7 and 2.8.
+    """What a gate asks of every channel, recovered, local or remote.
 
     Signals: `DataAvailable` and `PriorityAvailable(seq)`, for the gate.
     """
@@ -76,7 +76,7 @@ class InputChannelPort(Port):
 
 
 class RecoveredChannelPort(InputChannelPort):
-    """The placeholder of a channel while its state is read. recovery.md, section 2.8."""
+    """The placeholder of a channel while its state is read. Specification: recovered-channel.md."""
 
     @abstractmethod
     def push_recovered(self, data: Data) -> Answer[None]:
@@ -137,7 +137,7 @@ class PhysicalChannelPort(InputChannelPort):
 
 
 class RemoteChannelPort(PhysicalChannelPort):
-    """A channel over the network, credit based. recovery.md, sections 2.5 and 2.6.
+    """A channel over the network, credit based. Specification: remote-channel.md.
 
     Signals besides: `CreditAnnounced`, `ConsumptionResumed`.
     """
@@ -174,7 +174,9 @@ class RemoteChannelPort(PhysicalChannelPort):
 
 
 class LocalChannelPort(PhysicalChannelPort):
-    """A channel whose producer is in the same process: it reads the subpartition through a view. recovery.md, 2.7.
+    """A channel whose producer is in the same process. It reads the subpartition through a view.
+
+    Specification: local-channel.md.
 
     The port stands for the channel and its subpartition together.
     """

@@ -21,7 +21,7 @@ class Item(Struct, frozen=True):
 
 
 class DequePort(Port):
-    """A FIFO whose first elements are the priority elements. recovery.md, section 2.1.
+    """A FIFO whose first elements are the priority elements. Specification: deque.md.
 
     Operations name an item by its handle, and mean that very object, never one that is equal to it.
     """

@@ -44,7 +44,7 @@ class GateTaken(Struct, frozen=True):
 
 
 class GatePort(Port):
-    """One input gate. recovery.md, sections 2.3 and 2.9.
+    """One input gate. Specification: gate.md.
 
     Signals: `DataAvailable` when the gate becomes available, `PriorityAvailable` (with `seq` -1) when a priority event
     does, `ConsumptionResumed(channel)` and `CreditAnnounced` for producers of remote channels, `StateConsumed(channel)`
@@ -145,7 +145,7 @@ class UnionGateConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UnionGatePort(Port):
-    """Several gates as one. recovery.md, section 2.9. Channels are numbered through all gates.
+    """Several gates as one. Channels are numbered through all gates. Specification: union-gate.md.
 
     Signals as of a gate.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from conformance.ports.capabilities import Capability
@@ -68,22 +67,3 @@ class Implementation(ABC):
 
         Nothing is asked of the implementation afterwards.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class KnownBug:
-    """A small, named defect of an implementation, and the property that must notice it.
-
-    A known bug is a test of the suite: one that is not found is a hole in it.
-    """
-
-    id: str
-    """A stable name, as in recovery.md section 4; sub-mutants carry a letter: B-01a."""
-    ticket: str
-    """Where it was reported, as FLINK-39018; "own" for a defect that was made up for a property without one."""
-    component: str
-    property: str
-    """The slug of the property that must fail."""
-    summary: str
-    """What is wrong, in one sentence."""
-    build: Callable[[], Implementation]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class ErrorKind(StrEnum):
-    """Every way an operation can fail. recovery.md, section 5; the mapping from Java exceptions is section 5.6."""
+    """Every way an operation can fail, with the exception that says so in Flink."""
 
     STATE = "state"
     """The operation is not allowed now (Java: `IllegalStateException`)."""

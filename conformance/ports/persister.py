@@ -15,7 +15,7 @@ class PersisterConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PersisterPort(Port):
-    """The persister of one physical channel. recovery.md, section 2.4.
+    """The persister of one physical channel. Specification: persister.md.
 
     Checkpoint ids are >= 1. Whoever calls it holds the lock of the channel, so its operations never pause.
     """

@@ -17,7 +17,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from conformance.ports.capabilities import Capability
-from conformance.ports.implementation import Implementation, KnownBug, UnusableImplementation
+from conformance.ports.implementation import Implementation, UnusableImplementation
+from conformance.ports.known_bugs import KnownBug
 
 IMPLEMENTATIONS = "checkpoint_conformance.implementations"
 KNOWN_BUGS = "checkpoint_conformance.known_bugs"

@@ -68,7 +68,7 @@ class OutputState(Struct, frozen=True):
 
 
 class SubpartitionPort(Port):
-    """One subpartition. recovery.md, section 2.2.
+    """One subpartition. Specification: subpartition.md.
 
     The producer adds elements and finishes buffers, the consumer attaches a view and polls. An element that blocks the
     producer (an aligned barrier, the end of recovered output state) stops delivery once it was polled, until the

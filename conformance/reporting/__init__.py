@@ -37,11 +37,13 @@ from conformance.reporting.documents import (
 from conformance.reporting.examined import examined_lines, examined_row
 from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
 from conformance.reporting.files import write_json, write_text
+from conformance.reporting.judged import with_judged, without_judged
 from conformance.reporting.kill_matrix import matrix_text
 from conformance.reporting.known import print_standing
 from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.report_sections import report_page
+from conformance.reporting.specification import chapter_file, rules, specification_folder
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
 from conformance.reporting.tables import (
     implementation_table,
@@ -62,6 +64,7 @@ __all__ = [
     "bug_row",
     "bugs_document",
     "campaign_tables",
+    "chapter_file",
     "check_document",
     "conclude_campaign",
     "divergence_lines",
@@ -86,10 +89,12 @@ __all__ = [
     "report_folder_name",
     "report_page",
     "report_violation",
+    "rules",
     "scenario_document",
     "scenario_files",
     "scenario_folder",
     "sequence_diagram",
+    "specification_folder",
     "status_lines",
     "story_markdown",
     "story_table",
@@ -99,6 +104,8 @@ __all__ = [
     "unguarded_properties",
     "unusable_row",
     "verdict_tables",
+    "with_judged",
+    "without_judged",
     "write_bug_report",
     "write_json",
     "write_page",

@@ -17,6 +17,7 @@ from conformance.engines import Check, Found, Replay
 from conformance.engines.matrix import Line
 from conformance.engines.operators import OperatorMutant
 from conformance.ports import Implementation, KnownBug, offered_components
+from conformance.reporting.specification import specification_reference
 from conformance.reporting.words import value_in_words
 from conformance.scenarios import SCHEMA, Entry, History, Scenario, encode_scenario
 from conformance.scenarios.codec import encode_entries
@@ -43,6 +44,8 @@ class BugRow:
     optimal_steps: int | None
     """None: nothing shorter is known to be impossible."""
     summary: str
+    change: str = ""
+    """The lines that were and the lines that are, as a diff."""
     seeds: int = 1
     survived: int = 0
     """With so many of the seeds."""
@@ -77,6 +80,7 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
         minimal_steps=median_low(lengths) if lengths else None,
         optimal_steps=line.optimum,
         summary=bug.summary,
+        change=bug.change,
         seeds=len(kills),
         survived=sum(not one.killed for one in kills),
         worst_scenarios=max(one.scenarios for one in kills),
@@ -227,6 +231,7 @@ def properties_document(components: Iterable[Component] = COMPONENTS.values()) -
                 "kind": one.kind.value,
                 "level": one.level.value,
                 "invariant": one.invariant,
+                "specification": specification_reference(one),
                 "tickets": list(one.tickets),
                 "needs": sorted(need.value for need in one.needs),
             }

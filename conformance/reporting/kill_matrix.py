@@ -16,7 +16,8 @@ def matrix_text(
     """The whole page. `reasons` says of operator mutants, by name, why nobody can notice them."""
     sections = ["# Kill matrix", _summary(rows)]
     for component in dict.fromkeys(row.component for row in rows):
-        sections += [f"## {component}", _bugs(row for row in rows if row.component == component)]
+        mine = [row for row in rows if row.component == component]
+        sections += [f"## {component}", _bugs(mine), *_changes(mine)]
     if operators:
         sections += ["## Operator mutants of the reference", _operators(operators, reasons or {})]
     return "\n\n".join(sections) + "\n"
@@ -68,6 +69,15 @@ def _summary(rows: Sequence[BugRow]) -> str:
 def _bugs(rows: Iterable[BugRow]) -> str:
     head = ("bug", "ticket", "what is wrong", "noticed by", "also", "scenarios", "cpu s", "steps", "forms")
     return table(head, [_bug(row) for row in rows])
+
+
+def _changes(rows: Iterable[BugRow]) -> list[str]:
+    """What each bug changes in the text of the reference, folded away."""
+    return [
+        f"<details><summary>{row.id}: {cell(row.summary)}</summary>\n\n```diff\n{row.change}\n```\n\n</details>"
+        for row in rows
+        if row.change
+    ]
 
 
 def _bug(row: BugRow) -> list[str]:

@@ -15,6 +15,7 @@ from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
 from conformance.ports import registered_names
 from conformance.reporting.diagram import sequence_diagram
+from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
 from conformance.reporting.words import failure_class_in_words, plain
 
@@ -171,7 +172,10 @@ def _property(report: Report) -> str:
     if judged is None:
         return "\n\n".join((f"## The property\n\n`{found.slug}`", *lines))
     binding = f"- `{judged.slug}`, {judged.kind.value}, level **{judged.level.value}**"
-    lines.insert(0, binding + (f", invariant {judged.invariant} of the specification." if judged.invariant else "."))
+    lines.insert(0, f"{binding}.")
+    rule = rule_text(judged.component, judged.invariant)
+    if judged.invariant:
+        lines.append(f"- Specification, `{specification_reference(judged)}`" + (f": {rule}" if rule else "."))
     if judged.tickets:
         lines.append(f"- Tickets: {', '.join(map(ticket_link, judged.tickets))}.")
     if judged.needs:

@@ -15,6 +15,7 @@ from conformance.engines import Check
 from conformance.reporting.columns import Column, by_component, column_of_check
 from conformance.reporting.documents import BugRow, ImplementationRow
 from conformance.reporting.looks import BAD, FAILED, FAINT, GOOD, OPEN, VERDICT_STYLES, Slug, simple_table
+from conformance.reporting.specification import specification_reference
 from conformance.reporting.words import plain
 
 _ORDER = (Verdict.PASSED, Verdict.FAILED, Verdict.NOT_EXERCISED, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE)
@@ -171,7 +172,7 @@ def _properties_of(component: Component) -> Table:
     table.add_column("level")
     table.add_column("statement", ratio=3)
     for one in properties:
-        origin = " ".join((one.invariant, *one.tickets)).strip()
+        origin = " ".join((specification_reference(one), *one.tickets)).strip()
         statement = Text(one.statement)
         if one.needs:
             statement.append(f" Needs {', '.join(sorted(one.needs))}.", style=FAINT)

@@ -1,8 +1,8 @@
-"""A chain made of the reference's parts."""
+"""Two or more producers, a gate, and a consumer that counts. Specification: chain.md."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance.ports import (
     Alignment,
@@ -17,7 +17,6 @@ from conformance.ports import (
     Element,
     EndOfPartition,
     GateConfig,
-    GateTaken,
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
@@ -25,32 +24,31 @@ from conformance.ports import (
     Signal,
     SubpartitionConfig,
 )
-from reference_impl.chain.drainer import Drainer, Slices
-from reference_impl.chain.handler import Handler
-from reference_impl.chain.reader import Reader
-from reference_impl.channels.channel import PhysicalChannel
-from reference_impl.channels.local import ReferenceLocalChannel
-from reference_impl.channels.remote import ReferenceRemoteChannel
-from reference_impl.design import Design
-from reference_impl.gate import ReferenceGate
-from reference_impl.subpartition import ReferenceSubpartition
+
+from ..channels.channel import PhysicalChannel
+from ..channels.local import LocalChannel
+from ..channels.remote import RemoteChannel
+from ..design import Design
+from ..gate import Gate
+from ..subpartition import Subpartition
+from .drainer import Drainer, Slices
+from .handler import Handler
+from .reader import Reader
 
 
-class ChainGate(ReferenceGate):
+class ChainGate(Gate):
     """A gate whose producers are there."""
 
-    def __init__(self, config: GateConfig, design: Design, chain: ReferenceChain) -> None:
+    def __init__(self, config: GateConfig, design: Design, chain: Chain) -> None:
         self.chain = chain
         super().__init__(config, design)
 
-    def physical_channel(
-        self, number: int, kind: ChannelKind, handed_over: tuple[int, ...], last_stopped: int
-    ) -> PhysicalChannel:
-        channel = super().physical_channel(number, kind, handed_over, last_stopped)
-        if isinstance(channel, ReferenceLocalChannel):
+    def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
+        channel = super().physical_channel(number, handed_over, last_stopped)
+        if isinstance(channel, LocalChannel):
             channel.subpartition = self.chain.subpartitions[number]
             self.chain.local[number] = channel
-        elif isinstance(channel, ReferenceRemoteChannel):
+        elif isinstance(channel, RemoteChannel):
             self.chain.remote[number] = channel
         return channel
 
@@ -64,40 +62,30 @@ class ChainGate(ReferenceGate):
         self.chain.reader(channel.index).add_credit(credit)
 
 
-class ReferenceChain(ChainPort):
+class Chain(ChainPort):
     """Producers and the network are what is between the parts of other components; the consumer counts."""
-
-    subpartition_class: ClassVar[type[ReferenceSubpartition]] = ReferenceSubpartition
-    gate_class: ClassVar[type[ChainGate]] = ChainGate
-    reader_class: ClassVar[type[Reader]] = Reader
-    drainer_class: ClassVar[type[Drainer]] = Drainer
-    handler_class: ClassVar[type[Handler]] = Handler
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
         self.config = config
         nothing = tuple(() for _ in config.channels)
         restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
         self.subpartitions = [
-            self.subpartition_class(SubpartitionConfig(config.exclusive_buffers), design) for _ in config.channels
+            Subpartition(SubpartitionConfig(config.exclusive_buffers), design) for _ in config.channels
         ]
         self.readers: list[Reader | None] = [None] * len(config.channels)
-        self.local: list[ReferenceLocalChannel | None] = [None] * len(config.channels)
-        self.remote: list[ReferenceRemoteChannel | None] = [None] * len(config.channels)
+        self.local: list[LocalChannel | None] = [None] * len(config.channels)
+        self.remote: list[RemoteChannel | None] = [None] * len(config.channels)
         """The physical channels, as soon as there are any."""
         gate_config = GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)
-        self.gate = self.gate_class(gate_config, design, self)
-        input_state, output_state = self.shares(restored)
-        self.drainer = self.drainer_class(self.gate, config.recovery, input_state)
+        self.gate = ChainGate(gate_config, design, self)
+        input_state, output_state = restored.input_state, restored.output_state
+        if config.output_on_downstream:
+            both = zip(input_state, output_state, strict=True)
+            input_state, output_state = tuple(first + then for first, then in both), nothing
+        self.drainer = Drainer(self.gate, config.recovery, input_state)
         self.output_left = [list(ids) for ids in output_state]
         self.records = [list(ids) for ids in restored.counted]
-        self.handler = self.handler_class(self, self.gate, self.drainer, self.records)
-
-    def shares(self, restored: ChainCheckpoint) -> tuple[Slices, Slices]:
-        """What the consumer, and what the producers are to recover."""
-        if not self.config.output_on_downstream:
-            return restored.input_state, restored.output_state
-        both = zip(restored.input_state, restored.output_state, strict=True)
-        return tuple(before + behind for before, behind in both), tuple(() for _ in restored.output_state)
+        self.handler = Handler(self, self.gate, self.drainer, self.records)
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
@@ -164,28 +152,22 @@ class ReferenceChain(ChainPort):
         credit = 0 if self.config.recovery is Recovery.PUSHED else self.config.exclusive_buffers
         for channel, kind in enumerate(self.config.channels):
             if kind is ChannelKind.REMOTE and self.readers[channel] is None:
-                self.readers[channel] = self.reader_class(self.subpartitions[channel], credit)
+                self.readers[channel] = Reader(self.subpartitions[channel], credit)
 
     async def consume(self) -> Consumed | None:
         taken = await self.gate.poll()
         if taken is None:
             return None
-        await self.deal_with(taken)
-        return Consumed(taken.channel, taken.element)
-
-    async def deal_with(self, taken: GateTaken) -> None:
         element = taken.element
         if type(element) is Data:
-            self.count(taken.channel, element)
+            self.records[taken.channel].extend(element.ids)
         elif type(element) is Barrier:
             await self.handler.barrier(taken.channel, element)
         elif type(element) is EndOfPartition:
             await self.handler.end_of_partition(taken.channel)
         elif type(element) is RecoveryCompletion:
             await self.gate.end_of_output_state(taken.channel)
-
-    def count(self, channel: int, data: Data) -> None:
-        self.records[channel].extend(data.ids)
+        return Consumed(taken.channel, element)
 
     async def trigger(self, checkpoint: int) -> None:
         await self.handler.trigger(checkpoint)

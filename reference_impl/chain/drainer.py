@@ -1,12 +1,13 @@
-"""Recovered input state on its way into the gate. recovery.md, section 2.14, with lists in place of files."""
+"""Recovered input state on its way into the gate. Specification: chain.md. Lists take the place of files."""
 
 from __future__ import annotations
 
 from conformance.ports import CheckpointReason, Data, ErrorKind, PortError, Recovery
 from conformance.scheduling import Lock
-from reference_impl.channels.local import ReferenceLocalChannel
-from reference_impl.channels.remote import ReferenceRemoteChannel
-from reference_impl.gate import ReferenceGate
+
+from ..channels.local import LocalChannel
+from ..channels.remote import RemoteChannel
+from ..gate import Gate
 
 Slices = tuple[tuple[int, ...], ...]
 """Record ids by channel."""
@@ -15,34 +16,23 @@ Slices = tuple[tuple[int, ...], ...]
 class Drainer:
     """Gives the gate one record after another. What is pushed, and what is not yet, changes under the drainer lock."""
 
-    def __init__(self, gate: ReferenceGate, recovery: Recovery, to_recover: Slices) -> None:
+    def __init__(self, gate: Gate, recovery: Recovery, to_recover: Slices) -> None:
         self.gate = gate
         self.pushes = recovery is Recovery.PUSHED
         self.left = [list(ids) for ids in to_recover]
         self.lock = Lock("drainer lock")
 
     async def recover(self, channel: int) -> None:
-        await self.wait_for_upstream(channel)
-        await self.deliver(channel, self.left[channel][0])
-
-    async def wait_for_upstream(self, channel: int) -> None:
-        """Nobody waits with the lock in hand."""
-        if self.pushes:
+        """Push the next record, and note that it is pushed, in one critical section."""
+        record = self.left[channel][0]
+        if self.pushes:  # nobody waits with the lock in hand
             physical = self.gate.channels[channel]
-            assert isinstance(physical, (ReferenceLocalChannel, ReferenceRemoteChannel))
+            assert isinstance(physical, (LocalChannel, RemoteChannel))
             await physical.upstream_ready
-
-    async def deliver(self, channel: int, record: int) -> None:
         async with self.lock:
-            await self.push(channel, record)
-            self.commit(channel)
-
-    async def push(self, channel: int, record: int) -> None:
-        await self.gate.recover(channel, Data((record,)))
-
-    def commit(self, channel: int) -> None:
-        if self.left[channel]:  # all is given up if the chain was released meanwhile
-            del self.left[channel][0]
+            await self.gate.recover(channel, Data((record,)))
+            if self.left[channel]:  # all is given up if the chain was released meanwhile
+                del self.left[channel][0]
 
     async def finish(self, channel: int) -> None:
         await self.gate.finish_recovery(channel)

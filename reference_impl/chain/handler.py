@@ -1,4 +1,4 @@
-"""What the consumer does with barriers. recovery.md, section 2.11, without alignment timeouts."""
+"""What the consumer does with barriers. Specification: chain.md. There are no alignment timeouts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from conformance.ports import (
     Port,
     PortError,
 )
-from reference_impl.chain.drainer import Drainer, Slices
-from reference_impl.gate import ReferenceGate
+
+from ..gate import Gate
+from .drainer import Drainer, Slices
 
 
 class Written:
@@ -41,7 +42,7 @@ class Written:
 class Handler:
     """One checkpoint at a time: pending, then acknowledged or declined."""
 
-    def __init__(self, port: Port, gate: ReferenceGate, drainer: Drainer, counted: list[list[int]]) -> None:
+    def __init__(self, port: Port, gate: Gate, drainer: Drainer, counted: list[list[int]]) -> None:
         self.port = port
         self.gate = gate
         self.drainer = drainer
@@ -59,48 +60,38 @@ class Handler:
 
     # ---- what comes in ---------------------------------------------------------------------------------------------
     async def barrier(self, channel: int, barrier: Barrier) -> None:
-        if self.is_obsolete(barrier.checkpoint):
-            await self.ignore(channel, barrier)
+        if barrier.checkpoint < self.current or (barrier.checkpoint == self.current and self.over):
+            if barrier.alignment is not Alignment.UNALIGNED:  # an obsolete barrier may still hold its channel
+                await self.gate.resume(channel)
             return
-        if barrier.checkpoint > self.current and not await self.begin(barrier):
+        if barrier.checkpoint > self.current and not await self.begin(barrier.checkpoint, barrier.alignment):
             return
         self.got[channel] = True
         if barrier.alignment is not Alignment.UNALIGNED:
             self.stopped.append(channel)
-        if self.is_complete():
-            await self.complete(barrier)
-
-    def is_obsolete(self, checkpoint: int) -> bool:
-        return checkpoint < self.current or (checkpoint == self.current and self.over)
-
-    async def ignore(self, channel: int, barrier: Barrier) -> None:
-        """A barrier that means nothing any more may still hold its channel."""
-        if barrier.alignment is not Alignment.UNALIGNED:
-            await self.gate.resume(channel)
-
-    def is_complete(self) -> bool:
-        return all(self.got)
+        if all(self.got):
+            await self.complete()
 
     async def end_of_partition(self, channel: int) -> None:
         self.ended[channel] = self.got[channel] = True
-        if not self.over and self.is_complete():
-            await self.complete(None)
+        if not self.over and all(self.got):
+            await self.complete()
 
     async def trigger(self, checkpoint: int) -> None:
-        """Asked for a checkpoint by nobody's barrier."""
-        await self.begin(Barrier(checkpoint, Alignment.UNALIGNED))
+        """A checkpoint is asked for without a barrier."""
+        await self.begin(checkpoint, Alignment.UNALIGNED)
 
     # ---- what comes of it ------------------------------------------------------------------------------------------
-    async def begin(self, barrier: Barrier) -> bool:
+    async def begin(self, checkpoint: int, alignment: Alignment) -> bool:
         """A newer checkpoint than all before. False: it was declined at once."""
         if not self.over:
             await self.decline(CheckpointReason.DECLINED_SUBSUMED)
-        self.current = barrier.checkpoint
+        self.current = checkpoint
         self.over = False
         self.got = list(self.ended)
-        if barrier.alignment is Alignment.UNALIGNED:
+        if alignment is Alignment.UNALIGNED:
             try:
-                await self.start_unaligned(barrier)
+                await self.start_unaligned(checkpoint)
             except PortError as refused:
                 if refused.kind is not ErrorKind.CHECKPOINT:
                     raise
@@ -108,20 +99,20 @@ class Handler:
                 return False
         return True
 
-    async def start_unaligned(self, barrier: Barrier) -> None:
-        """The order of these steps matters."""
+    async def start_unaligned(self, checkpoint: int) -> None:
+        """The order of these steps matters: the state of the consumer, recovery barriers and slice, then the inputs."""
         counted = self.take_counted()
-        slices = await self.drainer.snapshot(barrier.checkpoint)
-        await self.gate.checkpoint_started(barrier)
-        written = self.written[barrier.checkpoint] = Written(counted, slices)
-        written.places = tuple(len(ids) for ids in self.gate.persisted(barrier.checkpoint))
+        slices = await self.drainer.snapshot(checkpoint)
+        await self.gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
+        written = self.written[checkpoint] = Written(counted, slices)
+        written.places = tuple(len(ids) for ids in self.gate.persisted(checkpoint))
 
     def take_counted(self) -> Slices:
         """The state of the consumer as it is."""
         return tuple(map(tuple, self.counted))
 
-    async def complete(self, last: Barrier | None) -> None:
-        """Everything before the barriers is counted or written. `last`: the barrier that was missing, if one was."""
+    async def complete(self) -> None:
+        """Everything before the barriers is counted or written."""
         checkpoint = self.current
         written = self.written.get(checkpoint)
         if written is None:  # aligned: what comes before the barriers was counted, and nothing else
@@ -130,7 +121,7 @@ class Handler:
             await self.gate.checkpoint_stopped(checkpoint)
         written.status = CheckpointStatus.COMPLETED
         self.over = True
-        await self.go_on()
+        await self.resume_stopped()
         self.port.emit(CheckpointAcknowledged(checkpoint))
 
     async def decline(self, reason: CheckpointReason) -> None:
@@ -139,11 +130,11 @@ class Handler:
         written.status = CheckpointStatus.DECLINED
         await self.gate.checkpoint_stopped(checkpoint)
         self.over = True
-        await self.go_on()
+        await self.resume_stopped()
         self.port.emit(CheckpointDeclined(checkpoint, reason))
 
-    async def go_on(self) -> None:
-        """Whoever waited for this checkpoint waits no longer."""
+    async def resume_stopped(self) -> None:
+        """The channels that waited for this checkpoint go on."""
         stopped, self.stopped = self.stopped, []
         for channel in stopped:
             await self.gate.resume(channel)

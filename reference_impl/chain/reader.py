@@ -1,18 +1,19 @@
 """The producer's end of a connection: what a remote channel has credit for leaves the subpartition.
 
-recovery.md, sections 2.2 and 2.6 (Flink: `CreditBasedSequenceNumberingViewReader` and `PartitionRequestQueue`).
+Specification: chain.md (Flink: `CreditBasedSequenceNumberingViewReader` and `PartitionRequestQueue`).
 """
 
 from __future__ import annotations
 
 from conformance.ports import Data, Next, Taken
-from reference_impl.subpartition import ReferenceSubpartition
+
+from ..subpartition import Subpartition
 
 
 class Reader:
     """Is in line to send if something may leave; it gets there by what it is told, never by looking."""
 
-    def __init__(self, subpartition: ReferenceSubpartition, credit: int) -> None:
+    def __init__(self, subpartition: Subpartition, credit: int) -> None:
         self.subpartition = subpartition
         self.credit = credit
         self.in_line = False

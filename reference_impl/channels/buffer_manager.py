@@ -1,4 +1,4 @@
-"""The buffers of a remote channel, and what the producer is told of them. recovery.md, section 2.6."""
+"""The buffers of a remote channel, and what the producer is told of them. Specification: remote-channel.md."""
 
 from __future__ import annotations
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from conformance.ports import Barrier, Data, DataType, Element, InputChannelPort, PhysicalChannelPort, Resources, Taken
 from conformance.scheduling import Lock
-from reference_impl.channels.listener import Listener, Signals
+
+from .listener import Listener, Signals
 
 
 class EndOfRecoveredState:
@@ -19,7 +21,7 @@ END_OF_RECOVERED_STATE: Any = EndOfRecoveredState()
 
 
 class Channel(InputChannelPort):
-    """The part that recovered and physical channels share: a place in the gate, a lock, somebody to tell."""
+    """The part that recovered and physical channels share: a place in the gate, a lock, a listener."""
 
     def __init__(self, listener: Listener | None, index: int, lock_name: str) -> None:
         self.listener: Listener = Signals(self) if listener is None else listener
@@ -27,68 +29,65 @@ class Channel(InputChannelPort):
         self.lock = Lock(f"{lock_name} {index} lock", "channel lock", index)
         self.released = False
 
-    async def take(self) -> Taken | None:
-        raise NotImplementedError
+    @abstractmethod
+    async def next_element(self) -> Taken | None:
+        """What the gate polls; it holds its own lock. A physical channel also answers the end of recovered state."""
 
-    async def checkpoint_started(self, barrier: Barrier) -> None:
-        raise NotImplementedError
+    def buffer_was_copied(self) -> None:
+        """The consumer behind a gate has copied the buffer that was polled, which is free from now on."""
 
-    async def checkpoint_stopped(self, checkpoint: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def checkpoint_started(self, barrier: Barrier) -> None: ...
 
-    async def push_recovered(self, data: Data) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def checkpoint_stopped(self, checkpoint: int) -> None: ...
 
-    async def finish_recovered(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def push_recovered(self, data: Data) -> None: ...
 
-    async def release(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def finish_recovered(self) -> None: ...
 
-    def in_use(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    async def release(self) -> None: ...
 
-    def persisted(self, checkpoint: int) -> tuple[int, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def in_use(self) -> int: ...
 
-    def resources(self) -> Resources:
-        raise NotImplementedError
+    @abstractmethod
+    def persisted(self, checkpoint: int) -> tuple[int, ...]: ...
+
+    @abstractmethod
+    def resources(self) -> Resources: ...
 
 
 class PhysicalChannel(Channel, PhysicalChannelPort):
     """A channel that gets live data. In recovery it hands out what was recovered first."""
 
-    async def take_element(self) -> Taken | None:
-        """The next element, the end of recovered state included. The gate calls it, and holds its own lock then."""
-        raise NotImplementedError
+    async def take(self) -> Taken | None:
+        taken = await self.next_element()
+        if taken is None or taken.element is not END_OF_RECOVERED_STATE:
+            return taken
+        await self.end_of_recovered_state()
+        return None
 
-    async def on_state_consumed(self) -> None:
+    @abstractmethod
+    async def end_of_recovered_state(self) -> None:
         """The consumer took the end of recovered state: live data becomes visible, and the gate is told of it.
 
         The gate calls it without holding its own lock.
         """
-        raise NotImplementedError
 
-    async def take(self) -> Taken | None:
-        taken = await self.take_element()
-        if taken is not None and taken.element is END_OF_RECOVERED_STATE:
-            await self.on_state_consumed()
-            return None
-        return taken
-
-    def read_at_once(self) -> None:
-        """The consumer is done with the buffer that it has just taken, before anybody else does anything."""
-
+    @abstractmethod
     async def request(self) -> None:
         """Ask the producer for data. Idempotent."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def arrive(self, element: Element) -> None:
         """A live element, with whatever number comes next."""
-        raise NotImplementedError
 
-    async def insert_recovery_barrier(self, checkpoint: int) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    async def insert_recovery_barrier(self, checkpoint: int) -> bool: ...
 
-    async def resume(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def resume(self) -> None: ...

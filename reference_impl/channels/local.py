@@ -1,12 +1,10 @@
-"""A channel whose producer is in the same process: it reads the subpartition directly. recovery.md, section 2.7.
+"""A channel whose producer is in the same process: it reads the subpartition directly. Specification: local-channel.md.
 
 Two locks: that of the channel, for what is recovered and for the persister, and inside it that of the subpartition.
-Whoever must be told is told after both were let go.
+The listener is told after both were let go.
 """
 
 from __future__ import annotations
-
-from typing import Any, ClassVar
 
 from conformance.ports import (
     Barrier,
@@ -19,28 +17,22 @@ from conformance.ports import (
     Next,
     PortError,
     PriorityAvailable,
-    Recovery,
     Resources,
-    Signal,
     SubpartitionConfig,
     Taken,
 )
 from conformance.scheduling import Future, Lock, Pause
-from reference_impl.channels.channel import PhysicalChannel
-from reference_impl.channels.listener import Listener
-from reference_impl.channels.persister import Persister
-from reference_impl.channels.reading_order import READING_ORDER, LiveOnly
-from reference_impl.channels.recovered_store import RecoveredStore, make_store
-from reference_impl.design import Design
-from reference_impl.subpartition import ReferenceSubpartition
+
+from ..design import Design
+from ..subpartition import Subpartition
+from .channel import END_OF_RECOVERED_STATE, PhysicalChannel
+from .listener import Listener
+from .persister import Persister
+from .recovered_store import make_store
 
 
-class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
-    """The local channel of every generation. Where recovered data lives, and when it is read, is chosen once."""
-
-    subpartition_class: ClassVar[type[ReferenceSubpartition]] = ReferenceSubpartition
-    persister_class: ClassVar[type[Persister]] = Persister
-    reading_order: ClassVar[dict[Recovery, type[LiveOnly]]] = READING_ORDER
+class LocalChannel(PhysicalChannel, LocalChannelPort):
+    """The local channel of every recovery design; where recovered data is kept is a matter of its store."""
 
     def __init__(
         self,
@@ -49,72 +41,53 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
         listener: Listener | None = None,
         index: int = 0,
         last_stopped: int = 0,
-        subpartition: ReferenceSubpartition | None = None,
+        subpartition: Subpartition | None = None,
     ) -> None:
         super().__init__(listener, index, "local channel")
-        if subpartition is None:
-            subpartition = self.subpartition_class(SubpartitionConfig(config.exclusive_buffers), design)
-        self.subpartition = subpartition
+        self.subpartition = subpartition or Subpartition(SubpartitionConfig(config.exclusive_buffers), design)
         self.subpartition_lock = Lock(f"subpartition {index} lock", "subpartition lock", index)
         self.view = False
         """Whether the subpartition was requested."""
-        self.persister = self.persister_class(last_stopped)
-        self.store = self.make_store(config)
-        self.order = self.reading_order[config.recovery](self.store, self)
+        self.persister = Persister(last_stopped)
+        self.recovered = make_store(config)
+        self.priority_waits = False
+        """A priority event in the view was announced. It counts while recovered data stands in front of the view."""
         self.outside = Pause(f"outside the locks of local channel {index}")
         self.upstream_ready = Future(f"upstream of local channel {index}")
-
-    def make_store(self, config: ChannelConfig) -> RecoveredStore:
-        return make_store(config)
 
     # ---- producer --------------------------------------------------------------------------------------------------
     async def add(self, element: Element) -> bool:
         async with self.subpartition_lock:
-            accepted = self.add_to_subpartition(element)
-            told = self.drain_signals()
-        await self.tell(told)
-        return accepted
-
-    async def arrive(self, element: Any) -> None:
-        await self.add(element)
-
-    def add_to_subpartition(self, element: Element) -> bool:
-        if type(element) is not EndOfPartition:
-            return self.subpartition.add(element)
-        over = self.subpartition.finished or self.subpartition.released
-        self.subpartition.finish()
-        return not over
-
-    def drain_signals(self) -> list[Signal]:
-        """What the subpartition says, to be passed on once its lock was let go."""
-        told = self.subpartition.signals
-        if told:
-            self.subpartition.signals = []
-        return told
-
-    async def tell(self, told: list[Signal]) -> None:
+            if type(element) is EndOfPartition:
+                accepted = not (self.subpartition.finished or self.subpartition.released)
+                self.subpartition.finish()
+            else:
+                accepted = self.subpartition.add(element)
+            told = self.subpartition.signals
+            if told:
+                self.subpartition.signals = []
         for signal in told:
             if type(signal) is PriorityAvailable:
                 await self.outside
-                self.order.priority_announced()
+                self.priority_waits = bool(self.recovered)
                 await self.listener.priority_available(self, signal.seq)
             else:
                 await self.listener.data_available(self)
+        return accepted
+
+    async def arrive(self, element: Element) -> None:
+        await self.add(element)
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Data) -> None:
         await self.upstream_ready
         async with self.lock:
-            first = not self.released and self.store.push(data)
+            first = not self.released and self.recovered.push(data)
         if first:
             await self.listener.data_available(self)
 
     async def finish_recovered(self) -> None:
-        await self.upstream_ready
-        async with self.lock:
-            first = not self.released and self.store.finish()
-        if first:
-            await self.listener.data_available(self)
+        await self.push_recovered(END_OF_RECOVERED_STATE)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def request(self) -> None:
@@ -123,66 +96,61 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
                 raise PortError(ErrorKind.STATE, "the channel is released")
             if self.view:
                 return
-            available = await self.attach()
+            async with self.subpartition_lock:
+                self.subpartition.attach_view()
+                self.view = True
+                self.upstream_ready.complete()
+                self.priority_waits = self.subpartition.queue.priority > 0
+                available = self.subpartition.something_available()
         if available:
             await self.listener.data_available(self)
 
-    async def attach(self) -> bool:
-        """Whether something is there already."""
-        async with self.subpartition_lock:
-            self.subpartition.attach_view()
-            self.view = True
-            self.upstream_ready.complete()
-            if self.subpartition.queue.priority:
-                self.order.priority_announced()
-            return self.subpartition.something_available()
-
-    async def take_element(self) -> Taken | None:
+    async def next_element(self) -> Taken | None:
+        """Recovered data first; only priority events overtake it."""
         async with self.lock:
-            return None if self.released else await self.order.take()
-
-    async def take_live(self) -> Taken | None:
-        self.check_requested()
-        async with self.subpartition_lock:
-            taken = self.subpartition.poll()
-        return self.noted(taken)
-
-    async def take_priority(self) -> Taken | None:
-        self.check_requested()
-        async with self.subpartition_lock:
-            taken = self.subpartition.poll() if self.subpartition.queue.priority else None
-        return self.noted(taken)
-
-    def check_requested(self) -> None:
-        if not self.view:
-            raise PortError(ErrorKind.STATE, "queried for data before the subpartition was requested")
-
-    def noted(self, taken: Taken | None) -> Taken | None:
-        """The persister looks at every live element that is handed out. Recovered data is written when a checkpoint
-        starts, and never again (FLINK-40016)."""
-        if taken is not None:
-            self.persister.barrier(taken.element)
-            self.persister.maybe_persist(taken.element)
-        return taken
+            if self.released:
+                return None
+            recovered_first = self.recovered.in_recovery or bool(self.recovered)
+            if not recovered_first or self.recovered.in_recovery or self.priority_waits:
+                if not self.view:
+                    raise PortError(ErrorKind.STATE, "queried for data before the subpartition was requested")
+                self.priority_waits = False  # first: an announcement that comes meanwhile raises it again
+                async with self.subpartition_lock:
+                    hidden = recovered_first and not self.subpartition.queue.priority
+                    taken = None if hidden else self.subpartition.poll()
+                if taken is not None:  # the persister sees live elements only (FLINK-40016)
+                    self.persister.barrier(taken.element)
+                    self.persister.maybe_persist(taken.element)
+                    if recovered_first and taken.next is Next.PRIORITY:
+                        self.priority_waits = True
+                    elif recovered_first:
+                        taken = Taken(taken.element, taken.seq, self.recovered.next_type(), taken.backlog)
+                if taken is not None or not recovered_first:
+                    return taken
+            if not self.recovered:
+                return None
+            element, seq = self.recovered.take()
+            live_follows = not self.recovered and not self.recovered.in_recovery
+            return Taken(element, seq, await self.next_live() if live_follows else self.recovered.next_type(), 0)
 
     async def next_live(self) -> Next:
+        """What the view could hand out now. The caller holds the lock of the channel."""
         if not self.view:
             return Next.NONE
         async with self.subpartition_lock:
             return self.subpartition.next_type()
 
-    async def on_state_consumed(self) -> None:
+    async def end_of_recovered_state(self) -> None:
         async with self.lock:
-            self.store.consumed()
+            self.recovered.clear()
             available = await self.next_live() is not Next.NONE
         self.listener.state_consumed(self)
         if available:
             await self.listener.data_available(self)
 
     async def resume(self) -> None:
-        if self.released:
-            raise PortError(ErrorKind.STATE, "the channel is released")
-        self.check_requested()
+        if self.released or not self.view:
+            raise PortError(ErrorKind.STATE, "the channel is released, or was not requested yet")
         async with self.subpartition_lock:
             self.subpartition.resume()
             available = self.subpartition.something_available()
@@ -192,14 +160,12 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
         async with self.lock:
-            return self.store.insert_barrier(checkpoint)
+            return self.recovered.insert_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
+        """Recovered data is written now and never again; live data that is queued belongs to the producer's state."""
         async with self.lock:
-            self.start_persisting(barrier.checkpoint, self.store.known(barrier.checkpoint))
-
-    def start_persisting(self, checkpoint: int, known: tuple[int, ...]) -> None:
-        self.persister.start(checkpoint, known)
+            self.persister.start(barrier.checkpoint, self.recovered.known(barrier.checkpoint))
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
         async with self.lock:
@@ -207,10 +173,10 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def in_recovery(self) -> bool:
-        return self.store.in_recovery
+        return self.recovered.in_recovery
 
     def in_use(self) -> int:
-        return self.store.count() + (self.subpartition.backlog if self.view else 0)
+        return self.recovered.count() + (self.subpartition.backlog if self.view else 0)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
         return self.persister.persisted(checkpoint)
@@ -218,21 +184,17 @@ class ReferenceLocalChannel(PhysicalChannel, LocalChannelPort):
     async def release(self) -> None:
         async with self.lock:
             self.released = True
-            self.store.clear()
-            self.wake_pushers()
+            self.recovered.clear()
+            self.upstream_ready.complete()  # no push waits for an upstream that never comes
         async with self.subpartition_lock:
             self.subpartition.release()
             self.view = False
 
-    def wake_pushers(self) -> None:
-        """Nobody waits for an upstream that will never come."""
-        self.upstream_ready.complete()
-
     def resources(self) -> Resources:
         held = self.subpartition.resources()
-        waiting = self.store.in_recovery
+        waiting = self.recovered.in_recovery
         return Resources(
-            segments=(held.segments or 0) + self.store.count(),
+            segments=(held.segments or 0) + self.recovered.count(),
             heap=0,
             files=0,
             listeners=int(self.view),

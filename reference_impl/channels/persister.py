@@ -1,4 +1,4 @@
-"""Which buffers of a channel belong to a checkpoint. recovery.md, section 2.4."""
+"""Which buffers of a channel belong to a checkpoint. Specification: persister.md."""
 
 from __future__ import annotations
 
@@ -43,23 +43,15 @@ class Persister(PersisterPort):
                 f"the barrier of checkpoint {self.last_seen} came before checkpoint {checkpoint} started",
                 CheckpointReason.SUBSUMED,
             )
-        if self.is_new(checkpoint):
+        if self.last_seen < checkpoint:
             self.mode = Mode.PENDING
             self.last_seen = checkpoint
         self.write(checkpoint, known)
 
-    def is_new(self, checkpoint: int) -> bool:
-        """Whether its barrier is still to come."""
-        return self.last_seen < checkpoint
-
     def stop(self, checkpoint: int) -> None:
-        if self.stops(checkpoint):
+        if checkpoint >= self.last_seen:
             self.mode = Mode.COMPLETED
             self.last_seen = checkpoint
-
-    def stops(self, checkpoint: int) -> bool:
-        """A late stop of an older checkpoint changes nothing."""
-        return checkpoint >= self.last_seen
 
     def maybe_persist(self, element: Element) -> None:
         if self.mode is Mode.PENDING and type(element) is Data:
@@ -68,15 +60,14 @@ class Persister(PersisterPort):
     def barrier(self, element: Element) -> int | None:
         if type(element) is Announcement:
             return element.checkpoint
-        if type(element) is not Barrier or self.is_obsolete(element.checkpoint):
+        if type(element) is not Barrier:
+            return None
+        oldest = self.last_seen + 1 if self.mode is Mode.COMPLETED else self.last_seen
+        if element.checkpoint < oldest:
             return None
         self.mode = Mode.RECEIVED
         self.last_seen = element.checkpoint
         return element.checkpoint
-
-    def is_obsolete(self, checkpoint: int) -> bool:
-        """The checkpoint of a barrier was over before it came."""
-        return checkpoint < (self.last_seen + 1 if self.mode is Mode.COMPLETED else self.last_seen)
 
     def barrier_received(self) -> bool:
         return self.mode is Mode.RECEIVED

@@ -1,4 +1,4 @@
-"""The placeholder of a channel while its state is read. recovery.md, section 2.8."""
+"""The placeholder of a channel while its state is read. Specification: recovered-channel.md."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from conformance.ports import (
     Resources,
     Taken,
 )
-from reference_impl.channels.channel import END_OF_RECOVERED_STATE, Channel
-from reference_impl.channels.listener import Listener
-from reference_impl.channels.recovered_store import FIRST_RECOVERED
+
+from .channel import END_OF_RECOVERED_STATE, Channel
+from .listener import Listener
+from .recovered_store import FIRST_RECOVERED, records
 
 
-class ReferenceRecoveredChannel(Channel, RecoveredChannelPort):
+class RecoveredChannel(Channel, RecoveredChannelPort):
     """RECOVERING until all state is read, then until its end is consumed, then converted or released.
 
     Everything happens under the lock of the channel; the gate is told after it was let go.
@@ -34,6 +35,7 @@ class ReferenceRecoveredChannel(Channel, RecoveredChannelPort):
         self.seq = FIRST_RECOVERED
         self.state_read = self.consumed = self.converted = False
         self.stopped = 0
+        """The newest checkpoint that was stopped."""
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Data) -> None:
@@ -50,7 +52,7 @@ class ReferenceRecoveredChannel(Channel, RecoveredChannelPort):
             await self.listener.data_available(self)
 
     def append(self, data: Data) -> bool:
-        """Whether the queue was empty, so that the gate must be told. What comes too late is recycled."""
+        """Whether the queue was empty, so that the gate must be told. What comes after release is recycled."""
         if self.released or self.converted:
             return False
         if self.state_read:
@@ -63,26 +65,22 @@ class ReferenceRecoveredChannel(Channel, RecoveredChannelPort):
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
-            taken = self.next_element()
-        if taken is not None and taken.element is END_OF_RECOVERED_STATE:
-            self.listener.state_consumed(self)
-            return None
-        return taken
+            if not self.queue:
+                return None
+            head, seq = self.queue.pop(0), self.seq
+            self.seq += 1
+            if head is END_OF_RECOVERED_STATE:
+                self.consumed = True
+            following = Next.NONE
+            if self.queue:
+                following = Next.EVENT if self.queue[0] is END_OF_RECOVERED_STATE else Next.DATA
+        if head is not END_OF_RECOVERED_STATE:
+            return Taken(head, seq, following, 0)
+        self.listener.state_consumed(self)
+        return None
 
-    def next_element(self) -> Taken | None:
-        if not self.queue:
-            return None
-        head = self.queue.pop(0)
-        if head is END_OF_RECOVERED_STATE:
-            self.consumed = True
-        seq = self.seq
-        self.seq += 1
-        return Taken(head, seq, self.next_type(), 0)
-
-    def next_type(self) -> Next:
-        if not self.queue:
-            return Next.NONE
-        return Next.EVENT if self.queue[0] is END_OF_RECOVERED_STATE else Next.DATA
+    async def next_element(self) -> Taken | None:
+        return await self.take()
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
         raise PortError(
@@ -101,6 +99,14 @@ class ReferenceRecoveredChannel(Channel, RecoveredChannelPort):
         await self.release()
         return handed_over
 
+    def can_convert(self) -> bool:
+        """Whether no state would be lost."""
+        if self.recovery is Recovery.RECOVER_FIRST:
+            return self.consumed
+        if self.recovery is Recovery.IN_MEMORY:
+            return self.state_read
+        return not self.queue
+
     async def hand_over(self) -> tuple[int, ...]:
         """What the physical channel takes over; from now on nothing is accepted, and what comes is recycled.
 
@@ -110,27 +116,14 @@ class ReferenceRecoveredChannel(Channel, RecoveredChannelPort):
             if self.released or not self.can_convert():
                 raise PortError(ErrorKind.STATE, "recovered state would be lost, or the channel is released")
             self.converted = True
-            return self.empty_queue()
-
-    def can_convert(self) -> bool:
-        if self.recovery is Recovery.RECOVER_FIRST:
-            return self.consumed
-        if self.recovery is Recovery.IN_MEMORY:
-            return self.state_read
-        return not self.queue
-
-    def empty_queue(self) -> tuple[int, ...]:
-        ids = tuple(record for data in self.queue if data is not END_OF_RECOVERED_STATE for record in data.ids)
-        self.queue.clear()
-        return ids
+            handed_over = records(self.queue)
+            self.queue.clear()
+            return handed_over
 
     async def release(self) -> None:
         async with self.lock:
             self.released = True
-            self.recycle()
-
-    def recycle(self) -> None:
-        self.queue.clear()
+            self.queue.clear()
 
     # ---- observers -------------------------------------------------------------------------------------------------
     def in_use(self) -> int:

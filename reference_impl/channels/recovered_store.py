@@ -1,6 +1,6 @@
 """Where a physical channel keeps recovered data: nowhere, in memory since its birth, or pushed into it.
 
-One store per generation of the design, chosen when the channel is made. The caller holds the lock of the channel.
+One store per recovery design, chosen when the channel is made. The caller holds the lock of the channel.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.ports import ChannelConfig, CheckpointReason, Data, ErrorKind, Next, PortError, Recovery
-from reference_impl.channels.channel import END_OF_RECOVERED_STATE
+
+from .channel import END_OF_RECOVERED_STATE
 
 FIRST_RECOVERED = -(2**31)
 """Recovered buffers are numbered from the smallest int of 32 bits, so that live elements can begin with 0."""
@@ -22,7 +23,7 @@ class RecoveryBarrier:
 
 
 class RecoveredStore:
-    """Nothing is kept: all was consumed before the channel became physical, or there was nothing."""
+    """What the recovered channel handed over, or nothing. Nothing comes in any more."""
 
     in_recovery = False
 
@@ -31,26 +32,23 @@ class RecoveredStore:
         self.seq = FIRST_RECOVERED
 
     def __bool__(self) -> bool:
-        """Whether something waits here."""
+        """Whether something can be taken from here."""
         return bool(self.queued)
 
     def next_type(self) -> Next:
         """What a consumer would get from here."""
-        if not self.queued:
-            return Next.NONE
-        return Next.EVENT if self.queued[0] is END_OF_RECOVERED_STATE else Next.DATA
+        return Next.DATA if self.queued else Next.NONE
 
     def take(self) -> tuple[Any, int]:
         """The first element and its sequence number."""
         seq, self.seq = self.seq, self.seq + 1
         return self.queued.pop(0), seq
 
-    def push(self, data: Data) -> bool:
-        """Whether it is the first that waits."""
-        raise PortError(ErrorKind.STATE, "the recovery of this channel is over")
+    def push(self, element: Any) -> bool:
+        """A recovered buffer, or the end of recovered state. Whether it is the first that can be taken.
 
-    def finish(self) -> bool:
-        """No more will be pushed. Whether the end is the first that waits."""
+        Raises: PortError STATE if recovery is over.
+        """
         raise PortError(ErrorKind.STATE, "the recovery of this channel is over")
 
     def insert_barrier(self, checkpoint: int) -> bool:
@@ -61,15 +59,12 @@ class RecoveredStore:
         """The recovered records that belong to a checkpoint which starts now."""
         return records(self.queued)
 
-    def consumed(self) -> None:
-        """The end of recovered state was taken."""
-
     def count(self) -> int:
         """The data buffers that wait here."""
         return sum(type(element) is Data for element in self.queued)
 
     def clear(self) -> None:
-        """Recycle everything."""
+        """Recovery is over, or the channel is released: everything that is left is recycled."""
         self.queued = []
         self.in_recovery = False
 
@@ -86,8 +81,10 @@ class PushedStore(RecoveredStore):
         return self.head() is not None
 
     def head(self) -> Any:
-        """What the consumer would get, past all barriers; None if that is nothing. Anybody may look, at any moment: a
-        barrier in front may belong to a checkpoint that is just starting."""
+        """What the consumer would get, past all recovery barriers; None if that is nothing.
+
+        Anybody may look, at any moment: a barrier in front may belong to a checkpoint that is just starting.
+        """
         return next((element for element in self.queued if type(element) is not RecoveryBarrier), None)
 
     def next_type(self) -> Next:
@@ -97,30 +94,18 @@ class PushedStore(RecoveredStore):
         return Next.EVENT if head is END_OF_RECOVERED_STATE else Next.DATA
 
     def take(self) -> tuple[Any, int]:
-        self.drop_barriers_in_front()
+        # The task takes elements and starts checkpoints: the checkpoint of a barrier in front was declined, or is over.
+        while type(self.queued[0]) is RecoveryBarrier:
+            del self.queued[0]
         return super().take()
 
-    def drop_barriers_in_front(self) -> None:
-        """Nobody gets to see one. Whoever takes elements starts checkpoints too: this one was declined or is over."""
-        while self.queued and type(self.queued[0]) is RecoveryBarrier:
-            del self.queued[0]
-
-    def push(self, data: Data) -> bool:
-        self.check_open()
-        first = not self
-        self.queued.append(data)
-        return first
-
-    def finish(self) -> bool:
-        self.check_open()
-        self.finished = True
-        first = not self
-        self.queued.append(END_OF_RECOVERED_STATE)
-        return first
-
-    def check_open(self) -> None:
+    def push(self, element: Any) -> bool:
         if self.finished or not self.in_recovery:
-            raise PortError(ErrorKind.STATE, "the recovery of this channel is over")
+            return super().push(element)
+        first = not self
+        self.queued.append(element)
+        self.finished = element is END_OF_RECOVERED_STATE
+        return first
 
     def insert_barrier(self, checkpoint: int) -> bool:
         if self.in_recovery:
@@ -143,19 +128,11 @@ class PushedStore(RecoveredStore):
                 return records(kept)
             elif element.checkpoint > checkpoint:
                 break
-        self.decline(checkpoint)
-        return ()
-
-    def decline(self, checkpoint: int) -> None:
         raise PortError(
             ErrorKind.CHECKPOINT,
-            f"nothing marks in the recovered data where checkpoint {checkpoint} starts",
+            f"no recovery barrier marks where checkpoint {checkpoint} starts",
             CheckpointReason.DECLINED,
         )
-
-    def consumed(self) -> None:
-        self.in_recovery = False
-        self.queued = []  # recovery barriers that were inserted behind the end
 
 
 def records(elements: list[Any]) -> tuple[int, ...]:
@@ -164,7 +141,7 @@ def records(elements: list[Any]) -> tuple[int, ...]:
 
 
 def make_store(config: ChannelConfig) -> RecoveredStore:
-    """The store of a design."""
+    """The store of a recovery design."""
     if config.recovery is Recovery.PUSHED:
         return PushedStore()
     return RecoveredStore(config.handed_over if config.recovery is Recovery.IN_MEMORY else ())

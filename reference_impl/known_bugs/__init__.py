@@ -1,35 +1,24 @@
-"""Known bugs of the reference, by subject: each a subclass that overrides one part.
+"""Known bugs of the reference, one file for each component: each is a change of a few lines of the reference's text.
 
-`CATALOGUE` is registered as an entry point; nothing here runs unless it is asked for by name.
+`CATALOGUE` is registered as an entry point. A bug is built when it is asked for by name, and not before.
 """
 
-from conformance.ports import KnownBug
-from reference_impl.known_bugs import (
-    chain,
-    deque,
-    gate,
-    gate_checkpoints,
-    local_channel,
-    local_channel_checkpoints,
-    persister,
-    recovered_channel,
-    remote_channel,
-    subpartition,
-    union_gate,
-)
+from importlib.resources import files
+from types import ModuleType
 
-CATALOGUE: tuple[KnownBug, ...] = (
-    *chain.BUGS,
-    *deque.BUGS,
-    *gate.BUGS,
-    *gate_checkpoints.BUGS,
-    *local_channel.BUGS,
-    *local_channel_checkpoints.BUGS,
-    *persister.BUGS,
-    *recovered_channel.BUGS,
-    *remote_channel.BUGS,
-    *subpartition.BUGS,
-    *union_gate.BUGS,
+from conformance.ports import Implementation, KnownBug, read_known_bugs
+
+
+def _make(package: ModuleType, name: str) -> Implementation:
+    made: Implementation = package.Reference(name, package.PUSHED)
+    return made
+
+
+CATALOGUE: tuple[KnownBug, ...] = tuple(
+    bug
+    for file in sorted(files(__name__).iterdir(), key=lambda file: file.name)
+    if file.name.endswith(".toml")
+    for bug in read_known_bugs(file, "reference_impl", _make)
 )
 
 __all__ = ["CATALOGUE"]

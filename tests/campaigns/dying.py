@@ -10,10 +10,10 @@ from typing import Any
 
 from conformance.ports import find_implementation
 from reference_impl.channels.persister import Persister
-from reference_impl.deque import ReferenceDeque
+from reference_impl.deque import Deque
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
-from reference_impl.known_bugs.building import with_parts
+from tests.implementations import with_parts
 
 MARK = "CONFORMANCE_TEST_MARK"
 """The environment variable that names a file: `once` dies as long as it does not exist, and makes it."""
@@ -64,18 +64,18 @@ class DiesOfBarriers(Persister):
 
 def at_a_late_checkpoint() -> Reference:
     """One scenario of a few dozen gets so far."""
-    made = with_parts("poison", persister_class=DiesOfBarriers)
+    made = with_parts("poison", persister=DiesOfBarriers)
     made.name = "poison"
     return made
 
 
-class HangsInItems(ReferenceDeque):
+class HangsInItems(Deque):
     def items(self) -> tuple[int, ...]:
         while True:
             pass
 
 
 def hanging() -> Reference:
-    made = with_parts("hanging", deque_class=HangsInItems)
+    made = with_parts("hanging", deque=HangsInItems)
     made.name = "hanging"
     return made

@@ -10,9 +10,8 @@ from conformance.components.chain.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Program, Seen, run_scenario
 from conformance.engines import Search
 from conformance.ports import ChainCheckpoint, ChainConfig, ChannelKind, CheckpointStatus, Recovery
-from reference_impl.chain.chain import ReferenceChain
-from reference_impl.chain.reader import Reader
-from reference_impl.known_bugs.building import with_parts
+from reference_impl.chain.chain import Chain
+from tests.implementations import changed_reference, with_parts
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 JUDGES = (
@@ -23,19 +22,17 @@ JUDGES = (
 )
 
 
-class LooksAgainAndAgain(Reader):
-    """In line whenever something can leave, told or not."""
-
-    def next(self):
-        self.join()
-        return super().next()
-
-
-class Eager(ReferenceChain):
-    reader_class = LooksAgainAndAgain
+EAGER = """
+--- chain/reader.py
+@@ def next
++        self.join()
+         if not self.in_line:
+             return None
+"""
+"""The network looks whenever something can leave, whether it was told or not."""
 
 
-class FetchesAtOnce(ReferenceChain):
+class FetchesAtOnce(Chain):
     """What is recovered upstream is already there when the producer says that it is the end."""
 
     async def recover_output(self, channel: int) -> None:
@@ -48,9 +45,11 @@ class FetchesAtOnce(ReferenceChain):
         await super().finish_output_recovery(channel)
 
 
-@pytest.mark.parametrize("part", [Eager, FetchesAtOnce])
-def test_other_ways_to_be_right_are_right(part):
-    program = Program(COMPONENTS["chain"], with_parts("hand-made", chain_class=part))
+@pytest.mark.parametrize(
+    "implementation", [changed_reference(EAGER), with_parts("hand-made", chain=FetchesAtOnce)], ids=["eager", "at once"]
+)
+def test_other_ways_to_be_right_are_right(implementation):
+    program = Program(COMPONENTS["chain"], implementation)
     search = Search(program)
     assert [str(run.violation) for number in range(300) if (run := search.run(str(number))[1]).violation] == []
 
@@ -107,12 +106,12 @@ def test_a_checkpoint_of_too_few_channels_is_missing_something():
 def test_a_restore_makes_a_port_of_the_checkpoint_in_the_design_that_was_asked_for():
     made = []
 
-    class Remembered(ReferenceChain):
+    class Remembered(Chain):
         def __init__(self, config, design) -> None:
             made.append(config)
             super().__init__(config, design)
 
-    program = Program(COMPONENTS["chain"], with_parts("hand-made", chain_class=Remembered))
+    program = Program(COMPONENTS["chain"], with_parts("hand-made", chain=Remembered))
     config = ChainScenarioConfig((LOCAL,), recoveries=(Recovery.IN_MEMORY, Recovery.PUSHED))
     steps = (("request_partitions",), ("produce", 0, 2), ("barrier", 0, 1, "unaligned"), ("consume",), ("fail",))
     restored = ChainCheckpoint(CheckpointStatus.COMPLETED, ((),), ((),), ((0, 1),))
@@ -123,7 +122,7 @@ def test_a_restore_makes_a_port_of_the_checkpoint_in_the_design_that_was_asked_f
 
 
 def test_a_run_may_begin_in_the_middle_of_a_recovery():
-    program = Program(COMPONENTS["chain"], with_parts("hand-made", chain_class=ReferenceChain))
+    program = Program(COMPONENTS["chain"], with_parts("hand-made", chain=Chain))
     for recovery in (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED):
         for downstream in (False, True):
             config = ChainScenarioConfig((LOCAL, REMOTE), recovery, (recovery,), downstream, 2, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -14,32 +14,30 @@ from conformance.ports import (
     Barrier,
     CheckpointReason,
     Data,
+    Element,
     ErrorKind,
     Next,
     PortError,
     Recovery,
     Resources,
-    Signal,
     Taken,
+    find_implementation,
 )
-from conformance.ports import DataAvailable as Told
-from reference_impl.channels.local import ReferenceLocalChannel
+from reference_impl.channels.local import LocalChannel
 from reference_impl.channels.persister import Mode
-from reference_impl.channels.reading_order import READING_ORDER, HandedOverFirst, LiveOnly
-from reference_impl.channels.recovered import ReferenceRecoveredChannel
-from reference_impl.known_bugs.building import with_parts
-from reference_impl.known_bugs.local_channel import SecondPriorityIsNotMentioned, with_order
+from reference_impl.channels.recovered import RecoveredChannel
+from tests.implementations import with_parts
 
 
 # ---- other ways to be right ------------------------------------------------------------------------------------------
-class CountsEvents(ReferenceLocalChannel):
+class CountsEvents(LocalChannel):
     """Buffers in use include events, upstream as well as here, as in 2.3.0."""
 
     def in_use(self) -> int:
-        return len(self.store.queued) + (len(self.subpartition.queue) if self.view else 0)
+        return len(self.recovered.queued) + (len(self.subpartition.queue) if self.view else 0)
 
 
-class SubsumedFirst(ReferenceLocalChannel):
+class SubsumedFirst(LocalChannel):
     """Of two reasons for a checkpoint to fail, this one names the other."""
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
@@ -48,35 +46,35 @@ class SubsumedFirst(ReferenceLocalChannel):
         await super().checkpoint_started(barrier)
 
 
-class Talkative(ReferenceLocalChannel):
+class Talkative(LocalChannel):
     """Tells of data whether or not there is some."""
 
-    def drain_signals(self) -> list[Signal]:
-        return [*super().drain_signals(), Told()] if self.view else super().drain_signals()
+    async def add(self, element: Element) -> bool:
+        accepted = await super().add(element)
+        if self.view:
+            await self.listener.data_available(self)
+        return accepted
 
-    async def on_state_consumed(self) -> None:
-        await super().on_state_consumed()
+    async def end_of_recovered_state(self) -> None:
+        await super().end_of_recovered_state()
         await self.listener.data_available(self)
 
 
-class AsksTheView(HandedOverFirst):
+class LooksItself(LocalChannel):
     """Knows of priority events because it looks, not because it was told."""
 
-    async def take(self) -> Taken | None:
-        self.has_pending_priority = await self.view.next_live() is Next.PRIORITY
-        return await super().take()
+    async def next_element(self) -> Taken | None:
+        if self.recovered and not self.recovered.in_recovery:
+            self.priority_waits = await self.next_live() is Next.PRIORITY
+        return await super().next_element()
 
 
-class LooksItself(ReferenceLocalChannel):
-    reading_order: ClassVar[dict[Recovery, type[LiveOnly]]] = {**READING_ORDER, Recovery.IN_MEMORY: AsksTheView}
-
-
-class CannotCount(ReferenceLocalChannel):
+class CannotCount(LocalChannel):
     def resources(self) -> Resources:
         return Resources()
 
 
-class CountsTheEnd(ReferenceRecoveredChannel):
+class CountsTheEnd(RecoveredChannel):
     def in_use(self) -> int:
         return len(self.queue)
 
@@ -86,9 +84,9 @@ class CountsTheEnd(ReferenceRecoveredChannel):
 
 @pytest.mark.parametrize("part", [CountsEvents, SubsumedFirst, Talkative, LooksItself, CannotCount, CountsTheEnd])
 def test_other_ways_to_be_right_are_not_blamed(part):
-    local = issubclass(part, ReferenceLocalChannel)
+    local = issubclass(part, LocalChannel)
     component = "local-channel" if local else "recovered-channel"
-    implementation = with_parts(part.__name__, **{f"{component.replace('-', '_')}_class": part})
+    implementation = with_parts(part.__name__, **{component.replace("-", "_"): part})
     tally = search_range(Program(COMPONENTS[component], implementation), "right", range(1500))
     assert tally.failures == {}
 
@@ -116,7 +114,7 @@ PUSH_WHILE_MARKED = [
 def test_a_push_while_the_recovery_barrier_is_inserted_may_belong_to_either_side(first):
     second = "recovery" if first == "task" else "task"
     steps = [*PUSH_WHILE_MARKED, ("finish", first), ("finish", second), ("checkpoint_started", 1), ("finish", "task")]
-    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    implementation = find_implementation("reference")
     assert judge(implementation, Recovery.PUSHED, [*steps, ("persisted", 1)], interleaving="fine") is None
 
 
@@ -126,7 +124,7 @@ def test_a_take_in_flight_leaves_open_what_is_written():
         *[("checkpoint_started", 1), ("finish", "task")],
         *[("take",), ("run", "task", ""), ("run", "task", ""), ("persisted", 1), ("finish", "task"), ("persisted", 1)],
     ]
-    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    implementation = find_implementation("reference")
     assert judge(implementation, Recovery.NONE, steps, interleaving="fine") is None
 
 
@@ -135,18 +133,18 @@ def test_an_operation_that_is_abandoned_leaves_open_what_is_written_for_a_pendin
         *[("request",), ("finish", "task"), ("add",), ("finish", "producer")],
         *[("checkpoint_started", 1), ("finish", "task"), ("take",), ("run", "task", ""), ("fail",), ("persisted", 1)],
     ]
-    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    implementation = find_implementation("reference")
     assert judge(implementation, Recovery.NONE, steps, interleaving="fine") is None
 
 
 def test_a_second_priority_event_that_nobody_mentions_leaves_the_consumer_asleep():
     steps = [("request",), ("unaligned_barrier", 1), ("unaligned_barrier", 2), ("take",)]
-    implementation = with_order("silent", pushed=SecondPriorityIsNotMentioned)
+    implementation = find_implementation("known-bug:B-62")
     assert judge(implementation, Recovery.PUSHED, steps) == "the-consumer-is-told-of-what-waits"
 
 
 def test_the_state_of_a_restored_checkpoint_is_what_the_fresh_channel_recovers():
-    implementation = with_parts("reference", local_channel_class=ReferenceLocalChannel)
+    implementation = find_implementation("reference")
     steps = [
         *[("request",), ("checkpoint_started", 1), ("unaligned_barrier", 1), ("take",), ("fail",), ("restore", 1)],
         *[("take",), ("take",), ("request",), ("checkpoint_started", 2), ("persisted", 2)],

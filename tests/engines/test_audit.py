@@ -9,11 +9,11 @@ from conformance.engines.audit import audit, is_audited
 from conformance.engines.search import seeds
 from conformance.ports import Capability, Resources, find_implementation
 from reference_impl.implementation import Reference
-from reference_impl.known_bugs.building import with_parts
-from reference_impl.subpartition import ReferenceSubpartition
+from reference_impl.subpartition import Subpartition
+from tests.implementations import with_parts
 
 
-class Counts(ReferenceSubpartition):
+class Counts(Subpartition):
     """Says how often it was asked, over all its lives."""
 
     asked = 0
@@ -23,8 +23,8 @@ class Counts(ReferenceSubpartition):
         return Resources(segments=type(self).asked)
 
 
-def without_resources(part: type[ReferenceSubpartition]) -> Reference:
-    made = with_parts("audit", subpartition_class=part)
+def without_resources(part: type[Subpartition]) -> Reference:
+    made = with_parts("audit", subpartition=part)
     kept = made.capabilities - {Capability.RESOURCES}
     modest: type[Reference] = type("Modest", (type(made),), {"capabilities": kept})
     return modest(made.name, made.design)

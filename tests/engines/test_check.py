@@ -7,11 +7,11 @@ from conformance.driver import ANSWERS, Level, Program, Verdict
 from conformance.engines import check, check_with_hypothesis
 from conformance.engines.check import PATIENCE, search_range
 from conformance.ports import ErrorKind, PortError
-from reference_impl.subpartition import ReferenceSubpartition
+from reference_impl.subpartition import Subpartition
 from tests.implementations import NothingToMake, With
 
 
-class Hanging(ReferenceSubpartition):
+class Hanging(Subpartition):
     """Answers nothing within its time limit, as a bridge would report it."""
 
     calls = 0
@@ -58,7 +58,7 @@ def test_no_scenarios_are_no_evidence():
     assert {result.verdict(one) for one in result.program.properties} == {Verdict.NOT_EXERCISED}
 
 
-class Moody(ReferenceSubpartition):
+class Moody(Subpartition):
     """Fails on every third flush of the process: not a function of the scenario."""
 
     flushes = 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
-import reference_impl
 from conformance.engines.matrix import Asked, matrix
-from conformance.engines.operators import Point, modules, points, run_apart, try_operators
+from conformance.engines.operators import Point, Subject, changed_text, points, run_apart, try_operators
 from conformance.ports import find_known_bug
+from conformance.ports.changed import Package
 from conformance.reporting import bug_row, matrix_text
 
 NAMES = ["B-D1", "B-D5"]
@@ -58,10 +58,18 @@ class Box:
 '''
 
 
-def test_the_changes_of_a_module_are_those_inside_its_functions(tmp_path):
-    path = tmp_path / "box.py"
-    path.write_text(SOURCE)
-    changes = [(one.where, one.before, one.after) for one in points("box", path)]
+@pytest.fixture
+def box(tmp_path, monkeypatch) -> Package:
+    """A package of one module."""
+    (tmp_path / "box_package").mkdir()
+    (tmp_path / "box_package" / "__init__.py").write_text("")
+    (tmp_path / "box_package" / "box.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return Package("box_package")
+
+
+def test_the_changes_of_a_module_are_those_inside_its_functions(box):
+    changes = [(one.where, one.before, one.after) for one in points(box)]
     assert changes == [
         ("Box.add", "self.full() and (not self.closed)", "self.full() or not self.closed"),
         ("Box.add", "not self.closed", "self.closed"),
@@ -73,29 +81,53 @@ def test_the_changes_of_a_module_are_those_inside_its_functions(tmp_path):
     ]
 
 
+def test_a_change_leaves_everything_else_as_it_stands(box):
+    texts = [changed_text(SOURCE, one.number).splitlines() for one in points(box)]
+    whole = SOURCE.splitlines()
+    differing = [[now for was, now in zip(whole, text, strict=True) if was != now] for text in texts]
+    assert [line.strip() for (line,) in differing] == [
+        "if (self.full() or not self.closed):",
+        "if self.full() and (self.closed):",
+        "pass",
+        "pass",
+        "self.size += (2)",
+        "return (self.size <= 10)",
+        "return self.size < (11)",
+    ]
+
+
+REFERENCE = Subject("reference_impl", "reference", ("known_bugs",))
+
+
 def test_changes_that_read_alike_have_names_of_their_own():
-    names = [one.name for module, path in modules(reference_impl) for one in points(module, path)]
-    assert len(set(names)) == len(names) > 1000
+    names = [one.name for one in points(Package("reference_impl"))]
+    assert len(set(names)) == len(names) > 900
+
+
+def test_every_change_of_the_reference_is_a_program_still():
+    package = Package("reference_impl", ("known_bugs",))
+    for file in package.files:
+        if file in ("gate.py", "channels/remote.py"):
+            text = package.text(file)
+            for number in range(sum(one.file == file for one in points(package))):
+                compile(changed_text(text, number), file, "exec")
 
 
 def point(module: str, before: str) -> Point:
-    path = dict(modules(reference_impl))[module]
-    return next(one for one in points(module, path) if before in one.before)
+    return next(one for one in points(Package("reference_impl")) if one.module == module and before in one.before)
 
 
 def test_a_change_is_noticed_in_a_process_of_its_own():
-    trial = run_apart(point("reference_impl.prioritized_deque", "priority += 1"), ["deque"], 200)
+    trial = run_apart(REFERENCE, point("reference_impl.prioritized_deque", "priority += 1"), ["deque"], 200)
     assert trial.killed
     assert trial.component == "deque"
 
 
 def test_a_change_that_breaks_everything_is_noticed_too():
-    assert run_apart(point("reference_impl.implementation", "self.design = design"), ["deque"], 200).killed
+    assert run_apart(REFERENCE, point("reference_impl.implementation", "self.design = design"), ["deque"], 200).killed
 
 
 def test_changes_are_spread_evenly_and_known_bugs_are_left_out():
-    found = modules(reference_impl, ("known_bugs",))
-    assert not any("known_bugs" in name for name, _ in found)
-    assert all(isinstance(path, Path) for _, path in found)
-    tried = try_operators(reference_impl, ["deque"], 3, 50, ("known_bugs",), 2)
+    assert not any("known_bugs" in one.module for one in points(Package("reference_impl", ("known_bugs",))))
+    tried = try_operators(REFERENCE, ["deque"], 3, 50, 2)
     assert len({one.name.partition(":")[0] for one in tried}) == 3

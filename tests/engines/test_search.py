@@ -21,11 +21,11 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 HISTORIES = {
     "chain": "215af34c773f33433044b3f6bedc3d3dd69ca6543b83f90fa38de26658d24c6f",
     "deque": "2a8234514f5315765c432b233b0da17372af6531ea763f2e9e54a25b1aa8d580",
-    "gate": "29f1e0762bb01231354db68eb5d6d8eba63b1117822e331a0a9ab2fdf0e1c2ce",
-    "local-channel": "b60bdaa9f70435ffa35f8a3561da69fb0c50e92f9a7ec155e9d974fa613ad74d",
+    "gate": "06de8d06f88b8108021fd509e4b85b7a5a193c4fde875b4719888d1cea884a42",
+    "local-channel": "fded1d9d6a730d1c43104d403a0bc229b6cd4fdf107de0dc1ce3f7ed4ee71413",
     "persister": "7a87e6b3db1ac4813cbd9517cdcdd0b135c0c391074bf915ad63356a634b8034",
     "recovered-channel": "01a9f427468c9ec9eed5f5b7b13cd5d8c82867d3e57b9a3ab2d753dcbf41abf7",
-    "remote-channel": "31385a4b15e4e602dca89a45e00f2ae0aa8893cd849a6bf70f3fd16865b39352",
+    "remote-channel": "2c83b80fff5291c4ba0a4816ab1beb5c1f7d33ebb8176e2de00c031b413d4c50",
     "subpartition": "925bd03c38469399c852479e43621763cdec90fa3899f2d859fe521cac627ee4",
     "union-gate": "602d2411c3205744fc57cff6fb70fe0bc46422116c29d3faedc3bcb26bd01812",
 }

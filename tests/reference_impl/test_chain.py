@@ -29,18 +29,18 @@ from conformance.ports import (
     find_implementation,
 )
 from reference_impl import PUSHED
-from reference_impl.chain.chain import ReferenceChain
+from reference_impl.chain.chain import Chain
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 FIRST, MEMORY, PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
 UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
 
 
-class Chain:
+class WholeChain:
     """A chain whose operations run whole, and whose remote channels are served before anybody consumes."""
 
     def __init__(self, *kinds, recovery=Recovery.NONE, restored=None, downstream=False) -> None:
-        self.port = ReferenceChain(ChainConfig(kinds, recovery, restored, downstream), PUSHED)
+        self.port = Chain(ChainConfig(kinds, recovery, restored, downstream), PUSHED)
         self.kinds = kinds
         self.recovery = recovery
 
@@ -53,7 +53,7 @@ class Chain:
 
         return call
 
-    def start(self) -> Chain:
+    def start(self) -> WholeChain:
         """Convert and request; recover the output, but not the input."""
         if self.recovery is not Recovery.NONE:
             self.convert()
@@ -104,7 +104,7 @@ STATE = checkpoint(((0,),), ((1, 2),), ((3,),))
 @pytest.mark.parametrize("downstream", [False, True])
 @pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHING])
 def test_input_state_comes_before_output_state_and_both_before_live_data(kind, downstream, recovery):
-    chain = Chain(kind, recovery=recovery, restored=STATE, downstream=downstream)
+    chain = WholeChain(kind, recovery=recovery, restored=STATE, downstream=downstream)
     chain.recover_upstream(0)
     chain.produce(0, (4,))
     if recovery is not PUSHING:
@@ -125,7 +125,7 @@ def test_input_state_comes_before_output_state_and_both_before_live_data(kind, d
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
 def test_an_unaligned_checkpoint_is_counted_then_input_then_output_state(kind):
-    chain = Chain(kind, LOCAL).start()
+    chain = WholeChain(kind, LOCAL).start()
     chain.produce(0, (0,))
     chain.produce(0, (1,))
     chain.produce(0, (2,))
@@ -148,7 +148,7 @@ def test_an_unaligned_checkpoint_is_counted_then_input_then_output_state(kind):
 
 
 def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_state():
-    chain = Chain(LOCAL, LOCAL).start()
+    chain = WholeChain(LOCAL, LOCAL).start()
     chain.barrier(0, 1, ALIGNED)
     chain.produce(0, (0,))
     chain.produce(1, (0,))
@@ -158,7 +158,7 @@ def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_s
 
 
 def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
-    chain = Chain(LOCAL, LOCAL).start()
+    chain = WholeChain(LOCAL, LOCAL).start()
     chain.barrier(0, 1, ALIGNED)
     chain.produce(0, (0,))
     chain.take_all()
@@ -176,7 +176,7 @@ def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
 
 
 def test_a_channel_that_ends_counts_as_received():
-    chain = Chain(LOCAL, REMOTE).start()
+    chain = WholeChain(LOCAL, REMOTE).start()
     chain.produce(1, (0,))
     chain.barrier(0, 1, UNALIGNED)
     chain.consume()
@@ -188,7 +188,7 @@ def test_a_channel_that_ends_counts_as_received():
 
 @pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHING])
 def test_a_checkpoint_before_the_conversion_is_declined_and_the_next_completes(recovery):
-    chain = Chain(LOCAL, recovery=recovery, restored=STATE)
+    chain = WholeChain(LOCAL, recovery=recovery, restored=STATE)
     chain.trigger(1)
     assert chain.told() == [CheckpointDeclined(1, CheckpointReason.DECLINED_TASK_NOT_READY)]
     if recovery is not PUSHING:
@@ -204,7 +204,7 @@ def test_a_checkpoint_before_the_conversion_is_declined_and_the_next_completes(r
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
 def test_what_was_not_pushed_is_in_the_checkpoint_between_what_was_queued_and_what_is_upstream(kind):
-    chain = Chain(kind, recovery=PUSHING, restored=STATE).start()
+    chain = WholeChain(kind, recovery=PUSHING, restored=STATE).start()
     if kind is REMOTE:
         chain.transfer(0)
         chain.transfer(0)
@@ -219,7 +219,7 @@ def test_what_was_not_pushed_is_in_the_checkpoint_between_what_was_queued_and_wh
 
 @pytest.mark.parametrize("recovery", [MEMORY, PUSHING])
 def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
-    chain = Chain(LOCAL, recovery=recovery, restored=STATE, downstream=True)
+    chain = WholeChain(LOCAL, recovery=recovery, restored=STATE, downstream=True)
     if recovery is MEMORY:
         chain.recover_all()
     chain.start()
@@ -230,7 +230,7 @@ def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
     chain.take()
     taken = chain.snapshot(1)
     assert taken == checkpoint(((0, 1),), ((2, 3),), ((),))
-    again = Chain(REMOTE, recovery=FIRST, restored=taken)
+    again = WholeChain(REMOTE, recovery=FIRST, restored=taken)
     again.recover_all()
     again.take_all()
     again.start()
@@ -240,7 +240,7 @@ def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
 @pytest.mark.parametrize("recovery", [Recovery.NONE, FIRST, MEMORY, PUSHING])
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
 def test_a_released_chain_holds_nothing_and_still_shows_its_checkpoints(kind, recovery):
-    chain = Chain(kind, recovery=recovery)
+    chain = WholeChain(kind, recovery=recovery)
     if recovery in (FIRST, MEMORY):
         chain.recover_all()
         chain.take_all()

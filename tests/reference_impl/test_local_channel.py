@@ -1,4 +1,4 @@
-"""The local channel, row by row of recovery.md, section 2.7, and its races, stepped by hand."""
+"""The local channel, rule by rule of local-channel.md, and its races, stepped by hand."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from conformance.ports import (
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import PUSHED, RECOVER_FIRST
-from reference_impl.channels.local import ReferenceLocalChannel
+from reference_impl.channels.local import LocalChannel
 
 FIRST = -(2**31)
 THREADS = ("producer", "task", "recovery")
 
 
-def fresh(recovery=Recovery.NONE, *handed_over: int, request: bool = True, design=PUSHED) -> ReferenceLocalChannel:
-    made = ReferenceLocalChannel(ChannelConfig(recovery, handed_over), design)
+def fresh(recovery=Recovery.NONE, *handed_over: int, request: bool = True, design=PUSHED) -> LocalChannel:
+    made = LocalChannel(ChannelConfig(recovery, handed_over), design)
     if request:
         whole(made.request())
     return made
@@ -43,21 +43,21 @@ def unaligned(checkpoint: int) -> Barrier:
     return Barrier(checkpoint, Alignment.UNALIGNED)
 
 
-def send(one: ReferenceLocalChannel, *elements) -> None:
+def send(one: LocalChannel, *elements) -> None:
     for element in elements:
         assert whole(one.add(Data((element,)) if isinstance(element, int) else element))
 
 
-def push(one: ReferenceLocalChannel, *ids: int) -> None:
+def push(one: LocalChannel, *ids: int) -> None:
     for record in ids:
         whole(one.push_recovered(Data((record,))))
 
 
-def start(one: ReferenceLocalChannel, checkpoint: int) -> None:
+def start(one: LocalChannel, checkpoint: int) -> None:
     whole(one.checkpoint_started(unaligned(checkpoint)))
 
 
-def taken(one: ReferenceLocalChannel, count: int) -> list[object]:
+def taken(one: LocalChannel, count: int) -> list[object]:
     """Record or element of so many takes; None for an empty one."""
     found: list[object] = []
     for _ in range(count):
@@ -67,7 +67,7 @@ def taken(one: ReferenceLocalChannel, count: int) -> list[object]:
     return found
 
 
-def told(one: ReferenceLocalChannel) -> list[object]:
+def told(one: LocalChannel) -> list[object]:
     signals: list[object] = list(one.signals)
     one.signals.clear()
     return signals
@@ -186,7 +186,7 @@ def test_a_checkpoint_that_starts_after_a_newer_barrier_is_subsumed():
 
 
 def test_a_checkpoint_stopped_before_conversion_does_not_come_back():
-    one = ReferenceLocalChannel(ChannelConfig(), PUSHED, last_stopped=4)
+    one = LocalChannel(ChannelConfig(), PUSHED, last_stopped=4)
     whole(one.request())
     send(one, unaligned(4), 0)
     taken(one, 2)

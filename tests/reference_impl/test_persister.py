@@ -1,4 +1,4 @@
-"""The channel state persister, row by row of recovery.md, section 2.4."""
+"""The channel state persister, rule by rule of persister.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recovered channel, row by row of recovery.md, section 2.8, and its races, stepped by hand."""
+"""The recovered channel, rule by rule of recovered-channel.md, and its races, stepped by hand."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from conformance.ports import (
     Taken,
 )
 from conformance.scheduling import Kernel
-from reference_impl.channels.recovered import ReferenceRecoveredChannel
+from reference_impl.channels.recovered import RecoveredChannel
 
 FIRST = -(2**31)
 
 
-def fresh(recovery=Recovery.IN_MEMORY, *ids: int, finished: bool = False) -> ReferenceRecoveredChannel:
-    made = ReferenceRecoveredChannel(ChannelConfig(recovery))
+def fresh(recovery=Recovery.IN_MEMORY, *ids: int, finished: bool = False) -> RecoveredChannel:
+    made = RecoveredChannel(ChannelConfig(recovery))
     for one in ids:
         whole(made.push_recovered(Data((one,))))
     if finished:
@@ -35,7 +35,7 @@ def fresh(recovery=Recovery.IN_MEMORY, *ids: int, finished: bool = False) -> Ref
     return made
 
 
-def told(one: ReferenceRecoveredChannel) -> list[object]:
+def told(one: RecoveredChannel) -> list[object]:
     signals: list[object] = list(one.signals)
     one.signals.clear()
     return signals

@@ -1,4 +1,4 @@
-"""The remote channel, row by row of recovery.md, sections 2.5 and 2.6, and its races, stepped by hand."""
+"""The remote channel, rule by rule of remote-channel.md, and its races, stepped by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from conformance.ports import (
     StateConsumed,
 )
 from conformance.scheduling import PAUSED, Kernel
-from reference_impl.channels.remote import ReferenceRemoteChannel
+from reference_impl.channels.remote import RemoteChannel
 
 FIRST = -(2**31)
 
@@ -34,7 +34,7 @@ class Channel:
     """A channel, and the number of the element that its producer sends next."""
 
     def __init__(self, recovery=Recovery.NONE, *handed_over: int, exclusive: int = 2, floating: int = 2) -> None:
-        self.port = ReferenceRemoteChannel(ChannelConfig(recovery, handed_over, exclusive, floating))
+        self.port = RemoteChannel(ChannelConfig(recovery, handed_over, exclusive, floating))
         self.sent = 0
         whole(self.port.request())
 

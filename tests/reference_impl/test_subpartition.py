@@ -1,4 +1,4 @@
-"""The reference, row by row of recovery.md, section 2.2: written down by hand, without ledger or steps."""
+"""The reference, rule by rule of subpartition.md: written down by hand, without ledger or steps."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from conformance.ports import (
     Taken,
 )
 from reference_impl import PUSHED, RECOVER_FIRST
-from reference_impl.subpartition import ReferenceSubpartition
+from reference_impl.subpartition import Subpartition
 
 
-def fresh(design=PUSHED, exclusive_buffers: int = 2, view: bool = True) -> ReferenceSubpartition:
-    made = ReferenceSubpartition(SubpartitionConfig(exclusive_buffers), design)
+def fresh(design=PUSHED, exclusive_buffers: int = 2, view: bool = True) -> Subpartition:
+    made = Subpartition(SubpartitionConfig(exclusive_buffers), design)
     if view:
         made.attach_view()
     return made
@@ -46,7 +46,7 @@ def unaligned(checkpoint: int) -> Barrier:
     return Barrier(checkpoint, Alignment.UNALIGNED)
 
 
-def signals(one: ReferenceSubpartition) -> list[object]:
+def signals(one: Subpartition) -> list[object]:
     told: list[object] = list(one.signals)
     one.signals.clear()
     return told

@@ -1,4 +1,4 @@
-"""The union of gates, row by row of recovery.md, section 2.9, and its races, stepped by hand."""
+"""The union of gates, rule by rule of union-gate.md, and its races, stepped by hand."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from conformance.ports import (
     UnionGateConfig,
 )
 from reference_impl import PUSHED
-from reference_impl.known_bugs.building import with_parts
-from reference_impl.union_gate import ReferenceUnionGate
+from reference_impl.union_gate import UnionGate
+from tests.implementations import changed_reference, with_parts
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 TWO = ((LOCAL,), (REMOTE,))
 
 
-def fresh(gates=TWO, recovery=Recovery.NONE) -> ReferenceUnionGate:
-    made = ReferenceUnionGate(UnionGateConfig(tuple(GateConfig(kinds, recovery) for kinds in gates)), PUSHED)
+def fresh(gates=TWO, recovery=Recovery.NONE) -> UnionGate:
+    made = UnionGate(UnionGateConfig(tuple(GateConfig(kinds, recovery) for kinds in gates)), PUSHED)
     if recovery is Recovery.NONE:
         for gate in range(len(gates)):
             whole(made.request_partitions(gate))
     return made
 
 
-def send(one: ReferenceUnionGate, channel: int, *elements) -> None:
+def send(one: UnionGate, channel: int, *elements) -> None:
     for element in elements:
         whole(one.arrive(channel, Data((element,)) if isinstance(element, int) else element))
 
@@ -50,11 +50,11 @@ def barrier(alignment=Alignment.UNALIGNED) -> Barrier:
     return Barrier(1, alignment)
 
 
-def poll(one: ReferenceUnionGate):
+def poll(one: UnionGate):
     return whole(one.poll())
 
 
-def polled(one: ReferenceUnionGate, count: int) -> list[object]:
+def polled(one: UnionGate, count: int) -> list[object]:
     """Channel and record, or element, of so many polls; None for an empty one."""
     found: list[object] = []
     for _ in range(count):
@@ -67,7 +67,7 @@ def polled(one: ReferenceUnionGate, count: int) -> list[object]:
     return found
 
 
-def signals(one: ReferenceUnionGate) -> list[object]:
+def signals(one: UnionGate) -> list[object]:
     told: list[object] = list(one.signals)
     one.signals.clear()
     return told
@@ -214,16 +214,17 @@ def test_release_is_idempotent_and_gives_everything_back():
 LIVE = [("request", 0), ("finish", "task"), ("request", 1), ("finish", "task")]
 
 
-def run_fine(steps, recovery=Recovery.NONE, part=ReferenceUnionGate):
+def run_fine(steps, recovery=Recovery.NONE, part=UnionGate):
     """The run of a fine scenario of two gates with a local channel each; every step must be enabled."""
-    program = Program(COMPONENTS["union-gate"], with_parts("hand-made", union_gate_class=part))
+    made = changed_reference(part) if isinstance(part, str) else with_parts("hand-made", union_gate=part)
+    program = Program(COMPONENTS["union-gate"], made)
     config = UnionGateScenarioConfig(((LOCAL,), (LOCAL,)), recovery, "fine")
     run = run_scenario(program, config, steps, record=True)
     assert all(one.outcome is not None for one in run.entries)
     return run
 
 
-def race(steps, part=ReferenceUnionGate):
+def race(steps, part=UnionGate):
     """The same without recovery, once both gates are live."""
     return run_fine([*LIVE, *steps], part=part)
 
@@ -268,9 +269,12 @@ def test_a_gate_told_of_while_it_is_polled_stands_in_the_queue_once():
     assert answers(run) == [0, 1, 0]
 
 
-class BelievesLateNotifications(ReferenceUnionGate):
-    def still_has_priority(self, gate, priority):
-        return priority
+BELIEVES_LATE_NOTIFICATIONS = """
+--- union_gate.py
+@@ async def gate_available
+-            changed = self.enqueue(gate, priority and gate.has_priority())
++            changed = self.enqueue(gate, priority)
+"""
 
 
 def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
@@ -285,19 +289,19 @@ def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
     run = race(steps)
     assert run.violation is None
     assert answers(run) == [0, 1]
-    broken = race(steps, BelievesLateNotifications).violation
+    broken = race(steps, BELIEVES_LATE_NOTIFICATIONS).violation
     assert broken is not None
     assert broken.property.slug == "a-priority-event-of-any-gate-comes-first"
 
 
-class TakesPriorityAsTold(ReferenceUnionGate):
+class TakesPriorityAsTold(UnionGate):
     def queue_again(self, gate, taken):
         super().queue_again(gate, taken)
         if gate.available():
             self.enqueue(gate, gate.has_priority())
 
 
-@pytest.mark.parametrize("part", [ReferenceUnionGate, TakesPriorityAsTold])
+@pytest.mark.parametrize("part", [UnionGate, TakesPriorityAsTold])
 def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
     """The conversion left a queued gate empty. It gets a priority event between its poll and its being queued again."""
     steps = [
@@ -307,7 +311,7 @@ def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
         ("finish", "task"), ("finish", "network"),
     ]  # fmt: skip
     violation = run_fine(steps, Recovery.IN_MEMORY, part).violation
-    assert (violation is None) is (part is ReferenceUnionGate)
+    assert (violation is None) is (part is UnionGate)
 
 
 def test_a_gate_that_is_polled_may_tell_the_union_something():

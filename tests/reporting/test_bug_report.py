@@ -72,7 +72,7 @@ def test_the_report_tells_what_where_why_and_how(folder: Path, found: Found, fai
     assert f"| **observed** | {failing.violation.broken.observed} |" in text
     assert "| **the reference's answer** | " in text
     assert "[FLINK-39018](https://issues.apache.org/jira/browse/FLINK-39018)" in text
-    assert "invariant I-13" in text
+    assert "- Specification, `subpartition.md#I-13`: **I-13 " in text
     assert f"**{found.failure_class}**" in text
     assert f"conformance replay scenario.json --implementation {BUG}\n" in text
     assert "python -m pytest test_reproduce.py\n" in text

@@ -42,8 +42,8 @@ _SCALARS = {bool: "boolean", int: "integer", str: "text", NoneType: "null", Any:
 _TAGGED = {one.__name__: str(one.__struct_config__.tag) for one in (*get_args(Element), *get_args(Signal))}
 _MEMBERS = {one.name: one.value for enum in (ErrorKind, CheckpointReason, Recovery) for one in enum}
 _WIRE = {**_TAGGED, **{one.name: one.value for one in Recovery if one is not Recovery.NONE}}
-_ELSEWHERE = re.compile(r"\s*recovery\.md, (?:sections? )?\d[\d.]*(?:(?:,| and| to) \d[\d.]*)*")
-"""Where the docstrings point at a text that is not of this repository."""
+_CHAPTER = re.compile(r"Specification: ([a-z-]+)\.md")
+"""Where the docstrings point at a chapter of the specification."""
 _JSON = {"None": "null", "True": "true", "False": "false"}
 
 
@@ -299,7 +299,7 @@ def _prose(text: str | None) -> str:
 
 def _json_words(text: str) -> str:
     """A docstring in the words of the wire: no names of Python."""
-    text = _ELSEWHERE.sub("", " ".join(text.split())).replace("(recovery.md: ", "(").replace("`Recovery.", "`")
+    text = _CHAPTER.sub(r"Specification: [\1](specification/\1.md)", " ".join(text.split())).replace("`Recovery.", "`")
     text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda word: _WIRE.get(word[0], word[0]), quoted[0]), text)
     text = re.sub(r"(?<![`\w-])([A-Z]{2}[A-Z_]+|IO)(?![`\w-])",
                   lambda word: f"`{_MEMBERS[word[0]]}`" if word[0] in _MEMBERS else word[0], text)  # fmt: skip

@@ -1,4 +1,4 @@
-"""A chain from its producers to its consumer, over failures and restores. recovery.md, section 3.1."""
+"""A chain from its producers to its consumer, over failures and restores. Specification: chain.md."""
 
 from __future__ import annotations
 

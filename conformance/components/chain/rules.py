@@ -1,4 +1,4 @@
-"""What must be true of a chain from its producers to its consumer. recovery.md, section 3.1."""
+"""What must be true of a chain from its producers to its consumer. Specification: chain.md."""
 
 from __future__ import annotations
 

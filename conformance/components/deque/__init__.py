@@ -1,4 +1,4 @@
-"""The prioritised deque: the queue inside subpartitions, channels and gates. recovery.md, section 2.1."""
+"""The prioritised deque: the queue inside subpartitions, channels and gates. Specification: deque.md."""
 
 from __future__ import annotations
 

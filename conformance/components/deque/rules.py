@@ -1,4 +1,4 @@
-"""What must be true of a prioritised deque, and what a campaign must have seen. recovery.md, section 2.1."""
+"""What must be true of a prioritised deque, and what a campaign must have seen. Specification: deque.md."""
 
 from __future__ import annotations
 

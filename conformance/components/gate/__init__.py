@@ -1,4 +1,4 @@
-"""The input gate: its channels, their conversion, and checkpoints. recovery.md, sections 2.3, 2.9, 3.2 and 3.3."""
+"""The input gate: its channels, their conversion, and checkpoints. Specification: gate.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of an input gate. recovery.md, sections 2.3, 2.9, 3.2 and 3.3."""
+"""What must be true of an input gate. Specification: gate.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The local channel: its producer is in the same process, and it reads the subpartition directly. recovery.md, sections
-2.7, 3.1 to 3.3."""
+"""The local channel: its producer is in the same process, and it reads the subpartition directly.
+
+Specification: local-channel.md.
+"""
 
 from __future__ import annotations
 

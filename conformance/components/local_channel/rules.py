@@ -1,4 +1,4 @@
-"""What must be true of a local channel. recovery.md, sections 2.7, 3.1 to 3.3."""
+"""What must be true of a local channel. Specification: local-channel.md."""
 
 from __future__ import annotations
 

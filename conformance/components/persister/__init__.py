@@ -1,4 +1,4 @@
-"""The channel state persister: which buffers belong to which checkpoint. recovery.md, sections 2.4 and 3.3."""
+"""The channel state persister: which buffers belong to which checkpoint. Specification: persister.md."""
 
 from __future__ import annotations
 

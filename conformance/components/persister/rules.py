@@ -1,4 +1,4 @@
-"""What must be true of a channel state persister, and what a campaign must have seen. recovery.md, 2.4 and 3.3."""
+"""What must be true of a channel state persister, and what a campaign must have seen. Specification: persister.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The recovered channel: where state is read into before the channel is physical. recovery.md, sections 2.8 and 3.2."""
+"""The recovered channel: where state is read into before the channel is physical.
+
+Specification: recovered-channel.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of a recovered channel. recovery.md, sections 2.8 and 3.2."""
+"""What must be true of a recovered channel. Specification: recovered-channel.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The remote channel: the consumer's side of a connection over the network. recovery.md, sections 2.5 and 2.6."""
+"""The remote channel: the consumer's side of a connection over the network. Specification: remote-channel.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The credit of a remote channel: what its producer may send, and the buffers behind that. recovery.md, section 2.6."""
+"""The credit of a remote channel: what its producer may send, and the buffers behind that.
+
+Specification: remote-channel.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of a remote channel, and what a campaign must have seen. recovery.md, 2.5, 2.6, 3.2 and 3.3."""
+"""What must be true of a remote channel, and what a campaign must have seen. Specification: remote-channel.md."""
 
 from __future__ import annotations
 

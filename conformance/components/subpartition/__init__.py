@@ -1,4 +1,4 @@
-"""The subpartition: the producer's side of a channel. recovery.md, sections 2.2, 3.1 and 3.2."""
+"""The subpartition: the producer's side of a channel. Specification: subpartition.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of a subpartition. recovery.md, sections 2.2, 3.1 and 3.2."""
+"""What must be true of a subpartition. Specification: subpartition.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several gates as one. recovery.md, sections 2.9 and 3.2."""
+"""Several gates as one. Specification: union-gate.md."""
 
 from __future__ import annotations
 

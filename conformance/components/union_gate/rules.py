@@ -1,4 +1,4 @@
-"""What must be true of several gates as one. recovery.md, sections 2.9 and 3.2."""
+"""What must be true of several gates as one. Specification: union-gate.md."""
 
 from __future__ import annotations
 

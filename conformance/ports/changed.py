@@ -1,0 +1,234 @@
+"""A private copy of a package in which some lines are changed.
+
+A known bug is a change of the reference's text, written as a diff:
+
+```
+--- gate.py
+@@ async def swap
+         async with self.lock:
+-            self.forget(old)
+             self.channels[new.index] = new
+```
+
+`--- FILE` names a file below the package, `@@` begins another hunk in the same file; what follows it is for readers.
+A hunk has no line numbers, so the lines that it shows must stand in the file exactly once.
+
+The package must import itself relatively: an absolute import would find the unchanged module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+from typing import NamedTuple
+
+
+class DoesNotFit(ValueError):
+    """A change cannot be made. The text names the file, and how often its lines stand there."""
+
+
+class Hunk(NamedTuple):
+    """Some lines of one file, and those that take their place."""
+
+    file: str
+    """Below the package, as `channels/local.py`."""
+    was: str
+    now: str
+
+
+def hunks(diff: str) -> tuple[Hunk, ...]:
+    """The hunks of a diff, in its order.
+
+    Raises: DoesNotFit if this is no diff, or if a hunk changes nothing.
+    """
+    found: list[Hunk] = []
+    file = ""
+    was: list[str] = []
+    now: list[str] = []
+
+    def end_hunk() -> None:
+        if was == now and (was or found or file):
+            raise DoesNotFit(f"{file or 'a diff'}: a hunk must remove or add a line")
+        if was or now:
+            found.append(Hunk(file, "".join(was), "".join(now)))
+        was.clear()
+        now.clear()
+
+    for number, line in enumerate(diff.strip("\n").splitlines(), 1):
+        if line.startswith(("--- ", "@@")):
+            if was or now:
+                end_hunk()
+            file = line[4:].strip() if line.startswith("--- ") else file
+            continue
+        mark, text = line[:1] or " ", f"{line[1:]}\n"
+        if mark not in " -+" or not file:
+            raise DoesNotFit(
+                f"line {number} of a diff: {line!r} should begin with a blank, - or +, below a line '--- FILE'"
+            )
+        if mark != "+":
+            was.append(text)
+        if mark != "-":
+            now.append(text)
+    end_hunk()
+    return tuple(found)
+
+
+class Package:
+    """The modules of a package as its loader has them: in a folder, a wheel or a zip file."""
+
+    def __init__(self, name: str, leave_out: Sequence[str] = ()) -> None:
+        """`leave_out`: subpackages that a copy does not have, as `known_bugs`.
+
+        Raises: ModuleNotFoundError.
+        """
+        self.name = name
+        root = importlib.util.find_spec(name)
+        if root is None or root.submodule_search_locations is None:
+            raise ModuleNotFoundError(f"there is no package {name!r}", name=name)
+        self._specs = dict(_walk(root, frozenset(f"{name}.{one}" for one in leave_out)))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The names of the modules by their files, as `{"channels/local.py": "reference_impl.channels.local"}`."""
+        return {self._file(name): name for name in self._specs}
+
+    def text(self, file: str) -> str:
+        """The source of one file.
+
+        Raises: DoesNotFit if there is no such file.
+        """
+        module = self.files.get(file)
+        if module is None:
+            raise DoesNotFit(f"{self.name} has no file {file!r}; it has {', '.join(sorted(self.files))}")
+        text = _loader(self._specs[module]).get_source(module)
+        if text is None:
+            raise DoesNotFit(f"{self.name} comes without the source of {file}")
+        return text
+
+    def changed_texts(self, diff: str) -> dict[str, str]:
+        """The files that a diff changes, as they are afterwards.
+
+        Raises: DoesNotFit.
+        """
+        texts: dict[str, str] = {}
+        for hunk in hunks(diff):
+            texts[hunk.file] = _exchange(texts.get(hunk.file) or self.text(hunk.file), hunk)
+        return texts
+
+    def copy(self, texts: Mapping[str, str]) -> ModuleType:
+        """A copy with these files in place of its own. Nobody else sees it, and nothing of it stays in `sys.modules`.
+
+        All of its modules are imported now. One that imports itself later, or absolutely, would find nothing, or the
+        module that was not changed.
+
+        Raises: whatever a changed file raises while it is imported; no module is left behind then.
+        """
+        digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
+        alias = f"{self.name}@{digest}"
+        modules = {}
+        for name, spec in self._specs.items():
+            file = self._file(name)
+            inner = alias + name[len(self.name) :]
+            modules[inner] = _Copied(spec, texts.get(file), f"{spec.origin} changed as {digest}")
+        finder = _Finder(alias, modules)
+        sys.meta_path.insert(0, finder)
+        try:
+            copy = import_module(alias)
+            for name in modules:
+                import_module(name)
+        finally:
+            sys.meta_path.remove(finder)
+            for name in [one for one in sys.modules if one == alias or one.startswith(f"{alias}.")]:
+                del sys.modules[name]
+        return copy
+
+    def _file(self, module: str) -> str:
+        parts = module[len(self.name) :].replace(".", "/").lstrip("/")
+        if self._specs[module].submodule_search_locations is not None:
+            return f"{parts}/__init__.py".lstrip("/")
+        return f"{parts}.py"
+
+
+def changed(package: str, diff: str, leave_out: Sequence[str] = ()) -> ModuleType:
+    """A private copy of a package with the changes of a diff.
+
+    Raises: DoesNotFit if a hunk does not fit exactly once; whatever a changed file raises while it is imported.
+    """
+    original = Package(package, leave_out)
+    return original.copy(original.changed_texts(diff))
+
+
+def _exchange(text: str, hunk: Hunk) -> str:
+    """The text with the lines of a hunk exchanged."""
+    lines, was = text.splitlines(keepends=True), hunk.was.splitlines(keepends=True)
+    places = [at for at in range(len(lines) - len(was) + 1) if lines[at : at + len(was)] == was]
+    if len(places) != 1 or not was:
+        raise DoesNotFit(
+            f"{hunk.file}: these lines stand there {len(places)} times, they must stand there once:\n{hunk.was}"
+        )
+    return "".join([*lines[: places[0]], hunk.now, *lines[places[0] + len(was) :]])
+
+
+def _walk(spec: ModuleSpec, leave_out: frozenset[str]) -> Iterator[tuple[str, ModuleSpec]]:
+    yield spec.name, spec
+    for one in pkgutil.iter_modules(spec.submodule_search_locations or ()):
+        name = f"{spec.name}.{one.name}"
+        found = None if name in leave_out else one.module_finder.find_spec(name, None)
+        if found is not None and one.ispkg:
+            yield from _walk(found, leave_out)
+        elif found is not None:
+            yield name, found
+
+
+def _loader(spec: ModuleSpec) -> InspectLoader:
+    """What reads the sources. Loaders of files and of zip files can."""
+    assert isinstance(spec.loader, InspectLoader) or hasattr(spec.loader, "get_source")
+    return spec.loader  # type: ignore[return-value]
+
+
+class _Copied(InspectLoader):
+    """Loads one module of a copy. Tracebacks ask it for the lines of a file that lies nowhere."""
+
+    def __init__(self, original: ModuleSpec, text: str | None, file: str) -> None:
+        self.original = original
+        self.text = text
+        self.file = file if text is not None else original.origin
+        self.has_submodules = original.submodule_search_locations is not None
+
+    def is_package(self, fullname: str) -> bool:
+        return self.has_submodules
+
+    def get_source(self, fullname: str) -> str | None:
+        """As it is in the copy."""
+        return self.text if self.text is not None else _loader(self.original).get_source(self.original.name)
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """That of a file that is not changed is the original's, which may have been compiled before."""
+        if self.text is None:
+            return _loader(self.original).get_code(self.original.name)
+        code: CodeType = compile(self.text, str(self.file), "exec", dont_inherit=True)
+        return code
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of one copy, and no others below its name."""
+
+    def __init__(self, alias: str, modules: Mapping[str, _Copied]) -> None:
+        self.alias = alias
+        self.modules = modules
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """None for whatever does not belong to the copy."""
+        loader = self.modules.get(fullname)
+        if loader is not None:
+            return ModuleSpec(fullname, loader, origin=loader.file, is_package=loader.has_submodules)
+        return None
