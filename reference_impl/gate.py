@@ -11,18 +11,19 @@ from typing import Protocol
 
 from conformance.ports import (
     Barrier,
+    Buffer,
+    BufferAndBacklog,
+    BufferOrEvent,
     ChannelConfig,
     ChannelKind,
     ConsumptionResumed,
     CreditAnnounced,
-    Data,
     DataAvailable,
     Element,
     EndOfPartition,
     ErrorKind,
     GateConfig,
     GatePort,
-    GateTaken,
     Next,
     PortError,
     PriorityAvailable,
@@ -30,7 +31,6 @@ from conformance.ports import (
     Resources,
     Signal,
     StateConsumed,
-    Taken,
 )
 from conformance.scheduling import Lock, Pause
 
@@ -104,7 +104,7 @@ class Gate(GatePort):
         return channel
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
-    async def recover(self, channel: int, data: Data) -> None:
+    async def recover(self, channel: int, data: Buffer) -> None:
         await self.channels[channel].push_recovered(data)
 
     async def finish_recovery(self, channel: int) -> None:
@@ -212,7 +212,7 @@ class Gate(GatePort):
         self.emit(CreditAnnounced(credit, channel.index))
 
     # ---- task thread -----------------------------------------------------------------------------------------------
-    async def poll(self) -> GateTaken | None:
+    async def poll(self) -> BufferOrEvent | None:
         if self.finished():
             return None
         if self.released:
@@ -231,9 +231,9 @@ class Gate(GatePort):
             if type(taken.element) is EndOfPartition:
                 await self.end(channel)
                 more = more and not self.finished()
-            return GateTaken(channel.index, taken.element, more, more_priority)
+            return BufferOrEvent(channel.index, taken.element, more, more_priority)
 
-    async def next_element(self) -> tuple[Channel, Taken] | None:
+    async def next_element(self) -> tuple[Channel, BufferAndBacklog] | None:
         """Of the first channel that has something; those that have nothing leave the queue. The caller holds the gate
         lock."""
         while (channel := self.with_data.poll()) is not None:
@@ -241,7 +241,7 @@ class Gate(GatePort):
             taken = await channel.next_element()
             if taken is None:
                 continue
-            if type(taken.element) is Data:
+            if type(taken.element) is Buffer:
                 channel.buffer_was_copied()
             if taken.next is not Next.NONE:  # behind all others: one element in turn
                 self.enqueue(channel, taken.next is Next.PRIORITY)

@@ -10,8 +10,9 @@ from conformance.ports import (
     Alignment,
     Availability,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     CheckpointReason,
-    Data,
     DataAvailable,
     DataType,
     Element,
@@ -26,7 +27,6 @@ from conformance.ports import (
     StateStatus,
     SubpartitionConfig,
     SubpartitionPort,
-    Taken,
 )
 
 from .design import Design
@@ -41,8 +41,8 @@ class Queued:
     def __init__(self, element: Element) -> None:
         self.element = element
         self.data_type = element.data_type
-        self.is_buffer = type(element) is Data
-        if type(element) is Data:
+        self.is_buffer = type(element) is Buffer
+        if type(element) is Buffer:
             self.ids: tuple[int, ...] = element.ids
             self.finished = element.finished
         else:
@@ -58,7 +58,7 @@ class Queued:
         """What is readable now, as an element of its own; it is not readable again."""
         if not self.is_buffer:
             return self.element
-        element, self.ids = Data(self.ids), ()
+        element, self.ids = Buffer(self.ids), ()
         return element
 
 
@@ -135,7 +135,7 @@ class Subpartition(SubpartitionPort):
             raise PortError(ErrorKind.STATE, "the subpartition has a view")
         self.view = True
 
-    def poll(self) -> Taken | None:
+    def poll(self) -> BufferAndBacklog | None:
         if self.delivery_blocked():
             return None
         elements = self.queue.elements
@@ -155,7 +155,7 @@ class Subpartition(SubpartitionPort):
             if readable or (head.finished and not self.skips_empty):
                 self.blocked = self.blocked or head.data_type.blocks_upstream
                 seq, self.seq = self.seq, self.seq + 1
-                return Taken(head.build(), seq, self.next_type(), self.count_backlog())
+                return BufferAndBacklog(head.build(), seq, self.next_type(), self.count_backlog())
             if not head.finished:
                 break
         return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from conformance.ports import (
+    Buffer,
+    BufferOrEvent,
     ConsumptionResumed,
     CreditAnnounced,
-    Data,
     DataAvailable,
     Element,
-    GateTaken,
     PriorityAvailable,
     Resources,
     Signal,
@@ -35,7 +35,7 @@ class UnionGate(UnionGatePort):
         self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
         self.is_available = False
 
-    async def recover(self, channel: int, data: Data) -> None:
+    async def recover(self, channel: int, data: Buffer) -> None:
         gate, number = self.places[channel]
         await gate.recover(number, data)
 
@@ -101,7 +101,7 @@ class UnionGate(UnionGatePort):
         self.emit(signal)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
-    async def poll(self) -> GateTaken | None:
+    async def poll(self) -> BufferOrEvent | None:
         """The union lock guards the queue only: a gate that is polled may have something to tell the union.
 
         A gate that turns out to have nothing makes an empty poll; the union stays available if another is queued.
@@ -120,9 +120,9 @@ class UnionGate(UnionGatePort):
                 self.is_available = self.finished()
         if taken is None:
             return None
-        return GateTaken(self.offsets[gate.index] + taken.channel, taken.element, more, more_priority)
+        return BufferOrEvent(self.offsets[gate.index] + taken.channel, taken.element, more, more_priority)
 
-    def queue_again(self, gate: Gate, taken: GateTaken | None) -> None:
+    def queue_again(self, gate: Gate, taken: BufferOrEvent | None) -> None:
         """Behind all others, if it has more, or behind those with priority events if it has another of them.
 
         While it was polled it may have told the union of what the same poll then took; so its place is chosen anew, by

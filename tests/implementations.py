@@ -6,13 +6,13 @@ from inspect import signature
 from typing import Any
 
 from conformance.ports import (
+    Buffer,
+    BufferAndBacklog,
     Capability,
-    Data,
     Element,
     ErrorKind,
     Implementation,
     PortError,
-    Taken,
     find_implementation,
 )
 from conformance.ports.changed import changed
@@ -69,7 +69,7 @@ class Asynchronous(Subpartition):
     async def add(self, element: Element) -> bool:  # type: ignore[override]
         return super().add(element)
 
-    async def poll(self) -> Taken | None:  # type: ignore[override]
+    async def poll(self) -> BufferAndBacklog | None:  # type: ignore[override]
         return super().poll()
 
     async def resume(self) -> None:  # type: ignore[override]
@@ -104,7 +104,7 @@ class Nonsense(Subpartition):
 class NestedNonsense(Subpartition):
     def poll(self) -> Any:
         taken = super().poll()
-        return None if taken is None else Taken("element", taken.seq, taken.next, taken.backlog)  # type: ignore[arg-type]
+        return None if taken is None else BufferAndBacklog("element", taken.seq, taken.next, taken.backlog)  # type: ignore[arg-type]
 
 
 class NothingToMake(Implementation):
@@ -127,8 +127,8 @@ def reference() -> Reference:
     return found
 
 
-def records(*ids: int) -> Data:
-    return Data(ids)
+def records(*ids: int) -> Buffer:
+    return Buffer(ids)
 
 
 class SaysNonsense(With):

@@ -37,7 +37,7 @@ def test_check_of_a_known_bug_finds_it_and_its_report_replays(tmp_path, capsys):
     arguments = ["--implementation", "known-bug:B-88", "--bug-reports", str(reports), "--json", str(document)]
     assert run("check", *SMALL, *arguments) == 1
     (finding,) = json.loads(document.read_text())["implementations"][0]["findings"]
-    assert finding["property"] == "a-newer-timeoutable-barrier-fails-the-older-promise"
+    assert finding["property"] == "a-newer-timeoutable-barrier-fails-the-older-channel-state-future"
     assert (finding["class"], finding["steps"]) == ("orphaned", 2)
     (folder,) = reports.iterdir()
     scenario = str(folder / "scenario.json")
@@ -154,8 +154,8 @@ def test_a_damaged_scenario_is_told_with_its_name_and_line(text, tmp_path, capsy
 def test_a_reduction_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scenario = tmp_path / "long.json"
-    steps = [["attach"], ["add", 1], ["poll"], *[["add", 0], ["poll"]] * 6, ["aligned_barrier", 1], ["poll"],
-             ["unaligned_barrier", 2], ["poll"]]  # fmt: skip
+    steps = [["attach_view"], ["add_buffer", 1], ["poll"], *[["add_buffer", 0], ["poll"]] * 6,
+             ["aligned_barrier", 1], ["poll"], ["unaligned_barrier", 2], ["poll"]]  # fmt: skip
     scenario.write_text(
         json.dumps(
             {

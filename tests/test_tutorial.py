@@ -47,7 +47,7 @@ def test_there_are_three_rejections_and_a_method_for_each():
 
 def test_the_suite_rejects_it_three_times_for_the_reasons_given(tmp_path):
     first, second, third, last = (check(tmp_path, mended) for mended in range(4))
-    assert first[REJECTIONS[0]] == [["attach"], ["unaligned_barrier", 1]]
+    assert first[REJECTIONS[0]] == [["attach_view"], ["unaligned_barrier", 1]]
     assert second[REJECTIONS[1]] == []
     assert third[REJECTIONS[2]] == [["timeoutable_barrier", 1], ["finish"], ["aligned_timeout", 1]]
     assert len(first) > len(second) > len(third)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from conformance.parts.input_state import InputState
 from conformance.parts.records import records
-from conformance.ports import Alignment, Barrier, Data, Element
+from conformance.ports import Alignment, Barrier, Buffer, Element
 
 
 class Sent:
@@ -48,7 +48,7 @@ class Recovered:
         self.waiting: list[Sent] = []
         """Buffers that nobody has taken, from the moment their push began."""
         for record in handed_over:
-            self.waiting.append(Sent(Data((record,))))
+            self.waiting.append(Sent(Buffer((record,))))
             self.waiting[-1].sure = True
         self.pushed = len(handed_over)
         """How many there were in all, the one that is being pushed included..."""
@@ -72,13 +72,13 @@ class Recovered:
 
     def begin_push(self, ids: tuple[int, ...]) -> None:
         """A recovered buffer is on its way."""
-        self.waiting.append(Sent(Data(ids)))
+        self.waiting.append(Sent(Buffer(ids)))
         self.pushed += 1
 
-    def being_pushed(self) -> Data:
+    def being_pushed(self) -> Buffer:
         """The buffer whose push has just begun."""
         element = self.waiting[-1].element
-        assert type(element) is Data
+        assert type(element) is Buffer
         return element
 
     def end_push(self) -> None:
@@ -161,7 +161,7 @@ class Lane(Recovered):
 
     def notice(self, element: Element, number: int = 0) -> None:
         """An element arrived or, in a local channel, was taken: what becomes of the input state?"""
-        if type(element) is Data:
+        if type(element) is Buffer:
             self.input.came(element.ids)
         elif type(element) is Barrier:
             self.input.barrier(element.checkpoint, number)

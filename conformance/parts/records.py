@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conformance.driver import FailureClass
-from conformance.ports import Data, Element
+from conformance.ports import Buffer, Element
 
 
 def records(elements: Iterable[Element]) -> tuple[int, ...]:
     """The records in these elements, in order."""
-    return tuple([one for element in elements if type(element) is Data for one in element.ids])
+    return tuple([one for element in elements if type(element) is Buffer for one in element.ids])
 
 
 def compare_ids(expected: tuple[int, ...], got: tuple[int, ...], past: int) -> FailureClass:

@@ -7,7 +7,7 @@ from typing import Protocol
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.lane import Recovered
 from conformance.parts.words import must_fail, must_succeed
-from conformance.ports import ErrorKind, Signal, StateConsumed, Taken
+from conformance.ports import BufferAndBacklog, ErrorKind, Signal, StateConsumed
 
 
 def ends(signals: list[Signal]) -> int:
@@ -85,7 +85,7 @@ class Ending(Protocol):
 
 
 @shared("I-09")
-def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[Taken | None]) -> Judgement:
+def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """Taking the end of recovered data answers nothing and tells, once, that all of it is consumed; all recovered
     buffers come before it."""
     told, recovered = ends(seen.signals), ledger.recovered

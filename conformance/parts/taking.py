@@ -6,7 +6,7 @@ from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.recovery import ends
-from conformance.ports import Taken
+from conformance.ports import BufferAndBacklog
 
 
 class Answering(Protocol):
@@ -41,7 +41,7 @@ class Ended(Protocol):
 
 
 @shared("I-16")
-def a_take_answers_what_is_there(ledger: Answering, seen: Seen[Taken | None]) -> Judgement:
+def a_take_answers_what_is_there(ledger: Answering, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """A take answers what can be handed out for certain as it begins: an element, or the end of recovered data."""
     if not ledger.must_answer():
         return False
@@ -51,7 +51,7 @@ def a_take_answers_what_is_there(ledger: Answering, seen: Seen[Taken | None]) ->
 
 
 @shared("I-19")
-def sequence_numbers_have_no_gaps(ledger: Numbered, seen: Seen[Taken | None]) -> Judgement:
+def sequence_numbers_have_no_gaps(ledger: Numbered, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """Elements are numbered 0, 1, 2, and so on, priority elements included; recovered buffers of a channel are numbered
     apart."""
     if seen.value is None:

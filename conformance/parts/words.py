@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from conformance.driver import Broken, FailureClass, Judgement
 from conformance.parts.records import compare_ids
-from conformance.ports import Barrier, CheckpointReason, Data, Element, Error, ErrorKind
+from conformance.ports import Barrier, Buffer, CheckpointReason, Element, Error, ErrorKind
 
 
 def name(element: Element) -> str:
     """An element in words."""
-    if type(element) is Data:
+    if type(element) is Buffer:
         return f"records {element.ids}"
     if type(element) is Barrier:
         return f"the {element.alignment} barrier {element.checkpoint}"
@@ -46,7 +46,7 @@ def must_be(owed: Element, element: Element, owing: str = "", observed: str = ""
     if element == owed:
         return True
     kind = FailureClass.REORDERED
-    if type(element) is Data and type(owed) is Data:
+    if type(element) is Buffer and type(owed) is Buffer:
         kind = compare_ids(owed.ids, element.ids, owed.ids[0])
     elif type(element) is type(owed):
         kind = FailureClass.CORRUPTED

@@ -22,8 +22,8 @@ from conformance.ports.elements import (
     Alignment,
     Announcement,
     Barrier,
+    Buffer,
     CancelMarker,
-    Data,
     DataType,
     Element,
     EndOfData,
@@ -34,10 +34,10 @@ from conformance.ports.elements import (
 )
 from conformance.ports.examined import Examined
 from conformance.ports.gate import (
+    BufferOrEvent,
     ChannelKind,
     GateConfig,
     GatePort,
-    GateTaken,
     UnionGateConfig,
     UnionGatePort,
 )
@@ -69,12 +69,12 @@ from conformance.ports.registry import (
 )
 from conformance.ports.subpartition import (
     Availability,
+    BufferAndBacklog,
     Next,
     OutputState,
     StateStatus,
     SubpartitionConfig,
     SubpartitionPort,
-    Taken,
 )
 
 __all__ = [
@@ -85,6 +85,9 @@ __all__ = [
     "Availability",
     "Barrier",
     "Batch",
+    "Buffer",
+    "BufferAndBacklog",
+    "BufferOrEvent",
     "CancelMarker",
     "Capability",
     "ChainCheckpoint",
@@ -99,7 +102,6 @@ __all__ = [
     "Consumed",
     "ConsumptionResumed",
     "CreditAnnounced",
-    "Data",
     "DataAvailable",
     "DataType",
     "DequeConfig",
@@ -113,7 +115,6 @@ __all__ = [
     "Examined",
     "GateConfig",
     "GatePort",
-    "GateTaken",
     "Implementation",
     "InputChannelPort",
     "Interface",
@@ -141,7 +142,6 @@ __all__ = [
     "StateStatus",
     "SubpartitionConfig",
     "SubpartitionPort",
-    "Taken",
     "UnionGateConfig",
     "UnionGatePort",
     "UnusableImplementation",

@@ -11,9 +11,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from conformance.ports.elements import Barrier, Data, Element
+from conformance.ports.elements import Barrier, Buffer, Element
 from conformance.ports.port import Answer, Port
-from conformance.ports.subpartition import Taken
+from conformance.ports.subpartition import BufferAndBacklog
 
 
 class Recovery(StrEnum):
@@ -48,7 +48,7 @@ class InputChannelPort(Port):
     """
 
     @abstractmethod
-    def take(self) -> Answer[Taken | None]:
+    def take(self) -> Answer[BufferAndBacklog | None]:
         """The next element (Flink: `getNextBuffer`); None is legal whenever nothing can be taken.
 
         The end of recovered data is no element: taking it answers None and signals `StateConsumed`.
@@ -79,7 +79,7 @@ class RecoveredChannelPort(InputChannelPort):
     """The placeholder of a channel while its state is read. Specification: recovered-channel.md."""
 
     @abstractmethod
-    def push_recovered(self, data: Data) -> Answer[None]:
+    def push_recovered(self, data: Buffer) -> Answer[None]:
         """A recovered buffer. After release it is recycled silently.
 
         Raises: PortError STATE after `finish_recovered`.
@@ -110,7 +110,7 @@ class PhysicalChannelPort(InputChannelPort):
     """
 
     @abstractmethod
-    def push_recovered(self, data: Data) -> Answer[None]:
+    def push_recovered(self, data: Buffer) -> Answer[None]:
         """A recovered buffer. Waits until the upstream is ready. After release it is recycled silently.
 
         Raises: PortError STATE if recovery is over.

@@ -42,11 +42,11 @@ class Alignment(StrEnum):
     UNALIGNED = "unaligned"
 
 
-class Data(Struct, frozen=True, tag="data", omit_defaults=True):
+class Buffer(Struct, frozen=True, tag="buffer", omit_defaults=True):
     """A buffer holding the records `ids`, in this order.
 
     `finished` is said by a producer only: an unfinished buffer is the last of its queue, and the producer goes on
-    writing into it. A polled `Data` holds the records that were readable then.
+    writing into it. A polled `Buffer` holds the records that were readable then.
     """
 
     ids: tuple[int, ...]
@@ -118,7 +118,7 @@ class EndOfPartition(Struct, frozen=True, tag="end-of-partition"):
 
 
 Element: TypeAlias = (
-    Data
+    Buffer
     | Barrier
     | Announcement
     | CancelMarker

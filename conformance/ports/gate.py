@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from conformance.ports.channel import Recovery
-from conformance.ports.elements import Barrier, Data, Element
+from conformance.ports.elements import Barrier, Buffer, Element
 from conformance.ports.port import Answer, Port
 
 
@@ -32,7 +32,7 @@ class GateConfig(Struct, frozen=True, forbid_unknown_fields=True):
     floating_buffers: int = 2
 
 
-class GateTaken(Struct, frozen=True):
+class BufferOrEvent(Struct, frozen=True):
     """A polled element, whose it is, and whether the gate has more (Flink: `BufferOrEvent`)."""
 
     channel: int
@@ -53,7 +53,7 @@ class GatePort(Port):
 
     # ---- recovery thread
     @abstractmethod
-    def recover(self, channel: int, data: Data) -> Answer[None]:
+    def recover(self, channel: int, data: Buffer) -> Answer[None]:
         """A recovered buffer of the channel: before `convert`, or with PUSHED after it. May have to wait."""
 
     @abstractmethod
@@ -76,7 +76,7 @@ class GatePort(Port):
         """
 
     @abstractmethod
-    def poll(self) -> Answer[GateTaken | None]:
+    def poll(self) -> Answer[BufferOrEvent | None]:
         """The next element: priority events first, then one of each channel in turn. None if there is nothing.
 
         Raises: PortError RELEASED from a released gate.
@@ -151,7 +151,7 @@ class UnionGatePort(Port):
     """
 
     @abstractmethod
-    def recover(self, channel: int, data: Data) -> Answer[None]:
+    def recover(self, channel: int, data: Buffer) -> Answer[None]:
         """A recovered buffer of the channel."""
 
     @abstractmethod
@@ -170,7 +170,7 @@ class UnionGatePort(Port):
         """Ask the producers of one gate for data."""
 
     @abstractmethod
-    def poll(self) -> Answer[GateTaken | None]:
+    def poll(self) -> Answer[BufferOrEvent | None]:
         """The next element of any gate: priority events first, then one of each gate in turn."""
 
     @abstractmethod

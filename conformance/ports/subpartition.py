@@ -30,7 +30,7 @@ class Next(StrEnum):
     PRIORITY = "priority"
 
 
-class Taken(Struct, frozen=True):
+class BufferAndBacklog(Struct, frozen=True):
     """A polled element (Flink: `BufferAndBacklog`)."""
 
     element: Element
@@ -42,7 +42,7 @@ class Taken(Struct, frozen=True):
 
 
 class Availability(Struct, frozen=True):
-    """Whether something could be polled, and the backlog as in `Taken`."""
+    """Whether something could be polled, and the backlog as in `BufferAndBacklog`."""
 
     available: bool
     backlog: int
@@ -81,8 +81,9 @@ class SubpartitionPort(Port):
     def add(self, element: Element) -> Answer[bool]:
         """Append an element; an unaligned barrier goes in front of all that has no priority.
 
-        Data that an unaligned barrier overtakes is given to the writer. A timeoutable barrier promises the writer that
-        data for later, and breaks the promise made for an earlier barrier if that one is still open.
+        Data that an unaligned barrier overtakes is given to the writer. For a timeoutable barrier the writer gets a
+        channel state future, which completes when it is known which data that is; one that is still open for an
+        earlier barrier fails.
 
         Returns: False if the subpartition is finished or released; the element is recycled then.
         """
@@ -111,7 +112,7 @@ class SubpartitionPort(Port):
         """
 
     @abstractmethod
-    def poll(self) -> Answer[Taken | None]:
+    def poll(self) -> Answer[BufferAndBacklog | None]:
         """Hand out the next element, or what is readable of an unfinished buffer, which stays.
 
         Polling a timeoutable barrier keeps it aligned: the writer is told that there is no data for it.
@@ -134,11 +135,11 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def abort(self, checkpoint: int, reason: CheckpointReason) -> Answer[None]:
-        """`checkpoint` is over: an open promise to the writer fails, its barrier stays where it is."""
+        """`checkpoint` is over: its channel state future, if open, fails; its barrier stays where it is."""
 
     @abstractmethod
     def recover(self, element: Element) -> Answer[None]:
-        """Append recovered output state, before anything live: a `RecoveryMetadata`, or `Data` that belongs to it."""
+        """Append recovered output state, before anything live: a `RecoveryMetadata`, or `Buffer` that belongs to it."""
 
     @abstractmethod
     def finish_recovery(self, block: bool) -> Answer[None]:

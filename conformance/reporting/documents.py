@@ -19,9 +19,11 @@ from conformance.engines.operators import OperatorMutant
 from conformance.ports import Implementation, KnownBug, offered_components
 from conformance.reporting.specification import specification_reference
 from conformance.reporting.words import value_in_words
-from conformance.scenarios import SCHEMA, Entry, History, Scenario, encode_scenario
+from conformance.scenarios import Entry, History, Scenario, encode_scenario
 from conformance.scenarios.codec import encode_entries
 
+DOCUMENT_SCHEMA = 1
+"""The version of what `--json` writes; scenarios in it have a version of their own."""
 Document = dict[str, Any]
 """Ready for JSON."""
 
@@ -128,7 +130,7 @@ def check_document(
     """What a check found. `scenarios`: how many were asked for, per implementation and component."""
     implementations = [(one, list(checks)) for one, checks in checks_by_implementation]
     return {
-        "schema": SCHEMA,
+        "schema": DOCUMENT_SCHEMA,
         "seed": seed,
         "scenarios": scenarios,
         "steps": sum(check.tally.steps for _, checks in implementations for check in checks),
@@ -187,7 +189,7 @@ def replay_document(replay: Replay) -> Document:
     finding = replay.history.scenario.finding
     meant = finding.property if finding is not None else None
     return {
-        "schema": SCHEMA,
+        "schema": DOCUMENT_SCHEMA,
         "verdict": replay.verdict.value,
         "property": replay.violation.property.slug if replay.violation is not None else meant,
         "reason": replay.reason,
@@ -213,7 +215,7 @@ def _encodable(entry: Entry) -> Entry:
 
 def bugs_document(rows: Iterable[BugRow], operators: Sequence[OperatorMutant] = ()) -> Document:
     """The kill matrix; operator mutants beside it, if there were any."""
-    document: Document = {"schema": SCHEMA, "bugs": [msgspec.to_builtins(row) for row in rows]}
+    document: Document = {"schema": DOCUMENT_SCHEMA, "bugs": [msgspec.to_builtins(row) for row in rows]}
     if operators:
         document["operators"] = [msgspec.to_builtins(one) for one in operators]
     return document
@@ -222,7 +224,7 @@ def bugs_document(rows: Iterable[BugRow], operators: Sequence[OperatorMutant] = 
 def properties_document(components: Iterable[Component] = COMPONENTS.values()) -> Document:
     """The catalogue of properties, of all components or of these."""
     return {
-        "schema": SCHEMA,
+        "schema": DOCUMENT_SCHEMA,
         "properties": [
             {
                 "slug": one.slug,
@@ -244,7 +246,7 @@ def properties_document(components: Iterable[Component] = COMPONENTS.values()) -
 def implementations_document(rows: Iterable[ImplementationRow]) -> Document:
     """The registered implementations."""
     return {
-        "schema": SCHEMA,
+        "schema": DOCUMENT_SCHEMA,
         "implementations": [{**msgspec.to_builtins(row), "usable": row.usable} for row in rows],
     }
 

@@ -8,7 +8,8 @@ import msgspec
 from rich.table import Table
 
 from conformance.engines.explore import Exploration
-from conformance.scenarios import SCHEMA, encode_scenario
+from conformance.reporting.documents import DOCUMENT_SCHEMA
+from conformance.scenarios import encode_scenario
 
 
 def exploration_table(result: Exploration) -> Table:
@@ -42,7 +43,7 @@ def exploration_lines(result: Exploration) -> list[str]:
 def exploration_document(result: Exploration) -> dict[str, Any]:
     """For programs. The names are fixed."""
     return {
-        "schema": SCHEMA,
+        "schema": DOCUMENT_SCHEMA,
         "component": result.program.component.name,
         "implementation": result.program.implementation.name,
         "scope": result.scope.as_text(),

@@ -17,6 +17,9 @@ from conformance.ports import (
     Announcement,
     Availability,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
+    BufferOrEvent,
     CancelMarker,
     ChainCheckpoint,
     CheckpointAcknowledged,
@@ -24,13 +27,11 @@ from conformance.ports import (
     Consumed,
     ConsumptionResumed,
     CreditAnnounced,
-    Data,
     DataAvailable,
     EndOfData,
     EndOfPartition,
     Error,
     Event,
-    GateTaken,
     Outcome,
     OutputState,
     PriorityAvailable,
@@ -39,7 +40,6 @@ from conformance.ports import (
     Resources,
     StateConsumed,
     StateStatus,
-    Taken,
 )
 from conformance.scenarios import Step
 
@@ -136,9 +136,9 @@ def signal_in_words(signal: Any) -> str:
 def value_in_words(value: Any) -> str:
     """An answer. A component without words of its own here gets the names and values of its fields."""
     match value:
-        case Taken(element=element, seq=seq, next=following, backlog=backlog):
+        case BufferAndBacklog(element=element, seq=seq, next=following, backlog=backlog):
             return f"{element_in_words(element)}, seq {seq}, next {_scalar(following)}, backlog {backlog}"
-        case GateTaken(channel=channel, element=element, more=more, more_priority=more_priority):
+        case BufferOrEvent(channel=channel, element=element, more=more, more_priority=more_priority):
             behind = "more with priority" if more_priority else "more" if more else "nothing more"
             return f"{element_in_words(element)} from channel {channel}, {behind}"
         case Consumed(channel=channel, element=element):
@@ -162,7 +162,7 @@ def element_in_words(element: Any) -> str:
     match element:
         case Barrier(checkpoint=checkpoint, alignment=alignment):
             return f"barrier {checkpoint} ({_scalar(alignment)})"
-        case Data(ids=ids, finished=finished):
+        case Buffer(ids=ids, finished=finished):
             return (_records(ids) if ids else "an empty buffer") + ("" if finished else " (unfinished)")
         case Announcement(checkpoint=checkpoint, seq=seq):
             return f"announcement of barrier {checkpoint} at seq {seq}"

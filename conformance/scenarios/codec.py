@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from conformance.ports import Outcome
+from conformance.scenarios.former import OLDEST, step_as_of_today
 from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Vocabulary
 
 
@@ -24,7 +25,7 @@ class SchemaError(ValueError):
 class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The JSON form of a scenario."""
 
-    schema: Literal[1]
+    schema: Literal[1, 2]
     component: str
     config: dict[str, Any]
     steps: tuple[tuple[str | int | bool, ...], ...]
@@ -43,7 +44,7 @@ class EntryFile(Struct, frozen=True, forbid_unknown_fields=True):
 class HistoryFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The JSON form of a history."""
 
-    schema: Literal[1]
+    schema: Literal[2]
     implementation: str
     component: str
     config: dict[str, Any]
@@ -123,10 +124,10 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
             "the file is damaged or was cut off"
         ) from None
     version = raw.get("schema") if isinstance(raw, dict) else None
-    if version != SCHEMA or isinstance(version, bool):
+    if type(version) is not int or not OLDEST <= version <= SCHEMA:
         raise SchemaError(
-            f"{source}, line {_line(text, ('schema',))}, field schema: this suite reads schema version {SCHEMA}, "
-            f"found {version!r}; replay the file with a suite that knows its version"
+            f"{source}, line {_line(text, ('schema',))}, field schema: this suite reads schema versions {OLDEST} to "
+            f"{SCHEMA}, found {version!r}; replay the file with a suite that knows its version"
         )
     try:
         file = msgspec.convert(raw, ScenarioFile)
@@ -144,11 +145,12 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
         message, inner = _split(str(error))
         path = ("config", *inner)
         raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {message}") from None
-    for index, step in enumerate(file.steps):
+    steps = tuple(step_as_of_today(version, file.component, step) for step in file.steps)
+    for index, step in enumerate(steps):
         if complaint := vocabulary.complaint(file.component, step):
             path = ("steps", index)
             raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {complaint}")
-    return Scenario(file.component, config, file.steps, file.finding)
+    return Scenario(file.component, config, steps, file.finding)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from conformance.ports import Outcome
 
-SCHEMA = 1
-"""The version of the JSON form of scenarios and histories."""
+SCHEMA = 2
+"""The version of the JSON form of scenarios and histories that is written. Schema 1 is read too (`former`)."""
 
 Step: TypeAlias = tuple[Any, ...]
 """The name of a step, then absolute operands: `("unaligned_barrier", 3)`. Never "the k-th enabled one"."""

@@ -26,7 +26,7 @@ class PortError extends Error {
 
 // ---- elements: the objects of the protocol, as they come ------------------------------------------------------------
 
-const isData = (element) => element.type === "data";
+const isData = (element) => element.type === "buffer";
 
 const isBarrier = (element, checkpoint) => element.type === "barrier" && element.checkpoint === checkpoint;
 
@@ -124,7 +124,7 @@ class QueuedElement {
     if (!this.isBuffer) return this.element;
     const { ids } = this;
     this.ids = [];
-    return { type: "data", ids };
+    return { type: "buffer", ids };
   }
 }
 
@@ -912,7 +912,7 @@ class Gate {
 
 // ---- the protocol ---------------------------------------------------------------------------------------------------
 
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 
 const words = (text) => text.trim().split(/\s+/);
 

@@ -7,13 +7,13 @@ from typing import Any
 from conformance.ports import (
     Alignment,
     Barrier,
+    Buffer,
     ChainCheckpoint,
     ChainConfig,
     ChainPort,
     ChannelKind,
     CheckpointStatus,
     Consumed,
-    Data,
     Element,
     EndOfPartition,
     GateConfig,
@@ -89,7 +89,7 @@ class Chain(ChainPort):
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
-        await self.send(channel, Data(ids))
+        await self.send(channel, Buffer(ids))
 
     async def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> None:
         await self.send(channel, Barrier(checkpoint, alignment))
@@ -100,7 +100,7 @@ class Chain(ChainPort):
     async def recover_output(self, channel: int) -> None:
         record = self.output_left[channel].pop(0)
         await self.send(channel, RecoveryMetadata(0, channel))
-        await self.send(channel, Data((record,)))
+        await self.send(channel, Buffer((record,)))
 
     async def finish_output_recovery(self, channel: int) -> None:
         await self.send(channel, RecoveryCompletion())
@@ -159,7 +159,7 @@ class Chain(ChainPort):
         if taken is None:
             return None
         element = taken.element
-        if type(element) is Data:
+        if type(element) is Buffer:
             self.records[taken.channel].extend(element.ids)
         elif type(element) is Barrier:
             await self.handler.barrier(taken.channel, element)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.ports import CheckpointReason, Data, ErrorKind, PortError, Recovery
+from conformance.ports import Buffer, CheckpointReason, ErrorKind, PortError, Recovery
 from conformance.scheduling import Lock
 
 from ..channels.local import LocalChannel
@@ -30,7 +30,7 @@ class Drainer:
             assert isinstance(physical, (LocalChannel, RemoteChannel))
             await physical.upstream_ready
         async with self.lock:
-            await self.gate.recover(channel, Data((record,)))
+            await self.gate.recover(channel, Buffer((record,)))
             if self.left[channel]:  # all is given up if the chain was released meanwhile
                 del self.left[channel][0]
 

@@ -5,7 +5,7 @@ Specification: chain.md (Flink: `CreditBasedSequenceNumberingViewReader` and `Pa
 
 from __future__ import annotations
 
-from conformance.ports import Data, Next, Taken
+from conformance.ports import Buffer, BufferAndBacklog, Next
 
 from ..subpartition import Subpartition
 
@@ -42,14 +42,14 @@ class Reader:
         self.subpartition.resume()
         self.join()
 
-    def next(self) -> Taken | None:
+    def next(self) -> BufferAndBacklog | None:
         """What is sent now."""
         if not self.in_line:
             return None
         self.in_line = False
         taken = self.subpartition.poll()
         if taken is not None:
-            if type(taken.element) is Data:
+            if type(taken.element) is Buffer:
                 self.credit -= 1
             self.in_line = taken.next is not Next.NONE and (self.credit > 0 or taken.next is not Next.DATA)
         return taken

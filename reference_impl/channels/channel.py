@@ -5,7 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from conformance.ports import Barrier, Data, DataType, Element, InputChannelPort, PhysicalChannelPort, Resources, Taken
+from conformance.ports import (
+    Barrier,
+    Buffer,
+    BufferAndBacklog,
+    DataType,
+    Element,
+    InputChannelPort,
+    PhysicalChannelPort,
+    Resources,
+)
 from conformance.scheduling import Lock
 
 from .listener import Listener, Signals
@@ -30,7 +39,7 @@ class Channel(InputChannelPort):
         self.released = False
 
     @abstractmethod
-    async def next_element(self) -> Taken | None:
+    async def next_element(self) -> BufferAndBacklog | None:
         """What the gate polls; it holds its own lock. A physical channel also answers the end of recovered state."""
 
     def buffer_was_copied(self) -> None:
@@ -43,7 +52,7 @@ class Channel(InputChannelPort):
     async def checkpoint_stopped(self, checkpoint: int) -> None: ...
 
     @abstractmethod
-    async def push_recovered(self, data: Data) -> None: ...
+    async def push_recovered(self, data: Buffer) -> None: ...
 
     @abstractmethod
     async def finish_recovered(self) -> None: ...
@@ -64,7 +73,7 @@ class Channel(InputChannelPort):
 class PhysicalChannel(Channel, PhysicalChannelPort):
     """A channel that gets live data. In recovery it hands out what was recovered first."""
 
-    async def take(self) -> Taken | None:
+    async def take(self) -> BufferAndBacklog | None:
         taken = await self.next_element()
         if taken is None or taken.element is not END_OF_RECOVERED_STATE:
             return taken

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from conformance.ports import (
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     ChannelConfig,
-    Data,
     Element,
     EndOfPartition,
     ErrorKind,
@@ -19,7 +20,6 @@ from conformance.ports import (
     PriorityAvailable,
     Resources,
     SubpartitionConfig,
-    Taken,
 )
 from conformance.scheduling import Future, Lock, Pause
 
@@ -79,7 +79,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
         await self.add(element)
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
-    async def push_recovered(self, data: Data) -> None:
+    async def push_recovered(self, data: Buffer) -> None:
         await self.upstream_ready
         async with self.lock:
             first = not self.released and self.recovered.push(data)
@@ -105,7 +105,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
         if available:
             await self.listener.data_available(self)
 
-    async def next_element(self) -> Taken | None:
+    async def next_element(self) -> BufferAndBacklog | None:
         """Recovered data first; only priority events overtake it."""
         async with self.lock:
             if self.released:
@@ -124,14 +124,16 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
                     if recovered_first and taken.next is Next.PRIORITY:
                         self.priority_waits = True
                     elif recovered_first:
-                        taken = Taken(taken.element, taken.seq, self.recovered.next_type(), taken.backlog)
+                        taken = BufferAndBacklog(taken.element, taken.seq, self.recovered.next_type(), taken.backlog)
                 if taken is not None or not recovered_first:
                     return taken
             if not self.recovered:
                 return None
             element, seq = self.recovered.take()
             live_follows = not self.recovered and not self.recovered.in_recovery
-            return Taken(element, seq, await self.next_live() if live_follows else self.recovered.next_type(), 0)
+            return BufferAndBacklog(
+                element, seq, await self.next_live() if live_follows else self.recovered.next_type(), 0
+            )
 
     async def next_live(self) -> Next:
         """What the view could hand out now. The caller holds the lock of the channel."""

@@ -7,8 +7,8 @@ from enum import Enum
 from conformance.ports import (
     Announcement,
     Barrier,
+    Buffer,
     CheckpointReason,
-    Data,
     Element,
     ErrorKind,
     PersisterPort,
@@ -54,7 +54,7 @@ class Persister(PersisterPort):
             self.last_seen = checkpoint
 
     def maybe_persist(self, element: Element) -> None:
-        if self.mode is Mode.PENDING and type(element) is Data:
+        if self.mode is Mode.PENDING and type(element) is Buffer:
             self.write(self.last_seen, element.ids)
 
     def barrier(self, element: Element) -> int | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from conformance.ports import (
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     ChannelConfig,
     CheckpointReason,
-    Data,
     ErrorKind,
     Next,
     PortError,
     RecoveredChannelPort,
     Recovery,
     Resources,
-    Taken,
 )
 
 from .channel import END_OF_RECOVERED_STATE, Channel
@@ -30,7 +30,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
     def __init__(self, config: ChannelConfig, listener: Listener | None = None, index: int = 0) -> None:
         super().__init__(listener, index, "recovered channel")
         self.recovery = config.recovery
-        self.queue: list[Data] = []
+        self.queue: list[Buffer] = []
         """The recovered buffers, and behind the last one the end of recovered state."""
         self.seq = FIRST_RECOVERED
         self.state_read = self.consumed = self.converted = False
@@ -38,7 +38,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         """The newest checkpoint that was stopped."""
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
-    async def push_recovered(self, data: Data) -> None:
+    async def push_recovered(self, data: Buffer) -> None:
         async with self.lock:
             first = self.append(data)
         if first:
@@ -51,7 +51,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         if first:
             await self.listener.data_available(self)
 
-    def append(self, data: Data) -> bool:
+    def append(self, data: Buffer) -> bool:
         """Whether the queue was empty, so that the gate must be told. What comes after release is recycled."""
         if self.released or self.converted:
             return False
@@ -61,7 +61,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         return len(self.queue) == 1
 
     # ---- task thread -----------------------------------------------------------------------------------------------
-    async def take(self) -> Taken | None:
+    async def take(self) -> BufferAndBacklog | None:
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -75,11 +75,11 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
             if self.queue:
                 following = Next.EVENT if self.queue[0] is END_OF_RECOVERED_STATE else Next.DATA
         if head is not END_OF_RECOVERED_STATE:
-            return Taken(head, seq, following, 0)
+            return BufferAndBacklog(head, seq, following, 0)
         self.listener.state_consumed(self)
         return None
 
-    async def next_element(self) -> Taken | None:
+    async def next_element(self) -> BufferAndBacklog | None:
         return await self.take()
 
     async def checkpoint_started(self, barrier: Barrier) -> None:

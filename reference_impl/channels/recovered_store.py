@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.ports import ChannelConfig, CheckpointReason, Data, ErrorKind, Next, PortError, Recovery
+from conformance.ports import Buffer, ChannelConfig, CheckpointReason, ErrorKind, Next, PortError, Recovery
 
 from .channel import END_OF_RECOVERED_STATE
 
@@ -28,7 +28,7 @@ class RecoveredStore:
     in_recovery = False
 
     def __init__(self, handed_over: tuple[int, ...] = ()) -> None:
-        self.queued: list[Any] = [Data((record,)) for record in handed_over]
+        self.queued: list[Any] = [Buffer((record,)) for record in handed_over]
         self.seq = FIRST_RECOVERED
 
     def __bool__(self) -> bool:
@@ -61,7 +61,7 @@ class RecoveredStore:
 
     def count(self) -> int:
         """The data buffers that wait here."""
-        return sum(type(element) is Data for element in self.queued)
+        return sum(type(element) is Buffer for element in self.queued)
 
     def clear(self) -> None:
         """Recovery is over, or the channel is released: everything that is left is recycled."""
@@ -137,7 +137,7 @@ class PushedStore(RecoveredStore):
 
 def records(elements: list[Any]) -> tuple[int, ...]:
     """The record ids in data buffers, in order."""
-    return tuple(record for element in elements if type(element) is Data for record in element.ids)
+    return tuple(record for element in elements if type(element) is Buffer for record in element.ids)
 
 
 def make_store(config: ChannelConfig) -> RecoveredStore:

@@ -6,16 +6,16 @@ from conformance.ports import (
     Alignment,
     Announcement,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     ChannelConfig,
     CheckpointReason,
-    Data,
     Element,
     ErrorKind,
     Next,
     PortError,
     RemoteChannelPort,
     Resources,
-    Taken,
 )
 from conformance.scheduling import Future
 
@@ -79,7 +79,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
                 return
             if element.data_type.blocks_upstream and backlog > 0:
                 raise PortError(ErrorKind.ARGUMENT, f"a blocked producer announced a backlog of {backlog}")
-            if self.recovered.in_recovery and type(element) is Data:
+            if self.recovered.in_recovery and type(element) is Buffer:
                 raise PortError(ErrorKind.PROTOCOL, "data came before the recovered data was consumed")
             was_readable = self.readable()
             priority = self.accept(element, seq)
@@ -100,7 +100,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Queue an element and note what it means for checkpoints. Whether a priority event is the first now."""
         self.expected += 1
         data_type = element.data_type
-        if type(element) is Data:
+        if type(element) is Buffer:
             self.buffers.take_for_live()
         if data_type.has_priority:
             self.received.add_priority(Received(element, seq))
@@ -117,7 +117,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         return (data_type.has_priority or data_type.needs_announcement) and self.received.priority == 1
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
-    async def push_recovered(self, data: Data) -> None:
+    async def push_recovered(self, data: Buffer) -> None:
         """A push before the producer has sent anything would make the consumer read a channel without a connection."""
         if not self.upstream_ready.done:
             await self.upstream_ready
@@ -153,9 +153,9 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             return self.recovered.next_type()
         if not self.received.elements:
             return Next.NONE
-        return Next.DATA if type(self.received.elements[0].element) is Data else Next.EVENT
+        return Next.DATA if type(self.received.elements[0].element) is Buffer else Next.EVENT
 
-    async def next_element(self) -> Taken | None:
+    async def next_element(self) -> BufferAndBacklog | None:
         """Priority events first, then recovered data, then live elements, which are hidden in recovery."""
         async with self.lock:
             if self.released:
@@ -169,9 +169,9 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
                 if head is None:
                     return None
                 element, seq = head.element, head.seq
-            if type(element) is Data:
+            if type(element) is Buffer:
                 self.buffers.hand_out()
-            return Taken(element, seq, self.next_type(), 0)
+            return BufferAndBacklog(element, seq, self.next_type(), 0)
 
     async def end_of_recovered_state(self) -> None:
         async with self.lock:
@@ -222,7 +222,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             live = tuple(
                 record
                 for one in self.received
-                if type(one.element) is Data and (self.last_barrier == NONE or one.seq < self.last_barrier_seq)
+                if type(one.element) is Buffer and (self.last_barrier == NONE or one.seq < self.last_barrier_seq)
                 for record in one.element.ids
             )
             self.persister.start(checkpoint, recovered + live)
@@ -254,7 +254,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     # ---- observers and release ---------------------------------------------------------------------------------------
     def in_use(self) -> int:
-        return self.recovered.count() + sum(type(one.element) is Data for one in self.received)
+        return self.recovered.count() + sum(type(one.element) is Buffer for one in self.received)
 
     def in_recovery(self) -> bool:
         return self.recovered.in_recovery

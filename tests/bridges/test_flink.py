@@ -11,10 +11,11 @@ from conformance.ports import (
     Alignment,
     Availability,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     CancelMarker,
     Capability,
     CheckpointReason,
-    Data,
     DataAvailable,
     DequeConfig,
     EndOfData,
@@ -31,7 +32,6 @@ from conformance.ports import (
     Resources,
     StateStatus,
     SubpartitionConfig,
-    Taken,
 )
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
@@ -67,7 +67,7 @@ def test_it_is_compiled_once(flink):
 def test_a_priority_event_passes_a_blocked_subpartition_since_flink_39018(flink, subpartition):
     subpartition.finish_recovery(True)
     subpartition.attach_view()
-    assert subpartition.poll() == Taken(RecoveryCompletion(), 0, Next.NONE, 0)
+    assert subpartition.poll() == BufferAndBacklog(RecoveryCompletion(), 0, Next.NONE, 0)
     assert taken_signals(subpartition) == []
     assert subpartition.add(Barrier(1, UNALIGNED))
     announced, polled = taken_signals(subpartition), subpartition.poll()
@@ -77,7 +77,7 @@ def test_a_priority_event_passes_a_blocked_subpartition_since_flink_39018(flink,
         polled = subpartition.poll()
     else:
         assert announced == [PriorityAvailable(1)]
-    assert polled == Taken(Barrier(1, UNALIGNED), 1, Next.NONE, 0)
+    assert polled == BufferAndBacklog(Barrier(1, UNALIGNED), 1, Next.NONE, 0)
 
 
 def test_a_blocked_subpartition_denies_the_priority_event_to_a_reader_with_credit(flink, subpartition):
@@ -93,7 +93,7 @@ def test_a_blocked_subpartition_denies_the_priority_event_to_a_reader_with_credi
 @pytest.mark.parametrize(
     "element",
     [
-        Data((1, 2)),
+        Buffer((1, 2)),
         Barrier(3, Alignment.ALIGNED),
         Barrier(3, TIMEOUTABLE),
         Barrier(3, UNALIGNED),
@@ -112,28 +112,28 @@ def test_every_element_comes_out_as_it_went_in(subpartition, element):
     is_priority = isinstance(element, Barrier) and element.alignment is UNALIGNED
     # An unaligned barrier that is alone is announced twice: as a priority event, and as the first finished element.
     assert taken_signals(subpartition) == [*[PriorityAvailable(0)] * is_priority, DataAvailable()]
-    assert subpartition.poll() == Taken(element, 0, Next.NONE, 0)
+    assert subpartition.poll() == BufferAndBacklog(element, 0, Next.NONE, 0)
 
 
 def test_overtaken_data_is_written_and_still_delivered(subpartition):
     for record in (1, 2):
-        subpartition.add(Data((record,)))
+        subpartition.add(Buffer((record,)))
     subpartition.add(Event(0))
-    subpartition.add(Data((3,), finished=False))
+    subpartition.add(Buffer((3,), finished=False))
     subpartition.add(Barrier(1, UNALIGNED))
     assert subpartition.persisted(1) == OutputState(StateStatus.WRITTEN, (1, 2, 3))
-    assert subpartition.poll() == Taken(Barrier(1, UNALIGNED), 0, Next.DATA, 2)
-    assert [subpartition.poll().element for _ in range(3)] == [Data((1,)), Data((2,)), Event(0)]
-    assert subpartition.poll() == Taken(Data((3,)), 4, Next.NONE, 0)
+    assert subpartition.poll() == BufferAndBacklog(Barrier(1, UNALIGNED), 0, Next.DATA, 2)
+    assert [subpartition.poll().element for _ in range(3)] == [Buffer((1,)), Buffer((2,)), Event(0)]
+    assert subpartition.poll() == BufferAndBacklog(Buffer((3,)), 4, Next.NONE, 0)
     assert subpartition.poll() is None
     assert subpartition.resources() == Resources(1, listeners=0, futures=0)
 
 
 def test_a_timed_out_barrier_becomes_unaligned(subpartition):
     subpartition.attach_view()
-    subpartition.add(Data((1,)))
+    subpartition.add(Buffer((1,)))
     subpartition.add(Barrier(1, TIMEOUTABLE))
-    subpartition.add(Data((2,)))
+    subpartition.add(Buffer((2,)))
     assert subpartition.persisted(1) == OutputState(StateStatus.PENDING)
     assert subpartition.resources() == Resources(2, listeners=1, futures=1)
     taken_signals(subpartition)
@@ -170,26 +170,28 @@ def test_every_reason_can_end_a_checkpoint(subpartition, reason):
 
 def test_an_unfinished_buffer_is_polled_piece_by_piece(subpartition):
     subpartition.attach_view()
-    subpartition.add(Data((), finished=False))
+    subpartition.add(Buffer((), finished=False))
     subpartition.append((1,))
     assert subpartition.available(True) == Availability(False, 0)
     assert taken_signals(subpartition) == []
     subpartition.flush()
     assert taken_signals(subpartition) == [DataAvailable()]
-    assert subpartition.poll() == Taken(Data((1,)), 0, Next.NONE, 0)
+    assert subpartition.poll() == BufferAndBacklog(Buffer((1,)), 0, Next.NONE, 0)
     subpartition.append((2, 3))
     subpartition.finish_buffer()
     # The consumer side of a buffer learns that it is finished when it is read; nothing is available before.
     assert subpartition.available(True) == Availability(False, 0)
     subpartition.add(Event(0))
-    assert subpartition.poll() == Taken(Data((2, 3)), 1, Next.EVENT, 0)
+    assert subpartition.poll() == BufferAndBacklog(Buffer((2, 3)), 1, Next.EVENT, 0)
     assert subpartition.resources() == Resources(0, listeners=1, futures=0)
 
 
-@pytest.mark.parametrize(("exclusive_buffers", "polled"), [(2, None), (0, Taken(Data(()), 0, Next.NONE, 0))])
+@pytest.mark.parametrize(
+    ("exclusive_buffers", "polled"), [(2, None), (0, BufferAndBacklog(Buffer(()), 0, Next.NONE, 0))]
+)
 def test_empty_buffers_carry_credit_back_where_there_is_no_other(flink, exclusive_buffers, polled):
     subpartition = flink.components()["subpartition"](SubpartitionConfig(exclusive_buffers))
-    assert subpartition.add(Data(()))
+    assert subpartition.add(Buffer(()))
     assert subpartition.poll() == polled
 
 
@@ -219,13 +221,13 @@ def test_a_configuration_that_flink_refuses_is_told(flink):
 
 def test_after_the_end_and_after_release_everything_is_given_back(subpartition):
     subpartition.attach_view()
-    subpartition.add(Data((1,), finished=False))
+    subpartition.add(Buffer((1,), finished=False))
     subpartition.finish_buffer()
     subpartition.finish()
-    assert subpartition.add(Data((2,))) is False
+    assert subpartition.add(Buffer((2,))) is False
     assert subpartition.resources() == Resources(1, listeners=1, futures=0)
     subpartition.release()
-    assert subpartition.add(Data((3,), finished=False)) is False
+    assert subpartition.add(Buffer((3,), finished=False)) is False
     assert subpartition.poll() is None
     assert subpartition.available(True) == subpartition.available(False) == Availability(False, 0)
     for harmless in (subpartition.release, subpartition.flush, subpartition.finish):
@@ -252,7 +254,7 @@ def test_a_scenario_in_one_message_has_the_same_outcomes(flink):
     calls: list[tuple[Any, ...]] = [
         ("new",),
         ("attach_view",),
-        ("add", Data((1,))),
+        ("add", Buffer((1,))),
         ("add", Barrier(1, UNALIGNED)),
         ("resume",),
         ("poll",),

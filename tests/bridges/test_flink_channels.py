@@ -19,18 +19,18 @@ from conformance.ports import (
     Alignment,
     Announcement,
     Barrier,
+    Buffer,
+    BufferOrEvent,
     Capability,
     ChannelConfig,
     ChannelKind,
     CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
-    Data,
     DataAvailable,
     ErrorKind,
     Event,
     GateConfig,
-    GateTaken,
     PersisterConfig,
     PortError,
     PriorityAvailable,
@@ -97,20 +97,20 @@ def test_what_is_not_offered_is_refused_with_a_reason(port, component):
 def test_a_persister_writes_what_is_known_and_what_arrives_before_the_barrier(port):
     persister = port("persister", PersisterConfig())
     persister.start(1, (10, 11))
-    persister.maybe_persist(Data((12,)))
+    persister.maybe_persist(Buffer((12,)))
     persister.maybe_persist(Event(0))
     assert persister.barrier(Announcement(1, 0)) == 1
     assert not persister.barrier_received()
     assert persister.barrier(unaligned(1)) == 1
     assert persister.barrier_received()
-    persister.maybe_persist(Data((13,)))
+    persister.maybe_persist(Buffer((13,)))
     assert persister.persisted(1) == (10, 11, 12)
     assert persister.barrier(unaligned(0)) is None
 
 
 def test_a_recovered_channel_declines_and_is_converted_when_all_is_consumed(port):
     channel = port("recovered-channel", ChannelConfig(Recovery.RECOVER_FIRST))
-    channel.push_recovered(Data((0,)))
+    channel.push_recovered(Buffer((0,)))
     with pytest.raises(PortError) as declined:
         channel.checkpoint_started(unaligned(1))
     assert declined.value.checkpoint_reason is CheckpointReason.DECLINED_TASK_NOT_READY
@@ -119,7 +119,7 @@ def test_a_recovered_channel_declines_and_is_converted_when_all_is_consumed(port
         channel.convert()
     assert refused.value.kind is ErrorKind.STATE
     taken = channel.take()
-    assert (taken.element, taken.seq) == (Data((0,)), -(2**31))
+    assert (taken.element, taken.seq) == (Buffer((0,)), -(2**31))
     assert channel.take() is None
     assert StateConsumed(0) in heard(channel)
     assert channel.convert() == ()
@@ -129,7 +129,7 @@ def test_a_recovered_channel_declines_and_is_converted_when_all_is_consumed(port
 def test_a_recovered_channel_hands_over_what_is_left(newest, port):
     channel = port("recovered-channel", ChannelConfig(Recovery.IN_MEMORY))
     for record in range(3):
-        channel.push_recovered(Data((record,)))
+        channel.push_recovered(Buffer((record,)))
     channel.take()
     channel.finish_recovered()
     assert channel.convert() == (1, 2)
@@ -138,11 +138,11 @@ def test_a_recovered_channel_hands_over_what_is_left(newest, port):
 def test_a_remote_channel_gives_credit_and_tells_the_producer_to_go_on(port):
     channel = port("remote-channel", ChannelConfig())
     channel.request()
-    channel.receive(Data((0,)), 0, 2)
+    channel.receive(Buffer((0,)), 0, 2)
     assert DataAvailable() in channel.signals
     assert sum(one.credit for one in heard(channel) if isinstance(one, CreditAnnounced)) == 2
     assert channel.free_for_live() == 3
-    assert channel.take().element == Data((0,))
+    assert channel.take().element == Buffer((0,))
     channel.receive(Barrier(1, Alignment.ALIGNED), 1, 0)
     channel.resume()
     assert ConsumptionResumed(0) in heard(channel)
@@ -162,13 +162,13 @@ def test_an_element_out_of_order_loses_the_connection(port):
 def test_an_announced_barrier_overtakes(port):
     channel = port("remote-channel", ChannelConfig())
     channel.request()
-    channel.receive(Data((0,)), 0, -1)
+    channel.receive(Buffer((0,)), 0, -1)
     channel.receive(Barrier(1, Alignment.TIMEOUTABLE), 1, 0)
     assert PriorityAvailable(1) in heard(channel)
     assert channel.take().element == Announcement(1, 1)
     channel.convert_to_priority(1)
     assert channel.take().element == unaligned(1)
-    assert channel.take().element == Data((0,))
+    assert channel.take().element == Buffer((0,))
 
 
 def test_a_gate_converts_when_a_task_would_ask_it_to(port):
@@ -177,10 +177,10 @@ def test_a_gate_converts_when_a_task_would_ask_it_to(port):
         gate.convert()
     with pytest.raises(PortError, match="not converted yet"):
         gate.request_partitions()
-    gate.recover(1, Data((5,)))
+    gate.recover(1, Buffer((5,)))
     for channel in (0, 1):
         gate.finish_recovery(channel)
-    assert gate.poll().element == Data((5,))
+    assert gate.poll().element == Buffer((5,))
     assert gate.poll() is None
     assert [one for one in heard(gate) if isinstance(one, StateConsumed)] == [StateConsumed(0), StateConsumed(1)]
     gate.convert()
@@ -201,10 +201,10 @@ def test_a_union_numbers_channels_through(port):
     union = port("union-gate", UnionGateConfig((GateConfig((LOCAL,)), GateConfig((LOCAL, REMOTE)))))
     for gate in (0, 1):
         union.request_partitions(gate)
-    union.arrive(2, Data((7,)))
+    union.arrive(2, Buffer((7,)))
     assert union.available()
     found = [one for one in (union.poll(), union.poll(), union.poll()) if one is not None]
-    assert found == [GateTaken(2, Data((7,)), more=False, more_priority=False)]
+    assert found == [BufferOrEvent(2, Buffer((7,)), more=False, more_priority=False)]
 
 
 # ---- what the suite finds --------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_a_subsumed_start_keeps_copies_of_recovered_buffers(newest):
     """No ticket is known: the copies are made before it is seen that a newer barrier is here, and nobody frees them."""
     component = COMPONENTS["local-channel"]
     config = component.config_type(Recovery.IN_MEMORY, handed_over=1)
-    steps = (("request",), ("unaligned_barrier", 2), ("take",), ("checkpoint_started", 1))
+    steps = (("request_subpartition",), ("unaligned_barrier", 2), ("take",), ("checkpoint_started", 1))
     run = run_scenario(Program(component, newest), config, steps)
     assert run.violation is not None
     assert run.violation.signature == (

@@ -20,9 +20,10 @@ from conformance.ports import (
     Alignment,
     Availability,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     Capability,
     CheckpointReason,
-    Data,
     DataAvailable,
     DequeConfig,
     Error,
@@ -36,7 +37,6 @@ from conformance.ports import (
     Resources,
     StateStatus,
     SubpartitionConfig,
-    Taken,
     UnusableImplementation,
     find_implementation,
 )
@@ -113,13 +113,14 @@ def test_components_that_nobody_knows_are_ignored(program):
     ("on_call", "method", "arguments", "value"),
     [
         ("outcome(value={'element': {'type': 'barrier', 'checkpoint': 2, 'alignment': 'aligned'}, 'seq': 4, "
-         "'next': 'none', 'backlog': 0})", "poll", (), Taken(Barrier(2, Alignment.ALIGNED), 4, Next.NONE, 0)),
+         "'next': 'none', 'backlog': 0})",
+         "poll", (), BufferAndBacklog(Barrier(2, Alignment.ALIGNED), 4, Next.NONE, 0)),
         ("outcome()", "poll", (), None),
         ("outcome(value={'available': request['call'][1], 'backlog': 3})", "available", (True,), Availability(True, 3)),
         ("outcome(value={'status': 'written', 'ids': [1]})", "persisted", (1,), OutputState(StateStatus.WRITTEN, (1,))),
         ("outcome(value={'segments': 1})", "resources", (), Resources(1)),
-        ("outcome(value=request['call'] == ['add', {'type': 'data', 'ids': [1], 'finished': False}])",
-         "add", (Data((1,), finished=False),), True),
+        ("outcome(value=request['call'] == ['add', {'type': 'buffer', 'ids': [1], 'finished': False}])",
+         "add", (Buffer((1,), finished=False),), True),
         ("outcome(value=None if request['call'] == ['abort', 1, 'expired'] else 1)",
          "abort", (1, CheckpointReason.EXPIRED), None),
     ],
@@ -170,10 +171,10 @@ def test_a_port_ends_when_the_next_one_is_made(program):
     made = JsonLinesImplementation(program("outcome(value=True)"))
     make: Any = made.components()["subpartition"]
     old, new = make(SubpartitionConfig()), make(SubpartitionConfig())
-    assert new.add(Data(())) is True
+    assert new.add(Buffer(())) is True
     assert old.release() is None
     with pytest.raises(PortError) as caught:
-        old.add(Data(()))
+        old.add(Buffer(()))
     assert caught.value.kind is ErrorKind.RELEASED
     made.close()
 
@@ -219,7 +220,7 @@ def test_the_schema_describes_what_is_sent_and_answered(deque_program):
     judge = jsonschema.Draft202012Validator(schema(INTERFACES))
     judge.check_schema(schema(INTERFACES))
     requests = [
-        {"type": "hello", "protocol": 1, "suite": "0"},
+        {"type": "hello", "protocol": 2, "suite": "0"},
         {"type": "open", "component": "deque", "config": {}},
         {"type": "call", "call": ["add", {"handle": 0, "label": 0}]},
         {"type": "scenario", "component": "deque", "config": {}, "calls": [["new", {}], ["poll"]]},

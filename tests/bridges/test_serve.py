@@ -52,7 +52,7 @@ def _compared(entries):
 
 def test_an_operation_that_waits_is_gone_on_with_over_the_wire(wired):
     config = COMPONENTS["remote-channel"].config_type("pushed")
-    steps: tuple[Step, ...] = (("request",), ("push_recovered",), ("event", 0))
+    steps: tuple[Step, ...] = (("request_subpartition",), ("push_recovered",), ("event", 0))
     run = run_scenario(Program(COMPONENTS["remote-channel"], wired), config, steps, record=True)
     paused = [(one.step[0], one.outcome.paused_at) for one in run.entries if one.outcome and one.outcome.paused_at]
     assert run.violation is None
@@ -77,7 +77,7 @@ def test_a_known_bug_is_found_through_the_wire():
     [
         (("frobnicate",), "has no operation"),
         (("add",), "has 1 operands, not 0"),
-        (("add", {"type": "data"}), "missing required field `ids`"),
+        (("add", {"type": "buffer"}), "missing required field `ids`"),
     ],
 )
 def test_a_request_without_sense_is_refused(wired, call, said):

@@ -12,15 +12,15 @@ from conformance.driver import Program, run_scenario
 from conformance.engines.check import search_range
 from conformance.ports import (
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     CheckpointReason,
-    Data,
     Element,
     ErrorKind,
     Next,
     PortError,
     Recovery,
     Resources,
-    Taken,
     find_implementation,
 )
 from reference_impl.channels.local import LocalChannel
@@ -63,7 +63,7 @@ class Talkative(LocalChannel):
 class LooksItself(LocalChannel):
     """Knows of priority events because it looks, not because it was told."""
 
-    async def next_element(self) -> Taken | None:
+    async def next_element(self) -> BufferAndBacklog | None:
         if self.recovered and not self.recovered.in_recovery:
             self.priority_waits = await self.next_live() is Next.PRIORITY
         return await super().next_element()
@@ -100,7 +100,7 @@ def judge(implementation: Any, recovery: Recovery, steps: list[tuple[Any, ...]],
 
 
 PUSH_WHILE_MARKED = [
-    ("request",),
+    ("request_subpartition",),
     ("finish", "task"),
     ("push_recovered",),
     ("finish", "recovery"),
@@ -120,7 +120,7 @@ def test_a_push_while_the_recovery_barrier_is_inserted_may_belong_to_either_side
 
 def test_a_take_in_flight_leaves_open_what_is_written():
     steps = [
-        *[("request",), ("finish", "task"), ("add",), ("finish", "producer")],
+        *[("request_subpartition",), ("finish", "task"), ("add_buffer",), ("finish", "producer")],
         *[("checkpoint_started", 1), ("finish", "task")],
         *[("take",), ("run", "task", ""), ("run", "task", ""), ("persisted", 1), ("finish", "task"), ("persisted", 1)],
     ]
@@ -130,7 +130,7 @@ def test_a_take_in_flight_leaves_open_what_is_written():
 
 def test_an_operation_that_is_abandoned_leaves_open_what_is_written_for_a_pending_checkpoint():
     steps = [
-        *[("request",), ("finish", "task"), ("add",), ("finish", "producer")],
+        *[("request_subpartition",), ("finish", "task"), ("add_buffer",), ("finish", "producer")],
         *[("checkpoint_started", 1), ("finish", "task"), ("take",), ("run", "task", ""), ("fail",), ("persisted", 1)],
     ]
     implementation = find_implementation("reference")
@@ -138,7 +138,7 @@ def test_an_operation_that_is_abandoned_leaves_open_what_is_written_for_a_pendin
 
 
 def test_a_second_priority_event_that_nobody_mentions_leaves_the_consumer_asleep():
-    steps = [("request",), ("unaligned_barrier", 1), ("unaligned_barrier", 2), ("take",)]
+    steps = [("request_subpartition",), ("unaligned_barrier", 1), ("unaligned_barrier", 2), ("take",)]
     implementation = find_implementation("known-bug:B-62")
     assert judge(implementation, Recovery.PUSHED, steps) == "the-consumer-is-told-of-what-waits"
 
@@ -146,12 +146,19 @@ def test_a_second_priority_event_that_nobody_mentions_leaves_the_consumer_asleep
 def test_the_state_of_a_restored_checkpoint_is_what_the_fresh_channel_recovers():
     implementation = find_implementation("reference")
     steps = [
-        *[("request",), ("checkpoint_started", 1), ("unaligned_barrier", 1), ("take",), ("fail",), ("restore", 1)],
-        *[("take",), ("take",), ("request",), ("checkpoint_started", 2), ("persisted", 2)],
+        *[
+            ("request_subpartition",),
+            ("checkpoint_started", 1),
+            ("unaligned_barrier", 1),
+            ("take",),
+            ("fail",),
+            ("restore", 1),
+        ],
+        *[("take",), ("take",), ("request_subpartition",), ("checkpoint_started", 2), ("persisted", 2)],
     ]
     ready = Program(COMPONENTS["local-channel"], implementation)
     config = LocalChannelScenarioConfig(Recovery.IN_MEMORY, 2)
     run = run_scenario(ready, config, steps, record=True)
     assert run.violation is None
     taken = [entry.outcome.value for entry in run.entries if entry.step == ("take",) and entry.outcome is not None]
-    assert [one.element for one in taken[1:3]] == [Data((0,)), Data((1,))]
+    assert [one.element for one in taken[1:3]] == [Buffer((0,)), Buffer((1,))]

@@ -10,7 +10,7 @@ from conformance.components import COMPONENTS
 from conformance.components.union_gate import UnionGateScenarioConfig
 from conformance.driver import FailureClass, Program, run_scenario
 from conformance.engines import Search
-from conformance.ports import ChannelKind, GateTaken, Recovery, find_implementation
+from conformance.ports import BufferOrEvent, ChannelKind, Recovery, find_implementation
 from reference_impl.union_gate import UnionGate
 from tests.implementations import changed_reference, with_parts
 
@@ -21,7 +21,7 @@ TWO = ((LOCAL,), (REMOTE,))
 class PollsUntilItFindsSomething(UnionGate):
     """An empty gate is no empty poll: the next one has its turn at once."""
 
-    async def poll(self) -> GateTaken | None:
+    async def poll(self) -> BufferOrEvent | None:
         while True:
             taken = await super().poll()
             if taken is not None or not self.with_data.elements:
@@ -67,7 +67,7 @@ def test_other_ways_to_be_right_are_accepted(part):
     ] == []
 
 
-LIVE = [("request", 0), ("request", 1)]
+LIVE = [("request_partitions", 0), ("request_partitions", 1)]
 
 
 def test_a_record_of_another_channel_is_told_from_a_lost_one():
@@ -83,25 +83,25 @@ def test_conversion_of_one_gate_needs_nothing_of_another():
 
 
 def test_a_lost_priority_notification_is_noticed_without_a_poll():
-    steps = [*LIVE, ("data", 0), ("data", 1), ("unaligned_barrier", 1)]
+    steps = [*LIVE, ("buffer", 0), ("buffer", 1), ("unaligned_barrier", 1)]
     found = violation("B-56a", steps)
     assert found == ("the-consumer-is-told-of-priority-events", FailureClass.STUCK)
 
 
 def test_a_barrier_that_nobody_could_be_told_of_comes_in_its_turn():
     """It was there before the channel was requested: attaching tells of data, not of priority."""
-    assert violation(UnionGate, [("unaligned_barrier", 0), ("data", 0), *LIVE]) is None
+    assert violation(UnionGate, [("unaligned_barrier", 0), ("buffer", 0), *LIVE]) is None
 
 
 def test_a_gate_queued_twice_takes_the_turn_of_others():
-    sent = [("data", 0)] * 4 + [("data", 1)] * 2 + [("unaligned_barrier", 0)]
+    sent = [("buffer", 0)] * 4 + [("buffer", 1)] * 2 + [("unaligned_barrier", 0)]
     steps = [*LIVE, *sent, *[("poll",)] * 5]
     assert violation("B-56b", steps) == ("gates-are-served-in-turn", FailureClass.STUCK)
     assert violation(UnionGate, steps) is None
 
 
 def test_a_consumer_that_is_told_again_and_again_of_nothing_is_noticed():
-    slug, kind = violation("B-U13", [*LIVE, ("data", 0)])
+    slug, kind = violation("B-U13", [*LIVE, ("buffer", 0)])
     assert (slug, kind) == ("an-empty-union-lets-its-consumer-sleep", FailureClass.PROTOCOL)
 
 

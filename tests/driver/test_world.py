@@ -35,7 +35,7 @@ def test_any_list_of_steps_is_a_scenario(component):
 
 
 def test_a_step_outside_the_domain_is_skipped():
-    steps = [("restore", 3), ("persisted", 9), ("add", 99), ("poll",), ("aligned_timeout", 1)]
+    steps = [("restore", 3), ("persisted", 9), ("add_buffer", 99), ("poll",), ("aligned_timeout", 1)]
     run = run_scenario(program(), CONFIG, steps, record=True)
     assert run.performed == []
     assert [entry.outcome for entry in run.entries[:5]] == [None] * 5
@@ -43,15 +43,15 @@ def test_a_step_outside_the_domain_is_skipped():
 
 
 def test_the_drain_delivers_everything_and_releases():
-    run = run_scenario(program(), CONFIG, [("open", 1), ("append",)], record=True)
+    run = run_scenario(program(), CONFIG, [("open_buffer", 1), ("append",)], record=True)
     names = [entry.step[0] for entry in run.entries if entry.closing]
-    assert names[0] == "attach"
+    assert names[0] == "attach_view"
     assert "poll" in names
     assert names[-2:] == ["fail", "resources"]
 
 
 def test_an_asynchronous_implementation_is_judged_like_any_other():
-    steps = [("add", 2), ("attach",), ("poll",), ("aligned_barrier", 1), ("poll",), ("resume",)]
+    steps = [("add_buffer", 2), ("attach_view",), ("poll",), ("aligned_barrier", 1), ("poll",), ("resume",)]
     run = run_scenario(program(made.With(made.Asynchronous)), CONFIG, steps, record=True)
     assert run.violation is None
     assert run.entries == run_scenario(program(), CONFIG, steps, record=True).entries
@@ -63,12 +63,14 @@ def test_an_asynchronous_implementation_is_judged_like_any_other():
         (made.Raising, FailureClass.CRASHED, "it did not answer: ZeroDivisionError: one over nothing"),
         (made.Refusing, FailureClass.PROTOCOL, "it answered the error state"),
         (made.Nonsense, FailureClass.CRASHED, "it answered nonsense: 'a buffer'"),
-        (made.NestedNonsense, FailureClass.CRASHED, "it answered nonsense: Taken("),
+        (made.NestedNonsense, FailureClass.CRASHED, "it answered nonsense: BufferAndBacklog("),
         (made.Pausing, FailureClass.PROTOCOL, "the operation paused"),
     ],
 )
 def test_misbehaviour_is_a_finding_with_the_history_so_far(part, failure_class, said):
-    run = run_scenario(program(made.With(part)), CONFIG, [("open", 1), ("finish_buffer",), ("attach",)], record=True)
+    run = run_scenario(
+        program(made.With(part)), CONFIG, [("open_buffer", 1), ("finish_buffer",), ("attach_view",)], record=True
+    )
     assert run.violation is not None
     assert run.violation.property.slug == ANSWERS
     assert run.violation.broken.failure_class is failure_class
@@ -77,7 +79,7 @@ def test_misbehaviour_is_a_finding_with_the_history_so_far(part, failure_class, 
 
 
 def test_an_implementation_that_cannot_make_its_port_is_a_finding():
-    run = run_scenario(program(made.NothingToMake()), CONFIG, [("add", 1)])
+    run = run_scenario(program(made.NothingToMake()), CONFIG, [("add_buffer", 1)])
     assert run.violation is not None
     assert run.violation.broken.failure_class is FailureClass.CRASHED
     assert "no parts today" in str(run.violation)
@@ -92,4 +94,4 @@ def test_a_mistake_of_a_judge_is_not_blamed_on_the_implementation(monkeypatch):
 
     move.before = ((0, stumble, ready.answers),)
     with pytest.raises(IndexError, match="our own mistake"):
-        run_scenario(ready, CONFIG, [("add", 1), ("attach",), ("poll",)])
+        run_scenario(ready, CONFIG, [("add_buffer", 1), ("attach_view",), ("poll",)])

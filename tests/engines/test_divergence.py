@@ -20,6 +20,7 @@ from conformance.ports import (
     Alignment,
     Availability,
     Barrier,
+    BufferAndBacklog,
     Capability,
     CheckpointReason,
     CreditAnnounced,
@@ -32,7 +33,6 @@ from conformance.ports import (
     PortError,
     PriorityAvailable,
     Resources,
-    Taken,
     find_implementation,
 )
 from conformance.scenarios import Entry
@@ -193,7 +193,7 @@ def test_far_away_the_same_divergences_are_found():
     assert len(far.divergences[0].scenario.steps) == 4
 
 
-TAKEN = Taken(Barrier(1, Alignment.ALIGNED), 0, Next.NONE, 0)
+TAKEN = BufferAndBacklog(Barrier(1, Alignment.ALIGNED), 0, Next.NONE, 0)
 POLL = ("poll",)
 
 

@@ -31,7 +31,7 @@ def test_a_step_that_others_need_says_which():
     program, scenario = minimal("B-01")
     finish = next(index for index, step in enumerate(scenario.steps) if step[0] == "poll")
     assert explain(program, scenario)[finish] == "without it, nothing fails"
-    attach = next(index for index, step in enumerate(scenario.steps) if step[0] == "attach")
+    attach = next(index for index, step in enumerate(scenario.steps) if step[0] == "attach_view")
     assert explain(program, scenario)[attach].startswith("step")
 
 

@@ -17,7 +17,7 @@ REPLACED = Scenario(
 )
 ENTRY = """
 [[failure]]
-property = "a-newer-timeoutable-barrier-fails-the-older-promise"
+property = "a-newer-timeoutable-barrier-fails-the-older-channel-state-future"
 component = "subpartition"
 class = "orphaned"
 ticket = "OURS-1"

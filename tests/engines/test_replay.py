@@ -18,7 +18,7 @@ CORPUS = sorted((Path(__file__).parent.parent / "corpus").glob("*.json"))
 PRIORITY = Scenario(
     "subpartition",
     SubpartitionScenarioConfig(),
-    (("aligned_barrier", 1), ("attach",), ("poll",), ("unaligned_barrier", 2)),
+    (("aligned_barrier", 1), ("attach_view",), ("poll",), ("unaligned_barrier", 2)),
     Finding("a-blocked-subpartition-announces-priority-events", "stuck", "known-bug:B-01"),
 )
 

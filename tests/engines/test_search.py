@@ -19,15 +19,15 @@ from conformance.scenarios import encode_history
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
-    "chain": "215af34c773f33433044b3f6bedc3d3dd69ca6543b83f90fa38de26658d24c6f",
-    "deque": "2a8234514f5315765c432b233b0da17372af6531ea763f2e9e54a25b1aa8d580",
-    "gate": "06de8d06f88b8108021fd509e4b85b7a5a193c4fde875b4719888d1cea884a42",
-    "local-channel": "fded1d9d6a730d1c43104d403a0bc229b6cd4fdf107de0dc1ce3f7ed4ee71413",
-    "persister": "7a87e6b3db1ac4813cbd9517cdcdd0b135c0c391074bf915ad63356a634b8034",
-    "recovered-channel": "01a9f427468c9ec9eed5f5b7b13cd5d8c82867d3e57b9a3ab2d753dcbf41abf7",
-    "remote-channel": "2c83b80fff5291c4ba0a4816ab1beb5c1f7d33ebb8176e2de00c031b413d4c50",
-    "subpartition": "925bd03c38469399c852479e43621763cdec90fa3899f2d859fe521cac627ee4",
-    "union-gate": "602d2411c3205744fc57cff6fb70fe0bc46422116c29d3faedc3bcb26bd01812",
+    "chain": "e7a49103239f1b92f83977b8360c440d7a1a6542fb63259042f9cc9a670e6761",
+    "deque": "c08b7bb288d3721f278e436c92f632deca3b58bef9a60bd984bb5df4c507786d",
+    "gate": "6c8e2bb440f26ebfd0d9cff74ed68923a16ea1fc097bdfbbbf20ad2aef197a4c",
+    "local-channel": "c213262b16e4239ce88ecfa5bee72f709e085a4e66afba20f7d3891f645f4147",
+    "persister": "ee24e50e1ca3b09d95938a0465c7a4fd4f0e860398a3cb46be597bd0e56a886d",
+    "recovered-channel": "dd1f874111da9a1995e45033da93075dd68dcdb28961c0573c6e2901d3465111",
+    "remote-channel": "9f9ee19ae0abe3417f2992c61bfb32733bda424982830630c5db2c4b807d8524",
+    "subpartition": "e5626527c67009b4ff95cb5aabeb43e3d4cf26a81fd23be26c731f2cd78dbe38",
+    "union-gate": "0da9d460c2c48c14569a926a59af8a9f1325da8b4882795254fc3998038af325",
 }
 
 

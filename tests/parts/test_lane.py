@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.parts.lane import Lane, Recovered
 from conformance.parts.notice import Notice
-from conformance.ports import Alignment, Barrier, Data, DataAvailable, Event, PriorityAvailable
+from conformance.ports import Alignment, Barrier, Buffer, DataAvailable, Event, PriorityAvailable
 
 
 # ---- recovered data --------------------------------------------------------------------------------------------------
@@ -15,7 +15,7 @@ def test_a_buffer_is_there_for_certain_once_its_push_is_over():
     recovered.end_push()
     recovered.begin_push((2, 3))
     assert recovered.there() == 1
-    assert recovered.being_pushed() == Data((2, 3))
+    assert recovered.being_pushed() == Buffer((2, 3))
     assert recovered.left() == (1, 2, 3)
 
 
@@ -68,24 +68,24 @@ def test_priority_events_stand_apart_and_what_is_sent_is_numbered():
 
 def test_an_announced_barrier_moves_to_the_front_once():
     lane = Lane(recovers=False)
-    lane.send(Data((1,)))
+    lane.send(Buffer((1,)))
     lane.send(Barrier(1, Alignment.TIMEOUTABLE))
     assert lane.to_front(1)
     assert not lane.to_front(1)
     assert lane.urgent[0].element == Barrier(1, Alignment.UNALIGNED)
-    assert [type(sent.element) for sent in lane.live] == [Data]
+    assert [type(sent.element) for sent in lane.live] == [Buffer]
 
 
 def test_recovered_data_comes_before_live_data():
     lane = Lane((5,))
-    lane.send(Data((6,)))
+    lane.send(Buffer((6,)))
     head = lane.head()
     assert head is not None
-    assert head.element == Data((5,))
+    assert head.element == Buffer((5,))
     lane.take_recovered(0)
     head = lane.head()
     assert head is not None
-    assert head.element == Data((6,))
+    assert head.element == Buffer((6,))
     del lane.live[0]
     assert lane.head() is None
 
@@ -93,11 +93,11 @@ def test_recovered_data_comes_before_live_data():
 def test_what_stands_in_front_of_a_barrier():
     lane = Lane(recovers=False)
     for record in (1, 2):
-        element = Data((record,))
+        element = Buffer((record,))
         lane.notice(element, lane.send(element).number)
     barrier = Barrier(1, Alignment.ALIGNED)
     lane.notice(barrier, lane.send(barrier).number)
-    lane.send(Data((3,)))
+    lane.send(Buffer((3,)))
     assert lane.in_front(1) == (1, 2)
     assert lane.in_front(2) == (1, 2, 3)
 

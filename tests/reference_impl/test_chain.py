@@ -14,6 +14,7 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
+    Buffer,
     ChainCheckpoint,
     ChainConfig,
     ChannelKind,
@@ -21,7 +22,6 @@ from conformance.ports import (
     CheckpointDeclined,
     CheckpointReason,
     CheckpointStatus,
-    Data,
     EndOfPartition,
     Recovery,
     RecoveryCompletion,
@@ -110,15 +110,15 @@ def test_input_state_comes_before_output_state_and_both_before_live_data(kind, d
     if recovery is not PUSHING:
         chain.recover_all()
     if recovery is FIRST:
-        assert chain.take_all() == [Data((record,)) for record in ((1, 2, 3) if downstream else (1, 2))]
+        assert chain.take_all() == [Buffer((record,)) for record in ((1, 2, 3) if downstream else (1, 2))]
     chain.convert()
     chain.request_partitions()
     if recovery is PUSHING:
         chain.transfer(0) if kind is REMOTE else None
         chain.recover_all()
     elements = chain.take_all()
-    assert [one.ids for one in elements if type(one) is Data][-1] == (4,)
-    assert [type(one) for one in elements if type(one) is not Data][-1] is RecoveryCompletion
+    assert [one.ids for one in elements if type(one) is Buffer][-1] == (4,)
+    assert [type(one) for one in elements if type(one) is not Buffer][-1] is RecoveryCompletion
     assert (RecoveryMetadata(0, 0) in elements) is not downstream
     assert chain.counted() == ((0, 1, 2, 3, 4),)
 
@@ -153,7 +153,7 @@ def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_s
     chain.produce(0, (0,))
     chain.produce(1, (0,))
     chain.barrier(1, 1, ALIGNED)
-    assert chain.take_all() == [Barrier(1, ALIGNED), Data((0,)), Barrier(1, ALIGNED), Data((0,))]
+    assert chain.take_all() == [Barrier(1, ALIGNED), Buffer((0,)), Barrier(1, ALIGNED), Buffer((0,))]
     assert chain.snapshot(1) == checkpoint(((), (0,)), ((), ()), ((), ()))
 
 
@@ -181,7 +181,7 @@ def test_a_channel_that_ends_counts_as_received():
     chain.barrier(0, 1, UNALIGNED)
     chain.consume()
     chain.finish(1)
-    assert chain.take_all() == [Data((0,)), EndOfPartition()]
+    assert chain.take_all() == [Buffer((0,)), EndOfPartition()]
     assert chain.told() == [CheckpointAcknowledged(1)]
     assert chain.snapshot(1) == checkpoint(((), ()), ((), (0,)), ((), ()))
 
@@ -225,7 +225,7 @@ def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
     chain.start()
     if recovery is PUSHING:
         chain.recover(0)
-    assert chain.take().element == Data((1,))
+    assert chain.take().element == Buffer((1,))
     chain.barrier(0, 1, UNALIGNED)
     chain.take()
     taken = chain.snapshot(1)

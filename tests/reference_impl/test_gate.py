@@ -8,10 +8,10 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
+    Buffer,
     ChannelKind,
     CheckpointReason,
     ConsumptionResumed,
-    Data,
     DataAvailable,
     EndOfData,
     EndOfPartition,
@@ -41,12 +41,12 @@ def fresh(*kinds: ChannelKind, recovery=Recovery.NONE) -> Gate:
 
 def send(gate: Gate, channel: int, *elements) -> None:
     for element in elements:
-        whole(gate.arrive(channel, Data((element,)) if isinstance(element, int) else element))
+        whole(gate.arrive(channel, Buffer((element,)) if isinstance(element, int) else element))
 
 
 def recover(gate: Gate, channel: int, *ids: int) -> None:
     for record in ids:
-        whole(gate.recover(channel, Data((record,))))
+        whole(gate.recover(channel, Buffer((record,))))
     whole(gate.finish_recovery(channel))
 
 
@@ -63,7 +63,7 @@ def polled(gate: Gate, count: int) -> list[object]:
         if got is None:
             found.append(None)
         else:
-            element = got.element.ids[0] if isinstance(got.element, Data) else got.element
+            element = got.element.ids[0] if isinstance(got.element, Buffer) else got.element
             found.append((got.channel, element))
     return found
 
@@ -217,7 +217,7 @@ def test_conversion_and_a_late_notification_of_the_old_channel():
     gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
     kernel = Kernel(("recovery", "task"), fine=True)
     recovery, task = kernel.threads.values()
-    kernel.start(recovery, ("recover",), gate.recover(0, Data((1,))))
+    kernel.start(recovery, ("recover",), gate.recover(0, Buffer((1,))))
     assert kernel.run(recovery, "gate lock") is PAUSED  # the buffer is in the channel, the gate knows nothing
     whole(gate.channels[0].finish_recovered())
     kernel.start(task, ("convert",), gate.convert())
@@ -249,9 +249,9 @@ def test_a_checkpoint_during_recovery_is_written_and_recovered_again():
     gate = fresh(REMOTE, recovery=Recovery.PUSHED)
     convert(gate)
     send(gate, 0, RecoveryCompletion())
-    whole(gate.recover(0, Data((1,))))
+    whole(gate.recover(0, Buffer((1,))))
     whole(gate.insert_recovery_barriers(1))
-    whole(gate.recover(0, Data((2,))))
+    whole(gate.recover(0, Buffer((2,))))
     whole(gate.checkpoint_started(barrier(1)))
     assert gate.persisted(1) == ((1,),)
     assert polled(gate, 2) == [(0, 1), (0, 2)]

@@ -8,9 +8,10 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     ChannelConfig,
     CheckpointReason,
-    Data,
     DataAvailable,
     EndOfPartition,
     ErrorKind,
@@ -22,7 +23,6 @@ from conformance.ports import (
     RecoveryCompletion,
     Resources,
     StateConsumed,
-    Taken,
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import PUSHED, RECOVER_FIRST
@@ -45,12 +45,12 @@ def unaligned(checkpoint: int) -> Barrier:
 
 def send(one: LocalChannel, *elements) -> None:
     for element in elements:
-        assert whole(one.add(Data((element,)) if isinstance(element, int) else element))
+        assert whole(one.add(Buffer((element,)) if isinstance(element, int) else element))
 
 
 def push(one: LocalChannel, *ids: int) -> None:
     for record in ids:
-        whole(one.push_recovered(Data((record,))))
+        whole(one.push_recovered(Buffer((record,))))
 
 
 def start(one: LocalChannel, checkpoint: int) -> None:
@@ -63,7 +63,7 @@ def taken(one: LocalChannel, count: int) -> list[object]:
     for _ in range(count):
         got = whole(one.take())
         element = None if got is None else got.element
-        found.append(element.ids[0] if isinstance(element, Data) else element)
+        found.append(element.ids[0] if isinstance(element, Buffer) else element)
     return found
 
 
@@ -88,7 +88,7 @@ def test_what_was_there_before_the_request_is_announced_by_it():
     assert told(one) == [DataAvailable()]
     whole(one.request())
     assert told(one) == []
-    assert whole(one.take()) == Taken(Data((0,)), 0, Next.NONE, 0)
+    assert whole(one.take()) == BufferAndBacklog(Buffer((0,)), 0, Next.NONE, 0)
 
 
 def test_querying_before_the_request_is_an_error():
@@ -125,11 +125,11 @@ def test_in_the_oldest_design_a_priority_event_waits_for_the_resume():
 def test_nothing_is_accepted_after_the_end_of_the_partition_or_release():
     one = fresh()
     send(one, EndOfPartition())
-    assert not whole(one.add(Data((0,))))
+    assert not whole(one.add(Buffer((0,))))
     assert not whole(one.add(EndOfPartition()))
     other = fresh()
     whole(other.release())
-    assert not whole(other.add(Data((0,))))
+    assert not whole(other.add(Buffer((0,))))
     assert whole(other.take()) is None
     assert refused(other.resume()).kind is ErrorKind.STATE
     assert refused(other.request()).kind is ErrorKind.STATE
@@ -197,12 +197,12 @@ def test_a_checkpoint_stopped_before_conversion_does_not_come_back():
 def test_what_was_handed_over_comes_first_and_counts_as_in_use():
     one = fresh(Recovery.IN_MEMORY, 7, 8, request=False)
     assert one.in_use() == 2
-    assert whole(one.take()) == Taken(Data((7,)), FIRST, Next.DATA, 0)
+    assert whole(one.take()) == BufferAndBacklog(Buffer((7,)), FIRST, Next.DATA, 0)
     whole(one.request())
     send(one, 0)
     assert one.in_use() == 2
-    assert whole(one.take()) == Taken(Data((8,)), FIRST + 1, Next.DATA, 0)
-    assert whole(one.take()) == Taken(Data((0,)), 0, Next.NONE, 0)
+    assert whole(one.take()) == BufferAndBacklog(Buffer((8,)), FIRST + 1, Next.DATA, 0)
+    assert whole(one.take()) == BufferAndBacklog(Buffer((0,)), 0, Next.NONE, 0)
 
 
 def test_priority_events_pass_what_was_handed_over_and_each_mentions_the_next():
@@ -238,7 +238,7 @@ def test_a_push_waits_until_the_subpartition_was_asked_for():
     kernel = Kernel(THREADS, fine=False)
     recovery = kernel.threads["recovery"]
     one = fresh(Recovery.PUSHED, request=False)
-    assert kernel.start(recovery, ("push_recovered",), one.push_recovered(Data((7,)))) is PAUSED
+    assert kernel.start(recovery, ("push_recovered",), one.push_recovered(Buffer((7,)))) is PAUSED
     assert told(one) == []
     assert not recovery.runnable
     whole(one.request())
@@ -251,7 +251,7 @@ def test_release_wakes_a_push_that_waits_and_recycles_what_it_brings():
     kernel = Kernel(THREADS, fine=False)
     recovery = kernel.threads["recovery"]
     one = fresh(Recovery.PUSHED, request=False)
-    kernel.start(recovery, ("push_recovered",), one.push_recovered(Data((7,))))
+    kernel.start(recovery, ("push_recovered",), one.push_recovered(Buffer((7,))))
     whole(one.release())
     assert kernel.finish(recovery) is None
     assert told(one) == []
@@ -283,10 +283,10 @@ def test_priority_events_pass_in_recovery_also_when_nothing_is_queued():
 def test_a_push_after_the_end_is_an_error():
     one = fresh(Recovery.PUSHED)
     whole(one.finish_recovered())
-    assert refused(one.push_recovered(Data((7,)))).kind is ErrorKind.STATE
+    assert refused(one.push_recovered(Buffer((7,)))).kind is ErrorKind.STATE
     taken(one, 1)
-    assert refused(one.push_recovered(Data((7,)))).kind is ErrorKind.STATE
-    assert refused(fresh().push_recovered(Data((7,)))).kind is ErrorKind.STATE
+    assert refused(one.push_recovered(Buffer((7,)))).kind is ErrorKind.STATE
+    assert refused(fresh().push_recovered(Buffer((7,)))).kind is ErrorKind.STATE
 
 
 def test_a_checkpoint_writes_what_stands_before_its_recovery_barrier():

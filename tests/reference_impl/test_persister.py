@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.ports import Alignment, Announcement, Barrier, CheckpointReason, Data, Event, PortError
+from conformance.ports import Alignment, Announcement, Barrier, Buffer, CheckpointReason, Event, PortError
 from reference_impl.channels.persister import Persister
 
 
@@ -22,15 +22,15 @@ def meet(one: Persister, *elements) -> None:
 def test_what_is_known_is_written_and_what_comes_before_the_barrier():
     one = Persister()
     one.start(1, (10, 11))
-    meet(one, Data((12,)), Event(0), barrier(1), Data((13,)))
+    meet(one, Buffer((12,)), Event(0), barrier(1), Buffer((13,)))
     assert one.persisted(1) == (10, 11, 12)
 
 
 def test_a_barrier_that_came_first_leaves_nothing_to_wait_for():
     one = Persister()
-    meet(one, barrier(1), Data((1,)))
+    meet(one, barrier(1), Buffer((1,)))
     one.start(1, (0,))
-    meet(one, Data((2,)))
+    meet(one, Buffer((2,)))
     assert one.persisted(1) == (0,)
     assert one.barrier_received()
 
@@ -47,7 +47,7 @@ def test_a_newer_barrier_subsumes_an_older_checkpoint():
 def test_a_newer_barrier_ends_an_older_checkpoint():
     one = Persister()
     one.start(1, ())
-    meet(one, Data((1,)), barrier(2), Data((2,)))
+    meet(one, Buffer((1,)), barrier(2), Buffer((2,)))
     assert one.persisted(1) == (1,)
 
 
@@ -56,7 +56,7 @@ def test_a_late_stop_changes_nothing():
     one.start(1, ())
     one.start(2, ())
     one.stop(1)
-    meet(one, Data((1,)))
+    meet(one, Buffer((1,)))
     assert one.persisted(2) == (1,)
 
 
@@ -65,7 +65,7 @@ def test_a_stop_ends_what_is_pending_and_may_come_twice():
     one.start(1, ())
     one.stop(1)
     one.stop(1)
-    meet(one, Data((1,)))
+    meet(one, Buffer((1,)))
     assert one.persisted(1) == ()
 
 
@@ -88,15 +88,15 @@ def test_a_timeoutable_barrier_is_a_barrier_and_its_announcement_is_none():
     one = Persister()
     one.start(1, ())
     assert one.barrier(Announcement(1, 7)) == 1
-    meet(one, Data((1,)))
-    meet(one, barrier(1, Alignment.TIMEOUTABLE), Data((2,)))
+    meet(one, Buffer((1,)))
+    meet(one, barrier(1, Alignment.TIMEOUTABLE), Buffer((2,)))
     assert one.persisted(1) == (1,)
 
 
 def test_only_data_is_written():
     one = Persister()
     one.start(1, ())
-    meet(one, Event(0), Data(()), Data((1, 2)))
+    meet(one, Event(0), Buffer(()), Buffer((1, 2)))
     assert one.persisted(1) == (1, 2)
     assert one.persisted(2) == ()
 
@@ -105,5 +105,5 @@ def test_a_released_persister_writes_no_more():
     one = Persister()
     one.start(1, (0,))
     one.release()
-    meet(one, Data((1,)))
+    meet(one, Buffer((1,)))
     assert one.persisted(1) == (0,)

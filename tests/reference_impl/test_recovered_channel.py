@@ -8,9 +8,10 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     ChannelConfig,
     CheckpointReason,
-    Data,
     DataAvailable,
     ErrorKind,
     Next,
@@ -18,7 +19,6 @@ from conformance.ports import (
     Recovery,
     Resources,
     StateConsumed,
-    Taken,
 )
 from conformance.scheduling import Kernel
 from reference_impl.channels.recovered import RecoveredChannel
@@ -29,7 +29,7 @@ FIRST = -(2**31)
 def fresh(recovery=Recovery.IN_MEMORY, *ids: int, finished: bool = False) -> RecoveredChannel:
     made = RecoveredChannel(ChannelConfig(recovery))
     for one in ids:
-        whole(made.push_recovered(Data((one,))))
+        whole(made.push_recovered(Buffer((one,))))
     if finished:
         whole(made.finish_recovered())
     return made
@@ -44,8 +44,8 @@ def told(one: RecoveredChannel) -> list[object]:
 def test_only_the_first_buffer_is_announced():
     one = fresh(Recovery.RECOVER_FIRST, 0, 1)
     assert told(one) == [DataAvailable()]
-    assert whole(one.take()) == Taken(Data((0,)), FIRST, Next.DATA, 0)
-    assert whole(one.take()) == Taken(Data((1,)), FIRST + 1, Next.NONE, 0)
+    assert whole(one.take()) == BufferAndBacklog(Buffer((0,)), FIRST, Next.DATA, 0)
+    assert whole(one.take()) == BufferAndBacklog(Buffer((1,)), FIRST + 1, Next.NONE, 0)
     assert whole(one.take()) is None
     whole(one.finish_recovered())
     assert told(one) == [DataAvailable()]
@@ -64,7 +64,7 @@ def test_the_end_answers_nothing_and_is_told():
 def test_a_push_after_the_end_is_an_error():
     one = fresh(Recovery.IN_MEMORY, finished=True)
     with pytest.raises(PortError) as caught:
-        whole(one.push_recovered(Data((0,))))
+        whole(one.push_recovered(Buffer((0,))))
     assert caught.value.kind is ErrorKind.STATE
 
 
@@ -72,7 +72,7 @@ def test_a_push_after_release_is_recycled_silently():
     one = fresh(Recovery.IN_MEMORY, 0, finished=True)
     whole(one.release())
     told(one)
-    whole(one.push_recovered(Data((1,))))
+    whole(one.push_recovered(Buffer((1,))))
     whole(one.finish_recovered())
     assert told(one) == []
     assert one.resources() == Resources(0, 0, 0, 0, 0)
@@ -126,7 +126,7 @@ def test_a_push_that_waits_for_the_lock_while_the_channel_is_converted_is_recycl
     kernel = Kernel(("recovery", "task"), fine=True)
     recovery, task = kernel.threads.values()
     one = fresh(Recovery.PUSHED)
-    kernel.start(recovery, ("push_recovered",), one.push_recovered(Data((0,))))
+    kernel.start(recovery, ("push_recovered",), one.push_recovered(Buffer((0,))))
     kernel.start(task, ("convert",), one.convert())
     assert kernel.finish(task) == ()
     kernel.finish(recovery)
@@ -137,6 +137,6 @@ def test_a_push_that_waits_for_the_lock_while_the_channel_is_converted_is_recycl
 def test_nothing_is_accepted_between_handing_over_and_release():
     one = fresh(Recovery.PUSHED)
     assert whole(one.hand_over()) == ()
-    whole(one.push_recovered(Data((0,))))
+    whole(one.push_recovered(Buffer((0,))))
     assert one.in_use() == 0
     assert told(one) == []

@@ -9,11 +9,11 @@ from conformance.ports import (
     Alignment,
     Announcement,
     Barrier,
+    Buffer,
     ChannelConfig,
     CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
-    Data,
     DataAvailable,
     ErrorKind,
     Event,
@@ -40,13 +40,13 @@ class Channel:
 
     def send(self, *elements, backlog: int = -1) -> None:
         for one in elements:
-            element = Data((one,)) if isinstance(one, int) else one
+            element = Buffer((one,)) if isinstance(one, int) else one
             whole(self.port.receive(element, self.sent, backlog))
             self.sent += 1
 
     def push(self, *ids: int) -> None:
         for record in ids:
-            whole(self.port.push_recovered(Data((record,))))
+            whole(self.port.push_recovered(Buffer((record,))))
 
     def finish(self) -> None:
         whole(self.port.finish_recovered())
@@ -60,7 +60,7 @@ class Channel:
         for _ in range(count):
             got = whole(self.port.take())
             element = None if got is None else got.element
-            found.append(element.ids[0] if isinstance(element, Data) else element)
+            found.append(element.ids[0] if isinstance(element, Buffer) else element)
         return found
 
     def told(self, kind=object) -> list[object]:
@@ -215,13 +215,13 @@ def test_recovered_data_is_numbered_from_the_smallest_int():
 
 def test_live_data_in_recovery_is_a_breach_of_the_protocol():
     one = recovering()
-    assert refused(one.port.receive(Data((1,)), 1, -1)).kind is ErrorKind.PROTOCOL
+    assert refused(one.port.receive(Buffer((1,)), 1, -1)).kind is ErrorKind.PROTOCOL
 
 
 def test_a_push_after_the_end_is_an_error_and_one_after_release_is_none():
     one = recovering()
     one.finish()
-    assert refused(one.port.push_recovered(Data((1,)))).kind is ErrorKind.STATE
+    assert refused(one.port.push_recovered(Buffer((1,)))).kind is ErrorKind.STATE
     whole(one.port.release())
     one.push(1)
 
@@ -231,7 +231,7 @@ def test_a_push_waits_for_the_producer_and_release_lets_it_go():
     for wake in ("event", "release"):
         one = Channel(Recovery.PUSHED)
         thread = kernel.threads["recovery"]
-        assert kernel.start(thread, ("push",), one.port.push_recovered(Data((1,)))) is PAUSED
+        assert kernel.start(thread, ("push",), one.port.push_recovered(Buffer((1,)))) is PAUSED
         assert not thread.runnable
         if wake == "event":
             one.send(Event(0))
@@ -305,7 +305,7 @@ def test_an_arrival_is_either_known_or_awaited_never_neither():
         kernel = Kernel(("task", "network"), fine=True)
         one = Channel()
         kernel.start(kernel.threads["task"], ("start",), one.port.checkpoint_started(barrier(1)))
-        kernel.start(kernel.threads["network"], ("data",), one.port.receive(Data((5,)), 0, -1))
+        kernel.start(kernel.threads["network"], ("data",), one.port.receive(Buffer((5,)), 0, -1))
         for name in (first, *kernel.threads):
             if kernel.threads[name].runnable:
                 kernel.finish(kernel.threads[name])

@@ -8,8 +8,9 @@ from conformance.ports import (
     Alignment,
     Availability,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     CheckpointReason,
-    Data,
     DataAvailable,
     EndOfPartition,
     ErrorKind,
@@ -21,7 +22,6 @@ from conformance.ports import (
     RecoveryCompletion,
     StateStatus,
     SubpartitionConfig,
-    Taken,
 )
 from reference_impl import PUSHED, RECOVER_FIRST
 from reference_impl.subpartition import Subpartition
@@ -58,35 +58,35 @@ def written(*ids: int) -> OutputState:
 
 def test_only_the_first_finished_element_is_announced():
     one = fresh()
-    one.add(Data((0,)))
+    one.add(Buffer((0,)))
     assert signals(one) == [DataAvailable()]
-    one.add(Data((1,)))
-    one.add(Data((2,)))
+    one.add(Buffer((1,)))
+    one.add(Buffer((2,)))
     assert signals(one) == [DataAvailable()]  # two elements count as one finished, three as two
-    assert one.poll() == Taken(Data((0,)), 0, Next.DATA, 1)
+    assert one.poll() == BufferAndBacklog(Buffer((0,)), 0, Next.DATA, 1)
 
 
 def test_nothing_is_announced_before_a_view_is_attached():
     one = fresh(view=False)
     one.add(unaligned(1))
-    one.add(Data((0,)))
+    one.add(Buffer((0,)))
     one.attach_view()
     assert signals(one) == []
 
 
 def test_an_unfinished_head_is_read_in_parts_and_stays():
     one = fresh()
-    one.add(Data((0,), finished=False))
+    one.add(Buffer((0,), finished=False))
     assert signals(one) == []
-    assert one.poll() == Taken(Data((0,)), 0, Next.NONE, 0)
+    assert one.poll() == BufferAndBacklog(Buffer((0,)), 0, Next.NONE, 0)
     one.append((1, 2))
-    assert one.poll() == Taken(Data((1, 2)), 1, Next.NONE, 0)
+    assert one.poll() == BufferAndBacklog(Buffer((1, 2)), 1, Next.NONE, 0)
     assert one.poll() is None
 
 
 def test_a_buffer_finished_later_is_known_to_be_finished_at_the_next_poll():
     one = fresh()
-    one.add(Data((0,), finished=False))
+    one.add(Buffer((0,), finished=False))
     one.finish_buffer()
     assert one.available(True) == Availability(False, 0)
     one.flush()
@@ -94,11 +94,11 @@ def test_a_buffer_finished_later_is_known_to_be_finished_at_the_next_poll():
     assert one.available(True) == Availability(True, 1)
 
 
-@pytest.mark.parametrize(("exclusive_buffers", "first"), [(2, Data((0,))), (0, Data(()))])
+@pytest.mark.parametrize(("exclusive_buffers", "first"), [(2, Buffer((0,))), (0, Buffer(()))])
 def test_an_empty_finished_head_is_skipped_unless_it_carries_a_credit(exclusive_buffers, first):
     one = fresh(exclusive_buffers=exclusive_buffers)
-    one.add(Data(()))
-    one.add(Data((0,)))
+    one.add(Buffer(()))
+    one.add(Buffer((0,)))
     taken = one.poll()
     assert taken is not None
     assert taken.element == first
@@ -107,8 +107,8 @@ def test_an_empty_finished_head_is_skipped_unless_it_carries_a_credit(exclusive_
 def test_a_polled_barrier_blocks_until_resumed():
     one = fresh()
     one.add(aligned(1))
-    one.add(Data((0,)))
-    assert one.poll() == Taken(aligned(1), 0, Next.NONE, 0)
+    one.add(Buffer((0,)))
+    assert one.poll() == BufferAndBacklog(aligned(1), 0, Next.NONE, 0)
     assert one.poll() is None
     assert one.available(True) == Availability(False, 0)
     one.resume()
@@ -121,14 +121,14 @@ def test_a_polled_barrier_blocks_until_resumed():
 def test_a_priority_event_passes_a_blocked_subpartition():
     one = fresh()
     one.finish_recovery(True)
-    assert one.poll() == Taken(RecoveryCompletion(), 0, Next.NONE, 0)
-    one.add(Data((0,)))
+    assert one.poll() == BufferAndBacklog(RecoveryCompletion(), 0, Next.NONE, 0)
+    one.add(Buffer((0,)))
     signals(one)
     one.add(unaligned(1))
     assert signals(one) == [PriorityAvailable(1)]
     assert one.available(True).available
     assert one.available(False).available
-    assert one.poll() == Taken(unaligned(1), 1, Next.NONE, 0)
+    assert one.poll() == BufferAndBacklog(unaligned(1), 1, Next.NONE, 0)
     assert one.poll() is None
     assert one.persisted(1) == written(0)
 
@@ -142,7 +142,7 @@ def test_before_flink_39018_it_did_not():
     assert signals(one) == []
     assert one.poll() is None
     one.resume()
-    assert one.poll() == Taken(unaligned(1), 1, Next.NONE, 0)
+    assert one.poll() == BufferAndBacklog(unaligned(1), 1, Next.NONE, 0)
 
 
 def test_the_end_of_recovered_state_is_sent_without_state_and_only_if_asked_for():
@@ -153,12 +153,12 @@ def test_the_end_of_recovered_state_is_sent_without_state_and_only_if_asked_for(
 
 def test_an_alignment_timeout_steps_over_an_older_aborted_barrier():
     one = fresh()
-    one.add(Data((0,)))
+    one.add(Buffer((0,)))
     one.add(timeoutable(1))
-    one.add(Data((1,)))
+    one.add(Buffer((1,)))
     one.abort(1, CheckpointReason.DECLINED)
     one.add(timeoutable(2))
-    one.add(Data((2,)))
+    one.add(Buffer((2,)))
     assert one.persisted(1).status is StateStatus.FAILED
     assert one.persisted(2).status is StateStatus.PENDING
     one.aligned_timeout(1)
@@ -166,17 +166,17 @@ def test_an_alignment_timeout_steps_over_an_older_aborted_barrier():
     one.aligned_timeout(2)
     assert one.persisted(2) == written(0, 1)
     polled = [one.poll() for _ in range(3)]
-    assert [taken.element for taken in polled if taken] == [unaligned(2), Data((0,)), timeoutable(1)]
+    assert [taken.element for taken in polled if taken] == [unaligned(2), Buffer((0,)), timeoutable(1)]
 
 
 def test_a_timeoutable_barrier_that_is_polled_stays_aligned():
     one = fresh()
     one.add(timeoutable(1))
-    assert one.poll() == Taken(timeoutable(1), 0, Next.NONE, 0)
+    assert one.poll() == BufferAndBacklog(timeoutable(1), 0, Next.NONE, 0)
     assert one.persisted(1) == written()
 
 
-def test_a_newer_timeoutable_barrier_fails_the_older_promise():
+def test_a_newer_timeoutable_barrier_fails_the_older_channel_state_future():
     one = fresh()
     one.add(timeoutable(1))
     one.add(timeoutable(2))
@@ -193,20 +193,20 @@ def test_the_end_is_always_announced_and_nothing_is_accepted_after_it():
     assert signals(one) == [DataAvailable()]
     assert one.add(Event(0)) is False
     one.resume()
-    assert one.poll() == Taken(EndOfPartition(), 1, Next.NONE, 0)
+    assert one.poll() == BufferAndBacklog(EndOfPartition(), 1, Next.NONE, 0)
     one.finish()
     assert one.poll() is None
 
 
 def test_release_fails_the_promise_gives_all_back_and_may_be_repeated():
     one = fresh()
-    one.add(Data((0,)))
+    one.add(Buffer((0,)))
     one.add(timeoutable(1))
     for _ in range(2):
         one.release()
         held = one.resources()
         assert (held.segments, held.listeners, held.futures) == (0, 0, 0)
         assert one.persisted(1).status is StateStatus.FAILED
-    assert one.add(Data((1,))) is False
+    assert one.add(Buffer((1,))) is False
     with pytest.raises(PortError):
         one.attach_view()

@@ -11,9 +11,9 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
     Barrier,
+    Buffer,
     ChannelKind,
     ConsumptionResumed,
-    Data,
     DataAvailable,
     EndOfData,
     EndOfPartition,
@@ -43,7 +43,7 @@ def fresh(gates=TWO, recovery=Recovery.NONE) -> UnionGate:
 
 def send(one: UnionGate, channel: int, *elements) -> None:
     for element in elements:
-        whole(one.arrive(channel, Data((element,)) if isinstance(element, int) else element))
+        whole(one.arrive(channel, Buffer((element,)) if isinstance(element, int) else element))
 
 
 def barrier(alignment=Alignment.UNALIGNED) -> Barrier:
@@ -61,7 +61,7 @@ def polled(one: UnionGate, count: int) -> list[object]:
         taken = poll(one)
         if taken is not None:
             element = taken.element
-            found.append((taken.channel, element.ids[0] if isinstance(element, Data) else element))
+            found.append((taken.channel, element.ids[0] if isinstance(element, Buffer) else element))
         else:
             found.append(None)
     return found
@@ -124,7 +124,7 @@ def test_a_second_gate_with_a_priority_event_is_told_of_by_the_first():
 
 def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
     one = fresh(recovery=Recovery.RECOVER_FIRST)
-    whole(one.recover(1, Data((7,))))
+    whole(one.recover(1, Buffer((7,))))
     whole(one.finish_recovery(1))
     assert polled(one, 1) == [(1, 7)]
     assert one.available()
@@ -135,7 +135,7 @@ def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
 
 def test_a_gate_converts_although_another_was_never_read():
     one = fresh(recovery=Recovery.RECOVER_FIRST)
-    whole(one.recover(0, Data((7,))))
+    whole(one.recover(0, Buffer((7,))))
     whole(one.finish_recovery(1))
     polled(one, 2)
     whole(one.convert(1))
@@ -147,7 +147,7 @@ def test_a_gate_converts_although_another_was_never_read():
 @pytest.mark.parametrize("recovery", [Recovery.RECOVER_FIRST, Recovery.IN_MEMORY])
 def test_unread_state_is_not_converted_away(recovery):
     one = fresh(recovery=recovery)
-    whole(one.recover(0, Data((7,))))
+    whole(one.recover(0, Buffer((7,))))
     with pytest.raises(PortError) as raised:
         whole(one.convert(0))
     assert raised.value.kind is ErrorKind.STATE
@@ -157,7 +157,7 @@ def test_unread_state_is_not_converted_away(recovery):
 def test_what_is_left_in_memory_is_read_after_the_conversion():
     one = fresh(recovery=Recovery.IN_MEMORY)
     for record in (7, 8):
-        whole(one.recover(0, Data((record,))))
+        whole(one.recover(0, Buffer((record,))))
     whole(one.finish_recovery(0))
     assert polled(one, 1) == [(0, 7)]
     whole(one.convert(0))
@@ -201,17 +201,17 @@ def test_a_blocked_local_channel_gives_more_once_it_is_resumed():
 
 def test_release_is_idempotent_and_gives_everything_back():
     one = fresh(recovery=Recovery.IN_MEMORY)
-    whole(one.recover(0, Data((7,))))
+    whole(one.recover(0, Buffer((7,))))
     for _ in range(2):
         whole(one.release())
         held = one.resources()
         assert (held.segments, held.heap, held.files, held.listeners, held.futures) == (0, 0, 0, 0, 0)
-    whole(one.recover(0, Data((8,))))
+    whole(one.recover(0, Buffer((8,))))
     assert poll(one) is None
 
 
 # ---- races -----------------------------------------------------------------------------------------------------------
-LIVE = [("request", 0), ("finish", "task"), ("request", 1), ("finish", "task")]
+LIVE = [("request_partitions", 0), ("finish", "task"), ("request_partitions", 1), ("finish", "task")]
 
 
 def run_fine(steps, recovery=Recovery.NONE, part=UnionGate):
@@ -245,10 +245,10 @@ def answers(run) -> list[object]:
 
 def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
     steps = [
-        ("data", 0), ("finish", "network"),
+        ("buffer", 0), ("finish", "network"),
         ("poll",), ("run", "task", "gate lock"), ("run", "task", "local channel 0 lock"),
         ("run", "task", "subpartition 0 lock"), ("run", "task", "union lock"),
-        ("data", 0), ("finish", "network"),
+        ("buffer", 0), ("finish", "network"),
         ("finish", "task"), ("poll",), ("finish", "task"),
     ]  # fmt: skip
     run = race(steps)
@@ -258,9 +258,9 @@ def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
 
 def test_a_gate_told_of_while_it_is_polled_stands_in_the_queue_once():
     steps = [
-        ("data", 0), ("finish", "network"), ("data", 1), ("finish", "network"),
+        ("buffer", 0), ("finish", "network"), ("buffer", 1), ("finish", "network"),
         ("poll",), ("run", "task", "gate lock"),
-        ("data", 0), ("finish", "network"), ("unaligned_barrier", 0), ("finish", "network"),
+        ("buffer", 0), ("finish", "network"), ("unaligned_barrier", 0), ("finish", "network"),
         ("finish", "task"),
         ("poll",), ("finish", "task"), ("poll",), ("finish", "task"),
     ]  # fmt: skip
@@ -279,7 +279,7 @@ BELIEVES_LATE_NOTIFICATIONS = """
 
 def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
     steps = [
-        ("data", 0), ("finish", "network"), ("data", 0), ("finish", "network"),
+        ("buffer", 0), ("finish", "network"), ("buffer", 0), ("finish", "network"),
         ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
         ("poll",), ("finish", "task"),  # takes the barrier before the union is told of it
         ("finish", "network"),
@@ -306,7 +306,8 @@ def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
     """The conversion left a queued gate empty. It gets a priority event between its poll and its being queued again."""
     steps = [
         ("finish_recovery", 0), ("finish", "recovery"), ("convert", 0), ("finish", "task"),
-        ("request", 0), ("finish", "task"), ("poll",), ("run", "task", "gate lock"), ("run", "task", "union lock"),
+        ("request_partitions", 0), ("finish", "task"),
+        ("poll",), ("run", "task", "gate lock"), ("run", "task", "union lock"),
         ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
         ("finish", "task"), ("finish", "network"),
     ]  # fmt: skip

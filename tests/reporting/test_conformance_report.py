@@ -17,7 +17,7 @@ REPLACED = Scenario(
 )
 KNOWN = """
 [[failure]]
-property = "a-newer-timeoutable-barrier-fails-the-older-promise"
+property = "a-newer-timeoutable-barrier-fails-the-older-channel-state-future"
 component = "subpartition"
 class = "orphaned"
 ticket = "OURS-1"
@@ -92,7 +92,7 @@ def test_the_verdicts_are_counted_and_then_listed(page):
     assert ", 1 known failure, " in known
     assert "failed" not in known.replace("known failure", "")
     assert "3 not applicable, 1 untestable" in older
-    slug = "a-newer-timeoutable-barrier-fails-the-older-promise"
+    slug = "a-newer-timeoutable-barrier-fails-the-older-channel-state-future"
     passed, known, _ = row(text, f"`{slug}`", "must")
     assert passed.startswith("passed (")
     assert known.startswith("known failure (")
@@ -106,7 +106,7 @@ def test_a_failure_is_told_with_its_minimal_scenario(page):
     first = text.partition("\n### 2.")[2].partition("\n### ")[0]
     assert "`a-blocked-subpartition-announces-priority-events` on known-bug:B-01" in first
     assert "not known; see [FLINK-39018](https://issues.apache.org/jira/browse/FLINK-39018)." in first
-    steps = '["aligned_barrier", 1]\n["attach"]\n["poll"]\n["unaligned_barrier", 2]'
+    steps = '["aligned_barrier", 1]\n["attach_view"]\n["poll"]\n["unaligned_barrier", 2]'
     assert f"```json\n{steps}\n```" in first
     assert "Class **stuck**" in first
     assert "| **found** | it was told nothing |" in first

@@ -9,13 +9,13 @@ from conformance.driver import FailureClass
 from conformance.engines import Found, replay
 from conformance.ports import (
     Announcement,
+    Buffer,
+    BufferOrEvent,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
-    Data,
-    GateTaken,
     StateConsumed,
 )
 from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
@@ -133,7 +133,7 @@ def test_words_of_threads_and_channels():
         signal_in_words(CheckpointDeclined(4, CheckpointReason.DECLINED_SUBSUMED))
         == "checkpoint 4 declined, declined-subsumed"
     )
-    assert value_in_words(GateTaken(1, Data((3,)), True, False)) == "record 3 from channel 1, more"
+    assert value_in_words(BufferOrEvent(1, Buffer((3,)), True, False)) == "record 3 from channel 1, more"
 
 
 @pytest.mark.parametrize(

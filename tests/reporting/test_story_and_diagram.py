@@ -3,7 +3,7 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.engines import replay
 from conformance.ports import (
-    Data,
+    Buffer,
     DataAvailable,
     Error,
     ErrorKind,
@@ -34,14 +34,14 @@ def run(steps, implementation="known-bug:B-01", component="subpartition"):
     return replay(scenario, find_implementation(implementation))
 
 
-STEPS = [["attach"], ["resume"], ["aligned_barrier", 1], ["poll"], ["unaligned_barrier", 2], ["poll"]]
+STEPS = [["attach_view"], ["resume"], ["aligned_barrier", 1], ["poll"], ["unaligned_barrier", 2], ["poll"]]
 
 
 def test_the_story_of_a_failure():
     story = tell(run(STEPS), run(STEPS, "reference"))
     told = [(one.number, one.actor, one.step, one.answer, one.signals, one.mark) for one in story.steps]
     assert told == [
-        (1, "consumer", "attach", "done", "", Mark.NONE),
+        (1, "consumer", "attach_view", "done", "", Mark.NONE),
         (2, "consumer", "resume", "", "", Mark.SKIPPED),
         (3, "producer", "aligned_barrier 1", "true", "data available", Mark.NONE),
         (4, "consumer", "poll", "barrier 1 (aligned), seq 0, next none, backlog 0", "", Mark.NONE),
@@ -90,7 +90,7 @@ def test_the_diagram_of_a_failure():
         "    participant producer",
         "    participant subpartition",
         "    participant consumer",
-        "    consumer->>subpartition: 1. attach",
+        "    consumer->>subpartition: 1. attach_view",
         "    producer->>subpartition: 3. aligned_barrier 1",
         "    subpartition--)consumer: data available",
         "    subpartition->>producer: true",
@@ -105,7 +105,7 @@ def test_the_diagram_of_a_failure():
 
 
 def test_the_diagram_tells_where_the_drain_begins():
-    text = sequence_diagram(run([["attach"]], "reference"))
+    text = sequence_diagram(run([["attach_view"]], "reference"))
     assert text.count("the run is drained") == 1
     assert "rect" not in text
 
@@ -120,9 +120,9 @@ def test_nothing_that_mermaid_would_read_is_left(text):
 
 def test_words():
     assert step_in_words(("finish_recovery", True)) == "finish_recovery true"
-    assert element_in_words(Data((3,))) == "record 3"
-    assert element_in_words(Data((3, 4), finished=False)) == "records 3, 4 (unfinished)"
-    assert element_in_words(Data(())) == "an empty buffer"
+    assert element_in_words(Buffer((3,))) == "record 3"
+    assert element_in_words(Buffer((3, 4), finished=False)) == "records 3, 4 (unfinished)"
+    assert element_in_words(Buffer(())) == "an empty buffer"
     assert value_in_words(OutputState(StateStatus.WRITTEN, (1, 2))) == "written: records 1, 2"
     assert value_in_words(OutputState(StateStatus.PENDING)) == "pending"
     assert (

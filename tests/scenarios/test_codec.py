@@ -23,9 +23,12 @@ from conformance.scenarios import (
     encode_scenario,
     scenario_id,
 )
+from conformance.scenarios.former import STEPS_OF_SCHEMA_1
 from strategies import scenarios
 
-SMALL = Scenario("subpartition", SubpartitionScenarioConfig(), (("add", 1), ("finish_recovery", True), ("poll",)))
+SMALL = Scenario(
+    "subpartition", SubpartitionScenarioConfig(), (("add_buffer", 1), ("finish_recovery", True), ("poll",))
+)
 
 
 @pytest.mark.parametrize("component", sorted(COMPONENTS))
@@ -41,6 +44,36 @@ def test_what_is_written_is_read_again(component):
     check()
 
 
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
+def test_a_scenario_of_schema_1_means_the_same(component):
+    """The names of its steps were other ones; the rest of the file has not changed."""
+    former = {today: then for then, today in STEPS_OF_SCHEMA_1.get(component, {}).items()}
+
+    @given(scenarios(component))
+    def check(scenario):
+        written = json.loads(encode_scenario(scenario))
+        written["schema"] = 1
+        written["steps"] = [[former.get(step[0], step[0]), *step[1:]] for step in written["steps"]]
+        assert decode_scenario(json.dumps(written), COMPONENTS) == scenario
+
+    check()
+
+
+def test_the_table_of_former_names_leads_from_names_that_are_gone_to_names_that_are():
+    for component, renamed in STEPS_OF_SCHEMA_1.items():
+        today = {step.name for step in COMPONENTS[component].steps}
+        assert not set(renamed) & today
+        assert set(renamed.values()) <= today
+        assert len(set(renamed.values())) == len(renamed)
+
+
+def test_a_former_name_is_unknown_in_a_file_of_today():
+    text = encode_scenario(SMALL).replace("add_buffer", "add")
+    with pytest.raises(SchemaError, match="has no step 'add'"):
+        decode_scenario(text, COMPONENTS)
+    assert decode_scenario(text.replace('"schema": 2', '"schema": 1'), COMPONENTS) == SMALL
+
+
 def test_the_finding_is_kept_and_does_not_change_the_id():
     finding = Finding("a-property", "lost", "reference")
     evidence = Scenario(SMALL.component, SMALL.config, SMALL.steps, finding)
@@ -50,7 +83,7 @@ def test_the_finding_is_kept_and_does_not_change_the_id():
 
 def test_one_step_stands_on_each_line():
     lines = encode_scenario(SMALL).splitlines()
-    assert '    ["add", 1],' in lines
+    assert '    ["add_buffer", 1],' in lines
     assert '    ["poll"]' in lines
 
 
@@ -76,15 +109,24 @@ def test_a_history_keeps_to_its_schema(component):
 @pytest.mark.parametrize(
     ("change", "line", "said"),
     [
-        (('"schema": 1', '"schema": 2'), 2, "field schema: this suite reads schema version 1, found 2"),
-        (('"schema": 1', '"schema": true'), 2, "found True"),
-        (('"schema": 1,\n', ""), 1, "found None"),
+        (('"schema": 2', '"schema": 3'), 2, "field schema: this suite reads schema versions 1 to 2, found 3"),
+        (('"schema": 2', '"schema": 0'), 2, "found 0"),
+        (('"schema": 2', '"schema": true'), 2, "found True"),
+        (('"schema": 2,\n', ""), 1, "found None"),
         (('"subpartition"', '"subpartion"'), 3, "field component: there is no component 'subpartion'"),
         (('"recovered": null', '"recovered": "two"'), 4, "field config.recovered"),
         (('"recovered": null', '"recoverd": null'), 4, "recoverd"),
-        (('["add", 1]', '["adds", 1]'), 6, "field steps[0]: subpartition has no step 'adds'; it has abort,"),
-        (('["add", 1]', '["add"]'), 6, "step 'add' takes 1 operands (records), found 0"),
-        (('["add", 1]', '["add", "one"]'), 6, "operand records of step 'add' must be of type int, found 'one'"),
+        (
+            ('["add_buffer", 1]', '["adds", 1]'),
+            6,
+            "field steps[0]: subpartition has no step 'adds'; it has abort_checkpoint,",
+        ),
+        (('["add_buffer", 1]', '["add_buffer"]'), 6, "step 'add_buffer' takes 1 operands (records), found 0"),
+        (
+            ('["add_buffer", 1]', '["add_buffer", "one"]'),
+            6,
+            "operand records of step 'add_buffer' must be of type int, found 'one'",
+        ),
         (('["finish_recovery", true]', '["finish_recovery", 1]'), 7, "must be of type bool"),
         (('["poll"]', "[]"), 8, "a step is a list that begins with its name"),
         (('["poll"]', '["poll", {}]'), 8, "steps[2]"),
@@ -108,5 +150,5 @@ def test_a_truncated_file_is_told(kept):
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
 def test_json_of_another_kind_is_told(text):
-    with pytest.raises(SchemaError, match="schema version 1"):
+    with pytest.raises(SchemaError, match="schema versions 1 to 2"):
         decode_scenario(text, COMPONENTS)

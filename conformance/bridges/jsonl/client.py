@@ -11,6 +11,7 @@ import msgspec
 from conformance import __version__
 from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, fate, shortened
 from conformance.bridges.jsonl.protocol import (
+    NEW_IN_THIS_PROTOCOL,
     PROTOCOL,
     Call,
     Close,
@@ -169,9 +170,11 @@ class Client:
             return
         child.kill()
         if isinstance(greeting, Greeting):
-            raise self._unusable(f"speaks protocol {greeting.protocol}", f"This suite speaks protocol {PROTOCOL}.")
+            cure = f"This suite speaks protocol {PROTOCOL}: {NEW_IN_THIS_PROTOCOL}."
+            raise self._unusable(f"speaks protocol {greeting.protocol}", cure)
         assert isinstance(greeting, Refused)
-        raise self._unusable(f"answered the greeting with: {greeting.reason}", f"It must speak protocol {PROTOCOL}.")
+        cure = f"It must speak protocol {PROTOCOL}: {NEW_IN_THIS_PROTOCOL}."
+        raise self._unusable(f"answered the greeting with: {greeting.reason}", cure)
 
     def _unusable(self, what: str, cure: str) -> UnusableImplementation:
         return UnusableImplementation(

@@ -1,4 +1,4 @@
-"""The messages of the JSON Lines protocol, version 1. docs/jsonl-protocol.md says the same for people."""
+"""The messages of the JSON Lines protocol, version 2. docs/jsonl-protocol.md says the same for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from msgspec import Struct
 from conformance.ports import Interfaces, Outcome
 from conformance.ports.signatures import answer_type, operand_types, operations
 
-PROTOCOL = 1
+PROTOCOL = 2
+NEW_IN_THIS_PROTOCOL = 'buffers are of type "buffer", which protocol 1 called "data"; nothing else has changed'
+"""What a program that speaks the protocol before this one must do about it, in words."""
 
 
 class Hello(Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):

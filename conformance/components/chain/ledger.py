@@ -16,12 +16,12 @@ from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
 from conformance.ports import (
     Barrier,
+    Buffer,
     ChainCheckpoint,
     ChainConfig,
     CheckpointAcknowledged,
     CheckpointDeclined,
     Consumed,
-    Data,
     DataAvailable,
     Element,
     EndOfPartition,
@@ -272,7 +272,7 @@ class Ledger(Lifetime):
             return
         self.awake = True
         side, element = self.sides[seen.value.channel], seen.value.element
-        if type(element) is Data:
+        if type(element) is Buffer:
             side.counted += len(element.ids)
             side.idle &= not side.remote
             return

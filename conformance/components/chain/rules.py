@@ -13,13 +13,13 @@ from conformance.parts.records import compare_ids
 from conformance.parts.words import name
 from conformance.ports import (
     Barrier,
+    Buffer,
     ChainCheckpoint,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
     CheckpointStatus,
     Consumed,
-    Data,
     Element,
     EndOfPartition,
     Signal,
@@ -42,7 +42,7 @@ def is_unaligned(element: Element | None) -> bool:
 def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -> Judgement:
     """No record sent after a restore is counted before all recovered records of its channel were."""
     value = seen.value
-    if value is None or type(value.element) is not Data:
+    if value is None or type(value.element) is not Buffer:
         return False
     side, ids = ledger.sides[value.channel], value.element.ids
     if side.counted >= side.recovered_end or not ids:
@@ -58,7 +58,7 @@ def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgeme
     """Of each channel the consumer counts every record once and in the order sent, over all failures, restores and
     conversions."""
     value = seen.value
-    if value is None or type(value.element) is not Data:
+    if value is None or type(value.element) is not Buffer:
         return False
     side, ids = ledger.sides[value.channel], value.element.ids
     expected = tuple(range(side.counted, side.counted + len(ids)))
@@ -72,7 +72,7 @@ def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgeme
 def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Judgement:
     """No record behind an aligned barrier is counted before its checkpoint is over."""
     value = seen.value
-    if value is None or type(value.element) is not Data or True not in [side.waits for side in ledger.sides]:
+    if value is None or type(value.element) is not Buffer or True not in [side.waits for side in ledger.sides]:
         return False
     if not ledger.sides[value.channel].waits:
         return True
@@ -195,7 +195,7 @@ def _was_declined(checkpoint: int, signals: list[Signal]) -> bool:
 def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, seen: Took) -> Judgement:
     """A checkpoint is acknowledged once, when its barrier, or the end, of every channel was consumed; not before."""
     value = seen.value
-    if not seen.signals and (value is None or type(value.element) is Data):
+    if not seen.signals and (value is None or type(value.element) is Buffer):
         return False
     done = acknowledged(seen.signals)
     due = 0 if value is None else ledger.completes(value.channel, value.element)

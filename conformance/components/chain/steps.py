@@ -148,7 +148,7 @@ def barrier(port: ChainPort, ledger: Ledger, channel: int, checkpoint: int, alig
 
 
 @step("producer", CONNECTED, when=producing, begin=Ledger.begin_finish, end=Ledger.sent, weight=1)
-def end(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
+def end_of_partition(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.finish(channel)
 
 

@@ -47,7 +47,7 @@ COMPONENT = Component(
     final_phase="failed",
     explored=GateScenarioConfig((REMOTE, LOCAL), Recovery.IN_MEMORY, 1, "fine"),
     bounds={
-        "elements": Bound(("recover", "data"), 2, each=True),
+        "elements": Bound(("recover", "buffer"), 2, each=True),
         "checkpoints": Bound(("checkpoint_started",), 1),
         "barriers": Bound(("unaligned_barrier",), 1, each=True),
         "marks": Bound(("insert_recovery_barriers",), 1),
@@ -55,16 +55,16 @@ COMPONENT = Component(
         "conversions": Bound(("convert",), 1),
         "other": Bound(
             ("event", "aligned_barrier", "timeoutable_barrier", "end_of_data", "end_of_partition", "fail", "restore",
-             "release", "recover_after_release", "poll_after_release", "convert_again", "request_too_early",
+             "release", "recover_after_release", "poll_after_release", "convert_again", "request_partitions_too_early",
              "convert_unknown_to_priority", "end_of_output_state_again"), 0,
         ),
     },
     biases=(
         {"recover": 60, "finish_recovery": 30, "convert": 30, "poll": 8},
         {"unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barriers": 30, "persisted": 12},
-        {"data": 60, "poll": 30, "aligned_barrier": 16, "resume": 6},
-        {"timeoutable_barrier": 40, "convert_to_priority": 60, "data": 40},
-        {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "completion": 60, "end_of_output_state": 60},
+        {"buffer": 60, "poll": 30, "aligned_barrier": 16, "resume": 6},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
+        {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "recovery_completion": 60, "end_of_output_state": 60},
         {"fail": 6, "restore": 60, "release": 6},
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from conformance.driver import Seen
 from conformance.parts import starts
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
 from conformance.parts.words import refusal
-from conformance.ports import CheckpointReason, Data, GateTaken, Resources
+from conformance.ports import Buffer, BufferOrEvent, CheckpointReason, Resources
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -43,7 +43,7 @@ def a_conversion_was_refused(ledger: Ledger, seen: Seen[None]) -> bool:
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
-def _source(ledger: Ledger, taken: GateTaken | None, priority: bool) -> Side | None:
+def _source(ledger: Ledger, taken: BufferOrEvent | None, priority: bool) -> Side | None:
     """The channel of what was polled, if that has priority, or has none."""
     if taken is None or taken.element.data_type.has_priority is not priority:
         return None
@@ -87,7 +87,7 @@ def a_barrier_overtook_recovered_data(ledger: Ledger, seen: Polled) -> bool:
 def live_data_waited_behind_recovered_data(ledger: Ledger, seen: Polled) -> bool:
     """Recovered data was taken while live data waited."""
     side = _source(ledger, seen.value, False)
-    return side is not None and bool(side.waiting) and any(type(sent.element) is Data for sent in side.live)
+    return side is not None and bool(side.waiting) and any(type(sent.element) is Buffer for sent in side.live)
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------

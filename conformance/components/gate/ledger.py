@@ -17,7 +17,7 @@ from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
 from conformance.parts.starts import UNOPPOSED, Refusal
-from conformance.ports import ChannelKind, GateTaken, Recovery
+from conformance.ports import BufferOrEvent, ChannelKind, Recovery
 from conformance.ports.elements import Announcement, Barrier, Element, EndOfPartition
 from conformance.ports.outcomes import CheckpointReason, ConsumptionResumed, Signal, StateConsumed
 
@@ -220,7 +220,7 @@ class Ledger(Lifetime):
         self.begin_alone()
         self.notice.awake = False
 
-    def poll(self, seen: Seen[GateTaken | None]) -> None:
+    def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """The consumer got something, or nothing."""
         self.end()
         alone, self.alone = self.alone, False

@@ -11,15 +11,15 @@ from conformance.parts.input_state import judge_written
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
 from conformance.parts.words import got, must_fail, must_succeed, name
-from conformance.ports import Announcement, Data, EndOfData, EndOfPartition, ErrorKind, GateTaken, Recovery
+from conformance.ports import Announcement, Buffer, BufferOrEvent, EndOfData, EndOfPartition, ErrorKind, Recovery
 
 RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate"))
 rule, adopt = RULES.rule, RULES.adopt
-Polled = Seen[GateTaken | None]
+Polled = Seen[BufferOrEvent | None]
 Written = Seen[tuple[tuple[int, ...], ...], int]
 
 
-def _polled(taken: GateTaken) -> str:
+def _polled(taken: BufferOrEvent) -> str:
     return f"the poll answered {name(taken.element)} of channel {taken.channel}"
 
 
@@ -43,7 +43,7 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
     side = ledger.sides[taken.channel]
     if side.waiting:
         owed = "recovered data comes before all that is live"
-        return type(taken.element) is Data or Broken(FailureClass.REORDERED, owed, _polled(taken))
+        return type(taken.element) is Buffer or Broken(FailureClass.REORDERED, owed, _polled(taken))
     early = ledger.recovery is Recovery.PUSHED and not side.finishing
     return early and Broken(FailureClass.REORDERED, "the recovery of that channel is not over", _polled(taken))
 
@@ -84,7 +84,7 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
     if type(element) is Announcement and type(head) is Announcement and element.checkpoint == head.checkpoint:
         return True  # nobody knows its sequence number before it comes
     failure = FailureClass.CORRUPTED
-    if type(element) is Data and type(head) is Data:
+    if type(element) is Buffer and type(head) is Buffer:
         failure = compare_ids(head.ids, element.ids, head.ids[0])
     elif urgent or element in [sent.element for sent in (*side.waiting, *side.live)]:
         failure = FailureClass.REORDERED
@@ -185,7 +185,7 @@ def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) 
     return must_succeed(seen.error, "nothing would be lost: the channels must become physical", FailureClass.STUCK)
 
 
-@rule(steps.request_too_early, invariant="I-24")
+@rule(steps.request_partitions_too_early, invariant="I-24")
 def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """Requesting partitions for channels that are not physical is an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "partitions are requested by physical channels only")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.parts.lane import Lane, Sent
 from conformance.ports import CheckpointReason, Recovery, RecoveryCompletion
-from conformance.ports.elements import Announcement, Barrier, Data, Element, EndOfData, EndOfPartition
+from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
 
 
 class Side(Lane):
@@ -57,7 +57,7 @@ class Side(Lane):
 
     def counted(self) -> tuple[int, int]:
         """How many buffers wait, and how many may be counted: events too, the end of recovered data among them."""
-        buffers = sum([type(sent.element) is Data for sent in (*self.waiting, *self.live)])
+        buffers = sum([type(sent.element) is Buffer for sent in (*self.waiting, *self.live)])
         end = self.recovery is not Recovery.NONE and self.finishing
         return buffers, buffers + len(self.urgent) + len(self.live) + end
 

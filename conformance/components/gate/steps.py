@@ -9,8 +9,8 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.side import Side
 from conformance.driver import DISABLED, Drain, Each, End, Once, Operands, Step, Steps, While, always
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
-from conformance.ports import Answer, EndOfData, EndOfPartition, GatePort, GateTaken, Recovery, RecoveryCompletion
-from conformance.ports.elements import Alignment, Barrier, Data, Element, Event
+from conformance.ports import Answer, BufferOrEvent, EndOfData, EndOfPartition, GatePort, Recovery, RecoveryCompletion
+from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
 
 RECOVERING = ("recovering",)
 CONVERTED = ("converted",)
@@ -169,7 +169,7 @@ def finish_recovery(port: GatePort, ledger: Ledger, channel: int) -> Answer[None
 
 @step("recovery", RELEASED, when=channels(finishes), begin=Ledger.begin, end=Ledger.end, weight=4, fails=True)
 def recover_after_release(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.recover(channel, Data((ledger.sides[channel].next_id,)))
+    return port.recover(channel, Buffer((ledger.sides[channel].next_id,)))
 
 
 # ---- the network -----------------------------------------------------------------------------------------------------
@@ -199,9 +199,9 @@ def _barrier(name: str, alignment: Alignment, wanted: Wanted, weight: int) -> St
     return arrive
 
 
-data = _arrival("data", lambda record: Data((record,)), has_data, 24)
+buffer = _arrival("buffer", lambda record: Buffer((record,)), has_data, 24)
 event = _arrival("event", Event, flows, 4)
-completion = _arrival("completion", lambda label: RecoveryCompletion(), completes, 20)
+recovery_completion = _arrival("recovery_completion", lambda label: RecoveryCompletion(), completes, 20)
 aligned_barrier = _barrier("aligned_barrier", Alignment.ALIGNED, flows, 3)
 timeoutable_barrier = _barrier("timeoutable_barrier", Alignment.TIMEOUTABLE, announces, 6)
 unaligned_barrier = _barrier("unaligned_barrier", Alignment.UNALIGNED, overtakes, 10)
@@ -221,22 +221,22 @@ def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
 
 
 @step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.request, weight=24)
-def request(port: GatePort, ledger: Ledger) -> Answer[None]:
+def request_partitions(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
 @step("task", RECOVERING, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def request_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
+def request_partitions_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
 @step("task", POLLABLE, when=always, begin=Ledger.begin_poll, learn=Ledger.poll, weight=40)
-def poll(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
+def poll(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
 @step("task", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=4, fails=True)
-def poll_after_release(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
+def poll_after_release(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
@@ -311,8 +311,9 @@ fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
 MOVES = (
-    data, event, aligned_barrier, timeoutable_barrier, unaligned_barrier, completion, end_of_data, end_of_partition,
-    recover, finish_recovery, convert, request, poll, resume, end_of_output_state, convert_to_priority,
+    buffer, event, aligned_barrier, timeoutable_barrier, unaligned_barrier, recovery_completion, end_of_data,
+    end_of_partition, recover, finish_recovery, convert, request_partitions, poll, resume, end_of_output_state,
+    convert_to_priority,
 )  # fmt: skip
 """What may change what can be polled."""
 
@@ -322,7 +323,7 @@ def _go_on(ledger: Ledger) -> Operands | None:
     if ledger.phase == "recovering":
         return _recover(ledger)
     if ledger.phase == "converted":
-        return request()
+        return request_partitions()
     if ledger.phase == "starting":
         return checkpoint_started(ledger.marked)
     return _flow(ledger) if ledger.phase == "live" else None
@@ -338,7 +339,7 @@ def _recover(ledger: Ledger) -> Operands | None:
 
 def _flow(ledger: Ledger) -> Operands | None:
     """The consumer follows what it is told. When it sleeps, producers go on, and in the end they end."""
-    if due := _first(completion, completes, ledger) or _first(finish_recovery, finishes, ledger):
+    if due := _first(recovery_completion, completes, ledger) or _first(finish_recovery, finishes, ledger):
         return due
     if ledger.notice.awake:
         return poll()

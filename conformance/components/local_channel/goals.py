@@ -7,7 +7,7 @@ from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.rules import PUSHES, RULES, Took
 from conformance.driver import Seen
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, STEPPING
-from conformance.ports import Barrier, Data
+from conformance.ports import Barrier, Buffer
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -59,7 +59,7 @@ def live_data_was_written(ledger: Ledger, seen: Took) -> bool:
     """Live data was taken before the barrier of a checkpoint that had started."""
     if ledger.lane.input.pending is None or ledger.hidden:
         return False
-    return seen.value is not None and type(seen.value.element) is Data
+    return seen.value is not None and type(seen.value.element) is Buffer
 
 
 def _priority(seen: Took) -> bool:

@@ -14,7 +14,16 @@ from conformance.parts.notice import Notice
 from conformance.parts.recovery import ends
 from conformance.parts.starts import Refusal
 from conformance.parts.words import name
-from conformance.ports import Barrier, CheckpointReason, Data, Element, EndOfPartition, Recovery, Signal, Taken
+from conformance.ports import (
+    Barrier,
+    Buffer,
+    BufferAndBacklog,
+    CheckpointReason,
+    Element,
+    EndOfPartition,
+    Recovery,
+    Signal,
+)
 
 _FREE = Refusal(())
 _SUBSUMED = Refusal((CheckpointReason.SUBSUMED,))
@@ -144,7 +153,7 @@ class Ledger(Lifetime):
 
     def buffers(self) -> int:
         """How many live buffers wait upstream."""
-        return len([sent for sent in self.lane.live if type(sent.element) is Data])
+        return len([sent for sent in self.lane.live if type(sent.element) is Buffer])
 
     def counted(self) -> tuple[int, int]:
         """How many buffers wait; the end of recovered data, recovery barriers and events upstream may be counted too,
@@ -189,7 +198,7 @@ class Ledger(Lifetime):
 
     def begin_data(self) -> None:
         """The producer begins to add a buffer with one further record."""
-        self.lane.send(Data((self.next_record,)))
+        self.lane.send(Buffer((self.next_record,)))
         self.next_record += 1
         self.adding = True
 
@@ -263,7 +272,7 @@ class Ledger(Lifetime):
         self.must = self.something_waits()
         self.must_priority = self.must and self.must_come_first()
 
-    def take(self, seen: Seen[Taken | None]) -> None:
+    def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """The consumer took; if it got something, the rules have compared it with what was owed."""
         lane, taken = self.lane, seen.value
         self.busy = False

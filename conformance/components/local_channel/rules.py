@@ -9,7 +9,7 @@ from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids
 from conformance.parts.words import must_be, must_fail, must_succeed, name
-from conformance.ports import Data, ErrorKind, Taken
+from conformance.ports import Buffer, BufferAndBacklog, ErrorKind
 
 # Nobody ever waits for anybody here unless recovered data is pushed.
 RULES = Rules[Ledger](
@@ -17,16 +17,16 @@ RULES = Rules[Ledger](
 )
 rule, adopt = RULES.rule, RULES.adopt
 ADDS = (
-    steps.add,
+    steps.add_buffer,
     steps.add_event,
     steps.aligned_barrier,
     steps.timeoutable_barrier,
     steps.unaligned_barrier,
-    steps.end_of_output_state,
+    steps.recovery_completion,
     steps.end_of_partition,
 )
 PUSHES = steps.push_recovered, steps.finish_recovered
-Took = Seen[Taken | None]
+Took = Seen[BufferAndBacklog | None]
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen:
     if lane.taken >= ledger.copied_to or seen.value is None:
         return False
     element, copied = seen.value.element, lane.waiting[0].element
-    if type(element) is not Data:
+    if type(element) is not Buffer:
         return False
     if element == copied:
         return True
@@ -199,7 +199,8 @@ adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
 )  # fmt: skip
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, steps.request, steps.take, steps.resume, steps.in_use,
+    notice.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, steps.request_subpartition, steps.take, steps.resume,
+    steps.in_use,
     tickets=("FLINK-39018", "FLINK-40521"),
 )  # fmt: skip
 

@@ -11,13 +11,13 @@ from conformance.ports import (
     Alignment,
     Answer,
     Barrier,
-    Data,
+    Buffer,
+    BufferAndBacklog,
     Element,
     EndOfPartition,
     Event,
     LocalChannelPort,
     RecoveryCompletion,
-    Taken,
 )
 
 MOST_QUEUED = 8
@@ -134,7 +134,7 @@ def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
 @step("producer", OPEN, when=room, begin=Ledger.begin_data, end=Ledger.end_add, weight=28)
-def add(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
+def add_buffer(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.add(ledger.lane.live[-1].element)
 
 
@@ -164,7 +164,7 @@ add_event = _add_step("add_event", Event(0), 6)
 aligned_barrier = _barrier_step("aligned_barrier", Alignment.ALIGNED, 8)
 timeoutable_barrier = _barrier_step("timeoutable_barrier", Alignment.TIMEOUTABLE, 6)
 unaligned_barrier = _barrier_step("unaligned_barrier", Alignment.UNALIGNED, 16)
-end_of_output_state = _add_step("end_of_output_state", RecoveryCompletion(), 6)
+recovery_completion = _add_step("recovery_completion", RecoveryCompletion(), 6)
 
 
 @step("producer", OPEN, when=room, begin=Ledger.begin_end, end=Ledger.end_add, weight=1)
@@ -174,13 +174,13 @@ def end_of_partition(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
 
 @step("producer", OVER, when=alive, begin=Ledger.begin_afterwards, weight=4)
 def add_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
-    return port.add(Data((ledger.next_record,)))
+    return port.add(Buffer((ledger.next_record,)))
 
 
 # ---- the recovery thread ---------------------------------------------------------------------------------------------
 @step("recovery", PRESENT, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=28, fails=True)
 def push_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
-    late = Data((ledger.next_record,))
+    late = Buffer((ledger.next_record,))
     return port.push_recovered(late if ledger.was_over else ledger.lane.being_pushed())
 
 
@@ -191,17 +191,17 @@ def finish_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
 
 @step("recovery", LIVING, when=may_push_after_end, weight=2, fails=True)
 def push_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Data((ledger.next_record,)))
+    return port.push_recovered(Buffer((ledger.next_record,)))
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
 @step("task", LIVING, when=may_request, begin=Ledger.begin_request, end=Ledger.request)
-def request(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
+def request_subpartition(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 
 
 @step("task", PRESENT, when=may_take, begin=Ledger.begin_take, learn=Ledger.take, weight=48, fails=True)
-def take(port: LocalChannelPort, ledger: Ledger) -> Answer[Taken | None]:
+def take(port: LocalChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.take()
 
 
@@ -263,7 +263,7 @@ def _due(ledger: Ledger) -> drain.Step | None:
     if ledger.marked:
         return checkpoint_stopped(ledger.marked)
     if not ledger.requested:
-        return request()
+        return request_subpartition()
     if not ledger.lane.finishing:
         return push_recovered() if ledger.to_recover else finish_recovered()
     if ledger.notice.awake:

@@ -31,10 +31,10 @@ COMPONENT = Component(
     drain=DRAIN,
     final_phase="failed",
     bounds={
-        "elements": Bound(("data",), 2),
+        "elements": Bound(("buffer",), 2),
         "checkpoints": Bound(("start", "barrier"), 3),
         "stops": Bound(("stop",), 2),
-        "other": Bound(("event", "announce", "fail", "restore"), 0),
+        "other": Bound(("event", "announcement", "fail", "restore"), 0),
     },
-    biases=({"data": 40, "start": 20}, {"barrier": 30, "start": 30}, {"stop": 30}),
+    biases=({"buffer": 40, "start": 20}, {"barrier": 30, "start": 30}, {"stop": 30}),
 )

@@ -39,7 +39,7 @@ def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None
     return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} {why}", f"the answer was {seen.value}")
 
 
-@rule(steps.announce, invariant="I-36", tickets=("FLINK-19681",))
+@rule(steps.announcement, invariant="I-36", tickets=("FLINK-19681",))
 def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
     """The announcement of a barrier is recognised as that, and changes nothing."""
     (checkpoint,) = seen.operands

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Steps, always
 from conformance.parts.lifetime import fail_step, restart_step
-from conformance.ports import Alignment, Announcement, Answer, Barrier, Data, Event, PersisterPort
+from conformance.ports import Alignment, Announcement, Answer, Barrier, Buffer, Event, PersisterPort
 
 LIVE = ("live",)
 ALWAYS = ("live", "failed")
@@ -44,8 +44,8 @@ def stop(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
 
 
 @step("network", LIVE, when=always, end=Ledger.came, weight=16)
-def data(port: PersisterPort, ledger: Ledger) -> Answer[None]:
-    return port.maybe_persist(Data((ledger.records,)))
+def buffer(port: PersisterPort, ledger: Ledger) -> Answer[None]:
+    return port.maybe_persist(Buffer((ledger.records,)))
 
 
 @step("network", LIVE, when=always, weight=2)
@@ -59,7 +59,7 @@ def barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int 
 
 
 @step("network", LIVE, when=near, weight=2)
-def announce(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
+def announcement(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
     return port.barrier(Announcement(checkpoint, 0))
 
 

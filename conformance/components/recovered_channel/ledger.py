@@ -11,7 +11,7 @@ from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
 from conformance.parts.recovery import ends
 from conformance.parts.starts import Refusal
-from conformance.ports import CheckpointReason, Signal, Taken
+from conformance.ports import BufferAndBacklog, CheckpointReason, Signal
 
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
@@ -153,7 +153,7 @@ class Ledger(Lifetime):
         self.notice.begin_take()
         self.had = self.readable()
 
-    def take(self, seen: Seen[Taken | None]) -> None:
+    def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """The consumer took; if it got something, the rules have compared it with what was owed."""
         if seen.value is None:
             self.recovered.consumed |= ends(seen.signals) > 0

@@ -18,7 +18,7 @@ from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids
 from conformance.parts.words import got, must_be, must_fail, must_succeed, name
-from conformance.ports import ErrorKind, Taken
+from conformance.ports import BufferAndBacklog, ErrorKind
 
 # No operation of this channel waits, or takes a lock inside another: only a broken one could show the rules of threads.
 RULES = Rules[Ledger](
@@ -31,7 +31,7 @@ rule, adopt = RULES.rule, RULES.adopt
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @rule(steps.take, invariant="I-24", tickets=("FLINK-21104",))
-def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[Taken | None]) -> Judgement:
+def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """Taking from a released channel is an error of kind state, and from no other."""
     if ledger.released:
         return must_fail(seen.error, ErrorKind.STATE, "the channel was released")
@@ -39,7 +39,7 @@ def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[Taken | None]) -> 
 
 
 @rule(steps.take, invariant="I-28", tickets=("FLINK-39018",))
-def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Taken | None]) -> Judgement:
+def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """What was pushed is handed out once, unchanged and in the order pushed."""
     if seen.value is None:
         return False

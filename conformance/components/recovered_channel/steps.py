@@ -8,7 +8,7 @@ from conformance.components.recovered_channel.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
 from conformance.driver.drain import Step
 from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resources_step, restart_step
-from conformance.ports import Alignment, Answer, Barrier, Data, RecoveredChannelPort, Taken
+from conformance.ports import Alignment, Answer, Barrier, Buffer, BufferAndBacklog, RecoveredChannelPort
 
 MOST_WAITING = 8
 """Buffers in the channel after which the reader of state is back-pressured."""
@@ -61,7 +61,7 @@ def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
 # ---- the steps -------------------------------------------------------------------------------------------------------
 @step("recovery", ALIVE, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=16, fails=True)
 def push_recovered(port: RecoveredChannelPort, ledger: Ledger, records: int) -> Answer[None]:
-    late = Data((ledger.next_record,))
+    late = Buffer((ledger.next_record,))
     return port.push_recovered(late if ledger.was_over else ledger.recovered.being_pushed())
 
 
@@ -72,11 +72,11 @@ def finish_recovered(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]
 
 @step("recovery", ALIVE, when=may_push_after_end, begin=Ledger.begin_afterwards, weight=2, fails=True)
 def push_after_end(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Data((ledger.next_record,)))
+    return port.push_recovered(Buffer((ledger.next_record,)))
 
 
 @step("task", ALIVE, when=alive, begin=Ledger.begin_take, learn=Ledger.take, weight=16, fails=True)
-def take(port: RecoveredChannelPort, ledger: Ledger) -> Answer[Taken | None]:
+def take(port: RecoveredChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.take()
 
 

@@ -62,24 +62,25 @@ COMPONENT = Component(
     final_phase="failed",
     explored=RemoteChannelScenarioConfig("pushed", 0, 1, 0, "fine"),
     bounds={
-        "elements": Bound(("data", "event"), 1),
+        "elements": Bound(("buffer", "event"), 1),
         "recovered": Bound(("push_recovered",), 1),
         "checkpoints": Bound(("checkpoint_started",), 1),
         "barriers": Bound(("unaligned_barrier",), 1),
         "marks": Bound(("insert_recovery_barrier",), 1),
         "other": Bound(
-            ("aligned_barrier", "timeoutable_barrier", "completion", "end_of_partition", "receive_out_of_order",
-             "data_in_recovery", "blocked_with_backlog", "push_after_end", "push_after_release",
-             "checkpoint_stopped", "convert_unknown_to_priority", "release", "fail", "restore"), 0,
+            ("aligned_barrier", "timeoutable_barrier", "recovery_completion", "end_of_partition",
+             "receive_out_of_order", "buffer_in_recovery", "blocked_with_backlog", "push_after_end",
+             "push_after_release", "checkpoint_stopped", "convert_unknown_to_priority", "release", "fail",
+             "restore"), 0,
         ),
-        "variants": Bound(("data", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
+        "variants": Bound(("buffer", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
     },
     # What breaks the connection has no weight but in the last one: little can be done afterwards.
     biases=(
         {"push_recovered": 50, "finish_recovered": 20, "event": 30},
         {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},
-        {"data": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
-        {"timeoutable_barrier": 40, "convert_to_priority": 60, "data": 40},
+        {"buffer": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
         {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
     ),
 )  # fmt: skip

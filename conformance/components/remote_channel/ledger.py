@@ -13,7 +13,16 @@ from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
 from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
 from conformance.parts.words import name
-from conformance.ports import Announcement, Barrier, CreditAnnounced, Data, Element, Signal, StateConsumed, Taken
+from conformance.ports import (
+    Announcement,
+    Barrier,
+    Buffer,
+    BufferAndBacklog,
+    CreditAnnounced,
+    Element,
+    Signal,
+    StateConsumed,
+)
 
 FLOWING = ("live", "starting")
 OPEN = ("new", *FLOWING)
@@ -101,7 +110,7 @@ class Ledger(Lifetime):
 
     def queued(self) -> int:
         """How many live data buffers wait."""
-        return sum([type(sent.element) is Data for sent in self.lane.live])
+        return sum([type(sent.element) is Buffer for sent in self.lane.live])
 
     def spare(self) -> int:
         """Floating buffers that nobody has."""
@@ -213,7 +222,7 @@ class Ledger(Lifetime):
 
     def begin_data(self, backlog: int) -> None:
         """Live data is on its way."""
-        self.begin_arrival(Data((self.records,)), backlog)
+        self.begin_arrival(Buffer((self.records,)), backlog)
         self.records += 1
         self.credit.spend()
 
@@ -257,7 +266,7 @@ class Ledger(Lifetime):
         self.notice.begin_take()
         self.polling = True
 
-    def take(self, seen: Seen[Taken | None]) -> None:
+    def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """It got something, or nothing."""
         self.end()
         self.polling = False
@@ -272,7 +281,7 @@ class Ledger(Lifetime):
             lane.take_recovered(taken.seq)
         else:
             del lane.live[0]
-        if type(element) is Data:
+        if type(element) is Buffer:
             self.credit.held += 1
         elif type(element) is Announcement:
             self.announced[taken.seq] = element.checkpoint

@@ -9,11 +9,19 @@ from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES, STEPPING
 from conformance.parts.input_state import judge_written
 from conformance.parts.words import must_be, must_fail, must_succeed, name
-from conformance.ports import Announcement, ConsumptionResumed, Data, ErrorKind, PriorityAvailable, Resources, Taken
+from conformance.ports import (
+    Announcement,
+    Buffer,
+    BufferAndBacklog,
+    ConsumptionResumed,
+    ErrorKind,
+    PriorityAvailable,
+    Resources,
+)
 
 RULES = Rules[Ledger]("remote-channel", answers_property("remote-channel"), *thread_properties("remote-channel"))
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
-Took = Seen[Taken | None]
+Took = Seen[BufferAndBacklog | None]
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
@@ -24,7 +32,7 @@ def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: T
     hidden = lane.waiting or not (lane.consumed or lane.finishing)
     if value is None or not hidden or value.element.data_type.has_priority:
         return False
-    if lane.waiting and type(value.element) is Data:
+    if lane.waiting and type(value.element) is Buffer:
         return True
     owed = "the recovered data of the channel is not consumed"
     return Broken(FailureClass.REORDERED, owed, f"{name(value.element)} came")
@@ -86,9 +94,9 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
 
 adopt(taking.a_take_answers_what_is_there, steps.take)
 adopt(
-    notice.the_consumer_is_told_of_what_waits, steps.data, steps.event, steps.aligned_barrier,
-    steps.timeoutable_barrier, steps.unaligned_barrier, steps.completion, steps.end_of_partition, steps.push_recovered,
-    steps.finish_recovered, steps.request, steps.take, steps.convert_to_priority,
+    notice.the_consumer_is_told_of_what_waits, steps.buffer, steps.event, steps.aligned_barrier,
+    steps.timeoutable_barrier, steps.unaligned_barrier, steps.recovery_completion, steps.end_of_partition,
+    steps.push_recovered, steps.finish_recovered, steps.request_subpartition, steps.take, steps.convert_to_priority,
     tickets=("FLINK-20145",), formerly=("the-gate-is-told-of-what-can-be-taken",),
 )  # fmt: skip
 
@@ -101,7 +109,7 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgemen
     return False if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
 
 
-@rule(steps.data_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
+@rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
 def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """Live data while the channel is in recovery is an error of kind protocol."""
     if ledger.lane.consumed or ledger.releasing:
@@ -225,13 +233,13 @@ adopt(
 
 
 # ---- what a campaign must have seen ----------------------------------------------------------------------------------
-@goal(steps.data)
+@goal(steps.buffer)
 def credit_ran_out_with_a_backlog(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """The last credit was used, and the producer had more."""
     return ledger.credit.granted <= 0 and seen.operands[0] > 0
 
 
-@goal(steps.data)
+@goal(steps.buffer)
 def a_floating_buffer_was_announced(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A backlog led to more credit."""
     return ledger.credit.granted >= 0 and seen.operands[0] > 0 and bool(seen.signals)
@@ -274,7 +282,7 @@ def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) 
 @goal(steps.convert_to_priority)
 def an_announced_barrier_overtook_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An announced barrier was made a priority event behind data."""
-    return any(type(sent.element) is Data for sent in ledger.lane.live)
+    return any(type(sent.element) is Buffer for sent in ledger.lane.live)
 
 
 @goal(steps.push_recovered, needs=PUSHED)

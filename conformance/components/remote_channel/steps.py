@@ -11,12 +11,12 @@ from conformance.ports import (
     Alignment,
     Answer,
     Barrier,
-    Data,
+    Buffer,
+    BufferAndBacklog,
     EndOfPartition,
     Event,
     RecoveryCompletion,
     RemoteChannelPort,
-    Taken,
 )
 
 MOST_QUEUED = 6
@@ -171,12 +171,12 @@ def announced(ledger: Ledger) -> Sequence[tuple[int]]:
 
 # ---- the network -----------------------------------------------------------------------------------------------------
 @step("task", NEW, when=always, begin=Ledger.begin, end=Ledger.request, weight=30)
-def request(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+def request_subpartition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 
 
 @step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, weight=1)
-def request_again(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+def request_subpartition_again(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 
 
@@ -200,7 +200,7 @@ def _begin_end(ledger: Ledger) -> None:
 
 
 @step("network", FLOWING, when=sends_data, begin=Ledger.begin_data, end=Ledger.end_arrival, weight=24)
-def data(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]:
+def buffer(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]:
     return _deliver(port, ledger)
 
 
@@ -228,7 +228,7 @@ unaligned_barrier = _barrier(Alignment.UNALIGNED, sends_unaligned_barrier, weigh
 
 
 @step("network", FLOWING, when=sends, begin=_begin_completion, end=Ledger.end_arrival, weight=2)
-def completion(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+def recovery_completion(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return _deliver(port, ledger)
 
 
@@ -245,8 +245,8 @@ def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None
 @step(
     "network", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1, fails=True
 )  # fmt: skip
-def data_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Data((ledger.records,)), ledger.lane.arrived, NOTHING)
+def buffer_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.receive(Buffer((ledger.records,)), ledger.lane.arrived, NOTHING)
 
 
 @step("network", LIVE, when=connected, begin=Ledger.begin_breach, end=Ledger.lose_the_connection, weight=0, fails=True)
@@ -267,17 +267,17 @@ def finish_recovered(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
 
 @step("recovery", LIVE, when=all_was_pushed, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def push_after_end(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Data((ledger.records,)))
+    return port.push_recovered(Buffer((ledger.records,)))
 
 
 @step("recovery", RELEASED, when=pushes, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def push_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Data((ledger.records,)))
+    return port.push_recovered(Buffer((ledger.records,)))
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
 @step("task", LIVE, when=always, begin=Ledger.begin_take, learn=Ledger.take, weight=30)
-def take(port: RemoteChannelPort, ledger: Ledger) -> Answer[Taken | None]:
+def take(port: RemoteChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.take()
 
 
@@ -354,7 +354,7 @@ def _due(ledger: Ledger) -> Operands | None:
     if ledger.phase not in OPEN:
         return None
     if ledger.phase == "new":
-        return request()
+        return request_subpartition()
     for checkpoint in lane.marks:
         return checkpoint_started(checkpoint)
     if not lane.arrived:  # pushes wait until the producer says something; one that is blocked or over cannot

@@ -7,7 +7,7 @@ from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.rules import RULES, TIMEOUTABLE
 from conformance.driver import Seen
 from conformance.parts.designs import PASSES_LOCALLY, READBACK
-from conformance.ports import Barrier, Capability, OutputState, Taken
+from conformance.ports import Barrier, BufferAndBacklog, Capability, OutputState
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -15,7 +15,7 @@ _RECOVERED = frozenset({Capability.OUTPUT_RECOVERED_UPSTREAM})
 
 
 @goal(steps.poll, needs=PASSES_LOCALLY)
-def a_priority_event_was_taken_from_a_blocked_subpartition(ledger: Ledger, seen: Seen[Taken | None]) -> bool:
+def a_priority_event_was_taken_from_a_blocked_subpartition(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
     """A barrier passed a blocked subpartition."""
     return ledger.blocked and bool(ledger.urgent) and seen.value is not None
 
@@ -42,7 +42,7 @@ def an_alignment_timeout_came_too_late(ledger: Ledger, seen: Seen[None, int]) ->
 
 
 @goal(steps.poll)
-def an_unfinished_head_was_polled(ledger: Ledger, seen: Seen[Taken | None]) -> bool:
+def an_unfinished_head_was_polled(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
     """A poll read from a buffer that the producer was still writing."""
     if ledger.blocked or ledger.urgent or seen.value is None:
         return False
@@ -87,9 +87,9 @@ def released_with_an_unfinished_buffer(ledger: Ledger, seen: Seen[None]) -> bool
 
 
 @goal(steps.fail, needs=TIMEOUTABLE)
-def released_with_an_open_promise(ledger: Ledger, seen: Seen[None]) -> bool:
+def released_with_an_open_channel_state_future(ledger: Ledger, seen: Seen[None]) -> bool:
     """Released while the writer waited for output state."""
-    return ledger.promise > 0
+    return ledger.open_future > 0
 
 
 @goal(steps.fail)

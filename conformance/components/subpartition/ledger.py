@@ -16,7 +16,8 @@ from conformance.ports import (
     Alignment,
     Availability,
     Barrier,
-    Data,
+    Buffer,
+    BufferAndBacklog,
     DataAvailable,
     Element,
     EndOfPartition,
@@ -28,7 +29,6 @@ from conformance.ports import (
     RecoveryMetadata,
     Signal,
     StateStatus,
-    Taken,
 )
 
 NONE, DATA, EVENT, PRIORITY = Next.NONE, Next.DATA, Next.EVENT, Next.PRIORITY
@@ -78,7 +78,7 @@ class Ledger(Lifetime):
         """The records below it were recovered, or delivered before."""
         self.to_recover: list[Element] = []
         for record in range(self.delivered, self.sent):
-            self.to_recover += (RecoveryMetadata(0, 0), Data((record,)))
+            self.to_recover += (RecoveryMetadata(0, 0), Buffer((record,)))
         self.ordinary: list[Queued] = []
         self.urgent: list[Barrier] = []
         """Unaligned barriers, which are in front of everything."""
@@ -104,14 +104,14 @@ class Ledger(Lifetime):
         """Checkpoint to what had been delivered when its barrier was polled: the consumer's side of the cut."""
         self.aborted: list[int] = []
         self.replaced: list[int] = []
-        """Checkpoints whose promise was broken by a newer timeoutable barrier."""
+        """Checkpoints whose channel state future failed because of a newer timeoutable barrier."""
         self.states: dict[int, OutputState] = {}
         """What the writer must have by now, per checkpoint; absent if it must have nothing."""
 
     # ---- questions -------------------------------------------------------------------------------------------------
     @property
-    def promise(self) -> int:
-        """The checkpoint for which the writer waits; 0: none. A newer promise always breaks an older one."""
+    def open_future(self) -> int:
+        """The checkpoint whose channel state future is open; 0: none. A newer one always fails the older."""
         newest = self.timeoutable[-1] if self.timeoutable else 0
         return newest if self.states.get(newest) is PENDING else 0
 
@@ -139,7 +139,7 @@ class Ledger(Lifetime):
 
     def owed(self, head: Queued) -> Element:
         """What a poll hands out of it now."""
-        return Data(tuple(range(self.delivered, head.end))) if head.element is None else head.element
+        return Buffer(tuple(range(self.delivered, head.end))) if head.element is None else head.element
 
     def readable(self) -> bool:
         """Whether an unblocked poll finds something, announced or not."""
@@ -173,8 +173,8 @@ class Ledger(Lifetime):
         return self.seq
 
     def holds(self) -> tuple[tuple[str, int], ...]:
-        """The segments of its elements, its view, and the promise to the writer."""
-        return ("segments", self.buffers), ("listeners", int(self.view)), ("futures", int(self.promise > 0))
+        """The segments of its elements, its view, and the open channel state future."""
+        return ("segments", self.buffers), ("listeners", int(self.view)), ("futures", int(self.open_future > 0))
 
     def restorable(self) -> list[tuple[int]]:
         """Checkpoints of this run whose barrier came through and whose state is safe with the writer."""
@@ -185,9 +185,9 @@ class Ledger(Lifetime):
         ]
 
     # ---- what the producer does ------------------------------------------------------------------------------------
-    def next_data(self, records: int, finished: bool = True) -> Data:
+    def next_data(self, records: int, finished: bool = True) -> Buffer:
         """The next records."""
-        return Data(tuple(range(self.sent, self.sent + records)), finished)
+        return Buffer(tuple(range(self.sent, self.sent + records)), finished)
 
     def add_data(self, records: int) -> None:
         """The producer wrote further records into a buffer of their own."""
@@ -230,10 +230,10 @@ class Ledger(Lifetime):
         self.ordinary.append(Queued(Barrier(checkpoint, ALIGNED)))
 
     def add_timeoutable(self, checkpoint: int) -> None:
-        """A timeoutable barrier promises the writer its data, and breaks an older promise."""
+        """A timeoutable barrier opens a channel state future, and fails an older one."""
         self._note(checkpoint)
         self.ordinary.append(Queued(Barrier(checkpoint, TIMEOUTABLE)))
-        if older := self.promise:
+        if older := self.open_future:
             self.states[older] = FAILED
             self.replaced.append(older)
         self.timeoutable.append(checkpoint)
@@ -241,7 +241,7 @@ class Ledger(Lifetime):
 
     def begin_urgent(self, checkpoint: int) -> None:
         """A new barrier is added in front of everything, or one that waits goes there if it still can."""
-        self.rises = checkpoint > self.last_checkpoint or checkpoint == self.promise
+        self.rises = checkpoint > self.last_checkpoint or checkpoint == self.open_future
 
     def add_unaligned(self, checkpoint: int) -> None:
         """An unaligned barrier overtook everything that is not delivered yet."""
@@ -271,7 +271,7 @@ class Ledger(Lifetime):
         """The checkpoint was aborted."""
         if checkpoint not in self.aborted:
             self.aborted.append(checkpoint)
-        if checkpoint == self.promise:
+        if checkpoint == self.open_future:
             self.states[checkpoint] = FAILED
 
     def _note(self, checkpoint: int) -> None:
@@ -302,7 +302,7 @@ class Ledger(Lifetime):
             self.probe = self.resumed = False
             self.awake |= seen.value.available
 
-    def poll(self, seen: Seen[Taken | None]) -> None:
+    def poll(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """The consumer polled; if it got something, the rules have compared it with what was owed."""
         taken = seen.value
         self.announced = NONE
@@ -337,7 +337,7 @@ class Ledger(Lifetime):
     def _took(self, element: Element) -> None:
         self.blocked |= element.data_type.blocks_upstream
         if type(element) is Barrier:
-            if element.checkpoint == self.promise:
+            if element.checkpoint == self.open_future:
                 self.states[element.checkpoint] = WRITTEN_EMPTY
             self.polled[element.checkpoint] = self.delivered
 
@@ -350,7 +350,7 @@ class Ledger(Lifetime):
     def recover(self) -> None:
         """The next element of the recovered output state was put in."""
         element = self.to_recover.pop(0)
-        if type(element) is Data:
+        if type(element) is Buffer:
             self.ordinary.append(Queued(None, element.ids[-1] + 1))
             self.buffers += 1
         else:
@@ -365,8 +365,8 @@ class Ledger(Lifetime):
     def fail(self) -> None:
         """Everything was released, at whatever moment."""
         super().fail()
-        if promise := self.promise:
-            self.states[promise] = FAILED
+        if future := self.open_future:
+            self.states[future] = FAILED
         self.awake = self.probe = False
         self.buffers = 0
         self.ordinary = []

@@ -21,15 +21,15 @@ from conformance.parts.records import compare_ids
 from conformance.parts.words import must_fail, must_succeed, name
 from conformance.ports import (
     Availability,
+    Buffer,
+    BufferAndBacklog,
     Capability,
-    Data,
     DataAvailable,
     ErrorKind,
     OutputState,
     PriorityAvailable,
     RecoveryCompletion,
     StateStatus,
-    Taken,
 )
 
 RULES = Rules[Ledger]("subpartition", answers_property("subpartition"))
@@ -37,7 +37,7 @@ rule, adopt = RULES.rule, RULES.adopt
 TIMEOUTABLE = frozenset({Capability.TIMEOUTABLE_BARRIERS})
 _TICKET = ("FLINK-39018",)
 
-Polled = Seen[Taken | None]
+Polled = Seen[BufferAndBacklog | None]
 State = Seen[OutputState, int]
 
 
@@ -71,13 +71,13 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Polled) ->
     if head is None:
         return Broken(FailureClass.DUPLICATED, "everything was delivered before", _answered(seen.value))
     owed = ledger.owed(head)
-    if type(owed) is Data and type(element) is Data:
+    if type(owed) is Buffer and type(element) is Buffer:
         if element.ids == owed.ids:
             return True
         kind = compare_ids(owed.ids, element.ids, ledger.delivered)
     elif element == owed:
         return True
-    elif type(element) is Data and element.ids and element.ids[0] < ledger.delivered:
+    elif type(element) is Buffer and element.ids and element.ids[0] < ledger.delivered:
         kind = FailureClass.DUPLICATED
     else:
         kind = FailureClass.CORRUPTED if type(element) is type(owed) else FailureClass.REORDERED
@@ -230,7 +230,7 @@ def only_a_blocked_subpartition_can_be_resumed(ledger: Ledger, seen: Seen[None])
     return must_fail(seen.error, ErrorKind.STATE, "it was not blocked")
 
 
-@rule(steps.attach_again, invariant="I-18")
+@rule(steps.attach_view_again, invariant="I-18")
 def a_view_is_attached_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """A second view, or one on a released subpartition, is an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "it was released" if ledger.released else "it has a view")
@@ -261,9 +261,12 @@ def overtaken_data_is_written_once_and_in_order(ledger: Ledger, seen: State) -> 
     return Broken(kind, what, f"records {got.ids} were written")
 
 
-@rule(*steps.READS, invariant="I-62", tickets=("FLINK-27251", "FLINK-28474"), needs=READBACK | TIMEOUTABLE)
-def a_promise_to_the_writer_is_settled(ledger: Ledger, seen: State) -> Judgement:
-    """What the writer was promised for a timeoutable barrier comes when the barrier is polled or converted, and fails
+@rule(
+    *steps.READS, invariant="I-62", tickets=("FLINK-27251", "FLINK-28474"), needs=READBACK | TIMEOUTABLE,
+    formerly=("a-promise-to-the-writer-is-settled",),
+)  # fmt: skip
+def a_channel_state_future_is_completed(ledger: Ledger, seen: State) -> Judgement:
+    """The channel state future of a timeoutable barrier completes when the barrier is polled or converted, and fails
     when the checkpoint is aborted or the subpartition released."""
     (checkpoint,) = seen.operands
     owed, got = ledger.state(checkpoint), seen.value
@@ -272,19 +275,22 @@ def a_promise_to_the_writer_is_settled(ledger: Ledger, seen: State) -> Judgement
     if got.status is owed.status:
         return True
     kind = FailureClass.ORPHANED if got.status is StateStatus.PENDING else FailureClass.PROTOCOL
-    what = f"the promise to the writer for checkpoint {checkpoint} must be {owed.status} by now"
+    what = f"the channel state future of checkpoint {checkpoint} must be {owed.status} by now"
     return Broken(kind, what, f"it is {got.status}")
 
 
-@rule(*steps.READS, invariant="I-59", needs=READBACK | TIMEOUTABLE)
-def a_newer_timeoutable_barrier_fails_the_older_promise(ledger: Ledger, seen: State) -> Judgement:
-    """A timeoutable barrier added while an older promise is open fails that older promise."""
+@rule(
+    *steps.READS, invariant="I-59", needs=READBACK | TIMEOUTABLE,
+    formerly=("a-newer-timeoutable-barrier-fails-the-older-promise",),
+)  # fmt: skip
+def a_newer_timeoutable_barrier_fails_the_older_channel_state_future(ledger: Ledger, seen: State) -> Judgement:
+    """A timeoutable barrier added while an older channel state future is open fails that older one."""
     (checkpoint,) = seen.operands
     if checkpoint not in ledger.replaced:
         return False
     if seen.value.status is StateStatus.FAILED:
         return True
-    what = f"a newer timeoutable barrier took the place of barrier {checkpoint}: its promise to the writer must fail"
+    what = f"a newer timeoutable barrier took the place of barrier {checkpoint}: its channel state future must fail"
     return Broken(FailureClass.ORPHANED, what, f"it is {seen.value.status}")
 
 
@@ -335,7 +341,7 @@ def the_producer_is_resumed_once_per_channel(ledger: Ledger, seen: Seen[object])
 
 
 # ---- what several rules ask ------------------------------------------------------------------------------------------
-def _answered(taken: Taken | None) -> str:
+def _answered(taken: BufferAndBacklog | None) -> str:
     return f"the poll answered {'nothing' if taken is None else name(taken.element)}"
 
 

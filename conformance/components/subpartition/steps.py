@@ -12,12 +12,12 @@ from conformance.ports import (
     Answer,
     Availability,
     Barrier,
+    Buffer,
+    BufferAndBacklog,
     CheckpointReason,
-    Data,
     Event,
     OutputState,
     SubpartitionPort,
-    Taken,
 )
 from conformance.scenarios import Step
 
@@ -114,12 +114,12 @@ def not_blocked(ledger: Ledger) -> Sequence[tuple[()]]:
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
 @step("producer", LIVE, when=unless_full(((1,), (2,), (0,))), end=Ledger.add_data, weight=16)
-def add(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
+def add_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
     return port.add(ledger.next_data(records))
 
 
 @step("producer", LIVE, when=unless_full(((0,), (1,))), end=Ledger.open, weight=6)
-def open(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
+def open_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
     return port.add(ledger.next_data(records, finished=False))
 
 
@@ -165,7 +165,7 @@ def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
 
 @step("producer", ENDED, when=always, weight=2)
 def add_after_end(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
-    return port.add(Data((ledger.sent,)))
+    return port.add(Buffer((ledger.sent,)))
 
 
 # ---- checkpointing and recovery --------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def aligned_timeout(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> 
 
 
 @step("checkpointing", RUNNING, when=added, end=Ledger.abort, weight=4)
-def abort(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+def abort_checkpoint(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.abort(checkpoint, CheckpointReason.DECLINED)
 
 
@@ -191,17 +191,17 @@ def finish_recovery(port: SubpartitionPort, ledger: Ledger, block: bool) -> Answ
 
 # ---- the consumer ----------------------------------------------------------------------------------------------------
 @step("consumer", UNTIL_FAILED, when=no_view, end=Ledger.attach)
-def attach(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+def attach_view(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.attach_view()
 
 
 @step("consumer", ALWAYS, when=no_view_any_more, weight=2, fails=True)
-def attach_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+def attach_view_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.attach_view()
 
 
 @step("consumer", UNTIL_FAILED, when=view, learn=Ledger.poll, weight=28)
-def poll(port: SubpartitionPort, ledger: Ledger) -> Answer[Taken | None]:
+def poll(port: SubpartitionPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.poll()
 
 
@@ -235,7 +235,7 @@ def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[O
     return port.persisted(checkpoint)
 
 
-ADDS = (add, open, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier)
+ADDS = (add_buffer, open_buffer, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier)
 READS = (persisted, restore)
 """What answers the output state of a checkpoint."""
 
@@ -252,7 +252,7 @@ def _follow(ledger: Ledger) -> Step | None:
     if ledger.phase == "recovering":
         return recover() if ledger.to_recover else finish_recovery(True)
     if not ledger.view:
-        return attach()
+        return attach_view()
     if ledger.probe:
         return available(True)
     if ledger.awake:

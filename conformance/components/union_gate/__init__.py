@@ -55,20 +55,23 @@ COMPONENT = Component(
     final_phase="failed",
     explored=UnionGateScenarioConfig(((_L,), (_L,)), Recovery.NONE, "fine"),
     bounds={
-        "elements": Bound(("recover", "data"), 1, each=True),
+        "elements": Bound(("recover", "buffer"), 1, each=True),
         "barriers": Bound(("unaligned_barrier",), 1, each=True),
         "other": Bound(
-            ("event", "completion", "aligned_barrier", "end_of_data", "end_of_partition", "convert_early", "release",
-             "fail", "restore"), 0,
+            ("event", "recovery_completion", "aligned_barrier", "end_of_data", "end_of_partition", "convert_early",
+             "release", "fail", "restore"), 0,
         ),
     },
     biases=(
-        {"unaligned_barrier": 40, "data": 24, "poll": 16, "aligned_barrier": 0, "end_of_data": 0, "fail": 0},
-        {"data": 40, "poll": 30, "request": 40, "aligned_barrier": 0, "end_of_data": 0, "fail": 0, "release": 0},
+        {"unaligned_barrier": 40, "buffer": 24, "poll": 16, "aligned_barrier": 0, "end_of_data": 0, "fail": 0},
+        {
+            "buffer": 40, "poll": 30, "request_partitions": 40, "aligned_barrier": 0, "end_of_data": 0, "fail": 0,
+            "release": 0,
+        },
         {"end_of_data": 16, "end_of_partition": 20, "poll": 60},
         {"aligned_barrier": 16, "resume": 3, "unaligned_barrier": 16},
         {"recover": 30, "finish_recovery": 3, "convert_early": 6},
-        {"finish_recovery": 60, "convert": 40, "request": 60, "data": 30},
+        {"finish_recovery": 60, "convert": 40, "request_partitions": 60, "buffer": 30},
         {"release": 8, "fail": 4, "restore": 60},
     ),
 )  # fmt: skip

@@ -12,8 +12,8 @@ from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
-from conformance.ports import ChannelKind, GateTaken, PriorityAvailable, Recovery, Signal, StateConsumed
-from conformance.ports.elements import Alignment, Barrier, Data, Element, Event
+from conformance.ports import BufferOrEvent, ChannelKind, PriorityAvailable, Recovery, Signal, StateConsumed
+from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
 
 
 class Ledger(Lifetime):
@@ -93,7 +93,7 @@ class Ledger(Lifetime):
         line = self.due()
         return "nothing" if line is None else line.first()
 
-    def line_of(self, taken: GateTaken | None) -> Line | None:
+    def line_of(self, taken: BufferOrEvent | None) -> Line | None:
         """The channel that a poll names; None: there is no such channel, or nothing was polled."""
         return self.lines[taken.channel] if taken is not None and 0 <= taken.channel < len(self.lines) else None
 
@@ -155,7 +155,7 @@ class Ledger(Lifetime):
 
     def data(self, channel: int) -> None:
         """The producer of the channel sends the next record."""
-        self.send(channel, Data((self.sent,)))
+        self.send(channel, Buffer((self.sent,)))
         self.sent += 1
 
     def event(self, channel: int) -> None:
@@ -208,7 +208,7 @@ class Ledger(Lifetime):
             if not gate.due:
                 gate.waited = 0
 
-    def poll(self, seen: Seen[GateTaken | None]) -> None:
+    def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """What came of it; the rules have compared it with what was owed."""
         self.in_poll = False
         if self.failed:

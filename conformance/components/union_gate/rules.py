@@ -10,13 +10,13 @@ from conformance.parts import lifetime, notice
 from conformance.parts.designs import RESOURCES
 from conformance.parts.lane import Sent
 from conformance.parts.words import got, must_succeed, name
-from conformance.ports import GateTaken, Recovery, Resources
-from conformance.ports.elements import Data, Element, EndOfPartition
+from conformance.ports import BufferOrEvent, Recovery, Resources
+from conformance.ports.elements import Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed
 
 RULES = Rules[Ledger]("union-gate", answers_property("union-gate"), *thread_properties("union-gate"))
 rule, adopt = RULES.rule, RULES.adopt
-Polled = Seen[GateTaken | None]
+Polled = Seen[BufferOrEvent | None]
 
 
 # ---- what a poll hands out -------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
     observed = f"the poll answered {name(element)} as its next"
     if line.holds(element):
         return Broken(FailureClass.REORDERED, owed, observed)
-    if type(element) is Data:
+    if type(element) is Buffer:
         if any(other.holds(element) for other in ledger.lines):
             return Broken(FailureClass.CORRUPTED, owed, f"{observed}, which was sent into another")
         if element.ids and all(0 <= one < ledger.sent for one in element.ids):
@@ -111,7 +111,7 @@ def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.STUCK, owed, f"{ledger.starved + 1} polls in a row answered nothing")
 
 
-@rule(steps.poll, steps.request, steps.resume, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
+@rule(steps.poll, steps.request_partitions, steps.resume, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
 def operations_fail_only_after_release(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Polling, requesting and resuming fail only if the gates are being released."""
     if not ledger.failed:

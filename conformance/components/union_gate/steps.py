@@ -15,7 +15,7 @@ from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Step, Steps, While, always
 from conformance.driver.drain import Step as Due
 from conformance.parts.lifetime import fail_step, resources_step
-from conformance.ports import Answer, GateTaken, Recovery, RecoveryCompletion, Resources, UnionGatePort
+from conformance.ports import Answer, BufferOrEvent, Recovery, RecoveryCompletion, Resources, UnionGatePort
 from conformance.ports.elements import Alignment, EndOfData, EndOfPartition
 
 MOST_QUEUED = 5
@@ -140,12 +140,12 @@ def convert_early(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None
 
 
 @step("task", RECOVERING, when=gates(may_request), learn=Ledger.request, weight=12, fails=True)
-def request(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
+def request_partitions(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.request_partitions(gate)
 
 
 @step("task", ALWAYS, when=may_poll, begin=Ledger.begin_poll, learn=Ledger.poll, weight=28, fails=True)
-def poll(port: UnionGatePort, ledger: Ledger) -> Answer[GateTaken | None]:
+def poll(port: UnionGatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
@@ -165,17 +165,19 @@ def _sends(name: str, may: May, send: Callable[[Ledger, int], None], weight: int
     return arrive
 
 
-data = _sends("data", may_send_data, Ledger.data, 18)
+buffer = _sends("buffer", may_send_data, Ledger.data, 18)
 event = _sends("event", may_send, Ledger.event, 2)
-completion = _sends("completion", may_complete, lambda ledger, at: ledger.send(at, RecoveryCompletion()), 4)
+recovery_completion = _sends(
+    "recovery_completion", may_complete, lambda ledger, at: ledger.send(at, RecoveryCompletion()), 4
+)
 unaligned_barrier = _sends("unaligned_barrier", may_overtake, lambda ledger, at: ledger.barrier(at, UNALIGNED), 8)
 aligned_barrier = _sends("aligned_barrier", may_send, lambda ledger, at: ledger.barrier(at, ALIGNED), 3)
 end_of_data = _sends("end_of_data", may_stop, lambda ledger, at: ledger.send(at, EndOfData()), 2)
 end_of_partition = _sends("end_of_partition", may_end, lambda ledger, at: ledger.send(at, EndOfPartition()), 6)
 
 FEEDS = (
-    data, event, completion, unaligned_barrier, aligned_barrier, end_of_data, end_of_partition,
-    recover, finish_recovery, convert, request, resume,
+    buffer, event, recovery_completion, unaligned_barrier, aligned_barrier, end_of_data, end_of_partition,
+    recover, finish_recovery, convert, request_partitions, resume,
 )  # fmt: skip
 """What can bring something that the consumer must be told of."""
 
@@ -220,7 +222,7 @@ def _convert(ledger: Ledger) -> Due | None:
         if gate.may_convert():
             return convert(gate.number)
         if may_request(gate):
-            return request(gate.number)
+            return request_partitions(gate.number)
     return None
 
 
@@ -228,7 +230,7 @@ def _complete(ledger: Ledger) -> Due | None:
     """Whoever recovers by pushing waits for the first message."""
     if ledger.recovery is not Recovery.PUSHED:
         return None
-    return next((completion(line.number) for line in ledger.lines if not (line.arrived or line.local)), None)
+    return next((recovery_completion(line.number) for line in ledger.lines if not (line.arrived or line.local)), None)
 
 
 def _consume(ledger: Ledger) -> Due | None:

@@ -56,7 +56,7 @@ final class Elements {
     }
 
     private static ObjectNode data(Buffer buffer) {
-        ObjectNode data = Json.tagged("data");
+        ObjectNode data = Json.tagged("buffer");
         data.set("ids", Json.array(Segments.read(buffer)));
         return data;
     }

@@ -32,7 +32,7 @@ final class Events {
     private Events() {}
 
     static boolean isData(JsonNode element) throws BadRequest {
-        return "data".equals(Json.text(Json.field(element, "type")));
+        return "buffer".equals(Json.text(Json.field(element, "type")));
     }
 
     static boolean endsPartition(JsonNode element) throws BadRequest {
