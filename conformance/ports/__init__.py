@@ -42,7 +42,7 @@ from conformance.ports.gate import (
     UnionGatePort,
 )
 from conformance.ports.implementation import Batch, Implementation, UnusableImplementation
-from conformance.ports.known_bugs import KnownBug, read_known_bugs
+from conformance.ports.known_bugs import KnownBug, change_of_text, read_known_bugs
 from conformance.ports.outcomes import (
     CheckpointAcknowledged,
     CheckpointDeclined,
@@ -145,6 +145,7 @@ __all__ = [
     "UnionGateConfig",
     "UnionGatePort",
     "UnusableImplementation",
+    "change_of_text",
     "find_implementation",
     "find_known_bug",
     "known_bugs",

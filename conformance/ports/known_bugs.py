@@ -53,10 +53,19 @@ class BugFile(Struct, frozen=True, forbid_unknown_fields=True):
     bug: tuple[BugEntry, ...]
 
 
-def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownBug, ...]:
-    """The known bugs in a file, each a change of the text of a package.
+def change_of_text(
+    id: str, ticket: str, component: str, property: str, summary: str, *, package: str, change: str, make: Make
+) -> KnownBug:
+    """A known bug that is a change of the text of a package, written as a diff (`conformance.ports.changed`).
 
-    They are not tried here: a change that does not fit is noticed when its bug is built.
+    The change is made when the bug is built, and not before.
+    """
+    build = partial(_build, package, change, make, id)
+    return KnownBug(id, ticket, component, property, summary, build, change.strip("\n"))
+
+
+def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownBug, ...]:
+    """The known bugs in a TOML file, each a change of the text of a package.
 
     Raises: ValueError, which names the file and the field.
     """
@@ -65,9 +74,9 @@ def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownB
     except msgspec.DecodeError as error:
         raise ValueError(f"{file.name}: {error}") from error
     return tuple(
-        KnownBug(
+        change_of_text(
             one.id, one.ticket, found.component, one.property, one.summary,
-            partial(_build, package, one.change, make, one.id), one.change.strip("\n"),
+            package=package, change=one.change, make=make,
         )
         for one in found.bug
     )  # fmt: skip

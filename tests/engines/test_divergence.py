@@ -202,7 +202,7 @@ POLL = ("poll",)
     [
         (Outcome(True), Outcome(False), "value", ("true", "false")),
         (Outcome(1), Outcome(3), "value", ("a smaller number", "a larger number")),
-        (Outcome(None), Outcome(TAKEN), "value", ("nothing", "taken, barrier")),
+        (Outcome(None), Outcome(TAKEN), "value", ("nothing", "buffer and backlog, barrier")),
         (
             Outcome(Availability(True, 2)),
             Outcome(Availability(True, 1)),

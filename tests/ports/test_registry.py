@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.engines.matrix import Asked, matrix
 from conformance.ports import (
     Implementation,
     UnusableImplementation,
@@ -31,6 +32,18 @@ def test_a_factory_a_class_and_a_known_bug_are_accepted_by_their_path():
     bug = known_bugs()[0]
     assert find_implementation(f"known-bug:{bug.id}").name == f"known-bug:{bug.id}"
     assert find_known_bug(bug.id) == find_known_bug(f"known-bug:{bug.id}") == bug
+
+
+@pytest.mark.parametrize(("name", "component"), [("AS_A_CLASS", "subpartition"), ("AS_A_CHANGE", "deque")])
+def test_known_bugs_of_other_people_are_classes_or_changes_of_text(name, component):
+    path = f"tests.ports.foreign_bugs:{name}"
+    assert find_known_bug(path).component == component
+    assert component in find_implementation(path).components()
+
+
+def test_a_change_of_text_of_other_people_is_found_by_the_suite():
+    (line,) = matrix(["tests.ports.foreign_bugs:AS_A_CHANGE"], Asked(("a",), 500), 1)
+    assert line.kills[0].killed
 
 
 @pytest.mark.parametrize(
