@@ -1,7 +1,8 @@
-"""The pytest plugin's front door: options, and a look at who is at home. Imports nothing of ours until one is used.
+"""The pytest plugin of the suite. It imports the packages of the suite only if one of its options is used.
 
-It stands beside the packages, not in one of them: pytest loads it in every run of everybody who has installed us, also
-where a folder of theirs is called `conformance`, and there no plugin in our `conformance` could be found.
+This module is not in a package, because pytest loads it in every run, in every repository of a user who has installed
+the suite. If such a repository has a folder `conformance`, Python finds that folder first, and cannot load a plugin
+from the suite's package `conformance`.
 """
 
 from __future__ import annotations
@@ -25,27 +26,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance", "checkpoint conformance (pytest --pyargs conformance.suite)")
     group.addoption(
         "--implementation", action="append", metavar="NAME", default=[],
-        help="whom to hold to it: a registered name, NAME@VERSION, module:object or jsonl:COMMAND; may be repeated",
+        help="what to test: a registered name, NAME@VERSION, module:object or jsonl:COMMAND; may be repeated",
     )  # fmt: skip
-    group.addoption("--component", action="append", metavar="COMPONENT", default=[], help="this one only; repeatable")
     group.addoption(
-        "--known-failures", metavar="FILE", help="failures that are no news (TOML), strictly: one that is gone is one"
+        "--component",
+        action="append",
+        metavar="COMPONENT",
+        default=[],
+        help="test only this component; may be repeated",
+    )
+    group.addoption(
+        "--known-failures",
+        metavar="FILE",
+        help="a list of known failures (TOML); the test of an entry fails if the entry no longer fails",
     )
     group.addoption(
         "--assume", action="append", metavar="CAPABILITY", default=[],
-        help="hold implementations to what needs this capability although they do not claim it; repeatable",
+        help="also test properties that need this capability, although it is not claimed; may be repeated",
     )  # fmt: skip
     group.addoption("--conformance-profile", choices=PROFILES, help="how long to search [default: default]")
-    group.addoption("--conformance-seed", metavar="TEXT", help="another text, other scenarios")
+    group.addoption("--conformance-seed", metavar="TEXT", help="the seed; another text gives other scenarios")
     group.addoption(
         "--conformance-reports", metavar="FOLDER",
-        help="where bug reports go [default: conformance-reports in the root directory]",
+        help="where bug reports are written [default: conformance-reports in the root directory]",
     )  # fmt: skip
     parser.addini("conformance_implementation", "as --implementation, one per line", type="linelist", default=[])
 
 
 def is_asked_for(config: pytest.Config) -> bool:
-    """Whether this run is about the suite at all."""
+    """Return whether this run uses an option or a test of the suite."""
     option = config.option
     return bool(
         option.implementation or option.component or option.known_failures or option.assume
@@ -55,7 +64,7 @@ def is_asked_for(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin, if this run is about the suite. Raises: pytest.UsageError where other packages are in the way."""
+    """Start the suite if it is used. Raises: pytest.UsageError if Python finds other packages under its names."""
     if not is_asked_for(config):
         return
     for name in _OURS:
@@ -67,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _home() -> Path:
-    """Where our packages are: beside this file, or in the working copy that was installed as such."""
+    """Return the folder of the suite's packages: that of this file, or the working copy of an editable installation."""
     told = distribution("checkpoint-conformance").read_text("direct_url.json")
     origin = json.loads(told) if told else {}
     if origin.get("dir_info", {}).get("editable"):
@@ -76,7 +85,7 @@ def _home() -> Path:
 
 
 def _check_home(name: str) -> None:
-    """That a package of ours is not hidden by one of the same name."""
+    """Raise a pytest.UsageError if Python finds something else under the name of a package of the suite."""
     module = sys.modules.get(name)
     if module is not None:
         found = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)

@@ -1,8 +1,11 @@
-"""The reference: the recovery and checkpoint pipeline as the specification has it, compact and readable.
+"""The reference: recovery and checkpoints as the specification has them, compact and readable.
 
-Each module is one component, and says which chapter of docs/specification it follows. The three recovery designs are
-one code with a different `Design`. The reference knows no judge: the specification decides what it must do, not a test.
-It imports itself relatively, so that a copy of it with a known bug in it can be loaded beside it.
+Each module is one component, or a part of one. Its docstring names the chapter of docs/specification that it follows,
+and the docstrings inside it name the rules of that chapter by their numbers. The three recovery designs are one code
+with a different `Design`. What is right is decided by the specification, never by a property or a test: the reference
+imports neither.
+
+The reference imports itself relatively, so that a copy of it with a known bug in it can be loaded beside it.
 """
 
 from .design import IN_MEMORY, PUSHED, RECOVER_FIRST, Design

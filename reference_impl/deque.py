@@ -1,4 +1,4 @@
-"""The prioritised deque behind its port."""
+"""The prioritised deque behind its port. Specification: deque.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .prioritized_deque import PrioritizedDeque
 
 
 class _Object:
-    """An object as a user of the deque has it: equal to others with its label, and yet itself."""
+    """Stands for one `Item`: its handle is its identity, and objects with the same label are equal."""
 
     def __init__(self, item: Item) -> None:
         self.handle, self.label = item.handle, item.label
@@ -21,44 +21,56 @@ class _Object:
 
 
 class Deque(DequePort):
-    """Objects by handle, around the data structure that the subpartition uses too."""
+    """The operations of the port name an element by its handle. They are passed on to the data structure."""
 
     def __init__(self) -> None:
         self.deque: PrioritizedDeque[_Object] = PrioritizedDeque()
         self.objects: dict[int, _Object] = {}
+        """By handle, the object that was added."""
 
     def add(self, item: Item) -> None:
+        """D1."""
         self.deque.add(self._object(item))
 
     def add_priority(self, item: Item) -> None:
+        """D2."""
         self.deque.add_priority(self._object(item))
 
     def prioritize(self, handle: int) -> None:
+        """D3."""
         self.deque.prioritize(self.objects[handle])
 
     def remove(self, handle: int) -> None:
+        """D4."""
         meant = self.objects[handle]
         self.deque.remove(lambda one: one is meant)
 
     def poll(self) -> int | None:
+        """D5."""
         head = self.deque.poll()
         return None if head is None else head.handle
 
     def contains_priority(self, handle: int) -> bool:
+        """D6."""
         return self.deque.contains_priority(self.objects[handle])
 
     def count_priority(self) -> int:
+        """D7."""
         return self.deque.priority
 
     def items(self) -> tuple[int, ...]:
+        """D8."""
         return tuple(one.handle for one in self.deque)
 
     def resources(self) -> Resources:
+        """D9. The elements are not buffers here, so there is nothing to count."""
         return Resources()
 
     def release(self) -> None:
+        """D9."""
         self.deque.clear()
 
     def _object(self, item: Item) -> _Object:
+        """The new object of an item, which later operations name by its handle."""
         self.objects[item.handle] = made = _Object(item)
         return made

@@ -1,4 +1,4 @@
-"""What differs between the generations of the recovery design, as data. Specification: README.md."""
+"""What differs between the recovery designs, as data. Specification: README.md."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from conformance.ports import Recovery
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The choices of one generation."""
+    """What an implementation of one generation can do."""
 
     priority_passes_blocked: bool
-    """Priority events are announced and handed out although the subpartition is blocked (FLINK-39018)."""
+    """Priority events pass a blocked subpartition (FLINK-39018; subpartition.md S6, S17)."""
     recoveries: frozenset[Recovery]
-    """Where recovered input data can live. A newer generation still has the older ways, behind options."""
+    """The recovery designs that it has. A newer generation still has the older ones, behind options."""
 
 
 RECOVER_FIRST = Design(False, frozenset({Recovery.NONE, Recovery.RECOVER_FIRST}))

@@ -1,8 +1,8 @@
-"""One input gate, and the conversion of its channels. Specification: gate.md.
+"""One input gate, the conversion of its channels, and the upstream recovery tracker. Specification: gate.md.
 
-The queue of channels with data belongs to the gate lock. A channel is asked for its next element under that lock (the
-order is gate, then channel), so a channel tells the gate something only after it has let its own lock go; whoever
-listens to the gate is told after the gate lock was let go.
+The gate lock guards the queue of channels. A poll holds it while it asks a channel for an element, and the channel
+takes its own lock inside. So a channel tells its gate something only after it has released the channel lock, and the
+gate tells its reader that something can be polled only after it has released the gate lock.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from .design import Design
 from .prioritized_deque import PrioritizedDeque
 
 _BEFORE_ALL = -(2**31)
-"""The sequence number before the first."""
+"""The last priority at the start: below every sequence number."""
 
 
 class GateListener(Protocol):
-    """What reads the gate in the place of a consumer: a union of gates."""
+    """What a gate under a union tells that union, which reads it in the place of a consumer."""
 
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
-        """Data, or a priority event, can be polled, and could not before."""
+        """G6, union-gate.md U1, U2. Data, or a priority event, can be polled, and could not be polled before."""
 
     def gate_tells(self, gate: Gate, signal: Signal) -> None:
-        """Anything else that the gate says."""
+        """G7, union-gate.md U5."""
 
 
 class Gate(GatePort):
-    """The gate of every recovery design; where recovered data lives is a matter of its channels."""
+    """The gate of every recovery design. Where recovered data lives is a matter of its channels."""
 
     def __init__(self, config: GateConfig, design: Design, listener: GateListener | None = None, index: int = 0):
         self.config = config
@@ -67,25 +67,33 @@ class Gate(GatePort):
         self.lock = Lock(f"gate{suffix} lock", "gate lock", index)
         self.request_lock = Lock(f"request{suffix} lock", "request lock", index)
         self.outside = Pause("outside the gate lock")
+        """A scenario can stop a thread here, before the union is told something (G6)."""
         self.converted = config.recovery is Recovery.NONE
+        """Converted: whether every channel is physical."""
         self.requested = self.released = False
+        """Requested: whether the producers were asked for data. Released: whether the gate was closed."""
         self.channels: list[Channel] = [
             self.physical_channel(number, (), 0)
             if self.converted
             else RecoveredChannel(ChannelConfig(config.recovery), self, number)
             for number in range(len(config.channels))
         ]
+        """Channels: by number, the channel in use: recovered, local or remote."""
         self.with_data: PrioritizedDeque[Channel] = PrioritizedDeque()
+        """Queue: the channels that may have something; priority elements have a priority event."""
         self.enqueued = [False] * len(self.channels)
+        """Queued: by channel, whether it is in the queue."""
         self.last_priority = [_BEFORE_ALL] * len(self.channels)
-        """The sequence number of the last priority event polled, by channel."""
+        """Last priority: by channel, the sequence number of the priority event that was polled last."""
         self.ended = [False] * len(self.channels)
+        """Ended: by channel, whether its end of partition was polled."""
         self.upstream_recovering = list(range(len(self.channels)))
-        """The channels that have not sent the end of their recovered output state."""
+        """Unrestored, the state of the tracker: the channels whose end of output state was not noted yet."""
         self.is_available = False
+        """Available: whether the gate says that something can be polled."""
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """The channel that gets live data, with what its recovered channel hands over."""
+        """G9. Make a physical channel, with what its recovered channel hands over and knows."""
         config = ChannelConfig(
             self.config.recovery, handed_over, self.config.exclusive_buffers, self.config.floating_buffers
         )
@@ -94,9 +102,9 @@ class Gate(GatePort):
         return RemoteChannel(config, self, number, last_stopped)
 
     def physical(self, number: int) -> PhysicalChannel:
-        """A channel that must be converted by now.
+        """G10, G14, G18, G20, G21, G25. The physical channel with this number.
 
-        Raises: PortError STATE.
+        Raises: PortError STATE if the channel in use is still a recovered channel.
         """
         channel = self.channels[number]
         if not isinstance(channel, PhysicalChannel):
@@ -105,13 +113,16 @@ class Gate(GatePort):
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def recover(self, channel: int, data: Buffer) -> None:
+        """G1."""
         await self.channels[channel].push_recovered(data)
 
     async def finish_recovery(self, channel: int) -> None:
+        """G2."""
         await self.channels[channel].finish_recovered()
 
     # ---- conversion ------------------------------------------------------------------------------------------------
     async def convert(self) -> None:
+        """G8."""
         async with self.request_lock:
             recovered = [one for one in self.channels if isinstance(one, RecoveredChannel)]
             if not all(old.can_convert() for old in recovered):  # all or none
@@ -121,7 +132,7 @@ class Gate(GatePort):
             self.converted = True
 
     async def replace(self, old: RecoveredChannel) -> None:
-        """The new channel is built and the old one released outside the gate lock; then they change places under it."""
+        """G9. Only the exchange of the two channels happens under the gate lock."""
         handed_over = await old.hand_over()
         new = self.physical_channel(old.index, handed_over, old.last_stopped())
         waiting = new.in_use()
@@ -135,6 +146,7 @@ class Gate(GatePort):
         await self.announce(available, False)
 
     async def request_partitions(self) -> None:
+        """G10."""
         async with self.request_lock:
             if self.released or not self.converted:
                 raise PortError(ErrorKind.STATE, "the gate is released, or its channels are not converted yet")
@@ -145,12 +157,13 @@ class Gate(GatePort):
 
     # ---- what the channels tell ------------------------------------------------------------------------------------
     async def data_available(self, channel: Channel) -> None:
+        """G3."""
         async with self.lock:
             available, _ = self.enqueue(channel, priority=False)
         await self.announce(available, False)
 
     async def priority_available(self, channel: Channel, seq: int, forced: bool = False) -> None:
-        """The event may have been polled before its notification comes: then the notification is stale, and ignored."""
+        """G4, G5."""
         available = priority = False
         async with self.lock:
             if forced or is_newer(seq, self.last_priority[channel.index]):
@@ -158,9 +171,9 @@ class Gate(GatePort):
         await self.announce(available, priority)
 
     def enqueue(self, channel: Channel, priority: bool) -> tuple[bool, bool]:
-        """Put a channel in the queue, or further to the front. The caller holds the gate lock.
+        """G3, G4. Put a channel into the queue, or move it to the priority elements. The caller holds the gate lock.
 
-        Answers whether the gate has data, and whether it has a priority event, that it had not before.
+        Answers whether the reader is to be told of data, and whether of priority.
         """
         if channel.released or self.ended[channel.index]:
             return False, False
@@ -180,13 +193,13 @@ class Gate(GatePort):
         return only, priority and self.with_data.priority == 1
 
     def dequeue(self, channel: Channel) -> None:
-        """A channel leaves the queue, if it is there. The caller holds the gate lock."""
+        """G9, G17. Take a channel out of the queue if it is there. The caller holds the gate lock."""
         if self.enqueued[channel.index]:
             self.with_data.remove(lambda one: one is channel)
             self.enqueued[channel.index] = False
 
     async def announce(self, data: bool, priority: bool) -> None:
-        """Tell whoever reads the gate; nobody holds the gate lock now."""
+        """G6. The caller does not hold the gate lock."""
         if self.listener is not None and (data or priority):
             await self.outside
             await self.listener.gate_available(self, data, priority)
@@ -197,22 +210,31 @@ class Gate(GatePort):
             self.emit(DataAvailable())
 
     def emit(self, signal: Signal) -> None:
+        """G6, G7. A gate under a union tells the union instead."""
         if self.listener is None:
             super().emit(signal)
         else:
             self.listener.gate_tells(self, signal)
 
     def state_consumed(self, channel: Channel) -> None:
+        """G7."""
         self.emit(StateConsumed(channel.index))
 
     def consumption_resumed(self, channel: Channel) -> None:
+        """G7."""
         self.emit(ConsumptionResumed(channel.index))
 
     def credit_announced(self, channel: Channel, credit: int) -> None:
+        """G7."""
         self.emit(CreditAnnounced(credit, channel.index))
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
+        """G11 to G17.
+
+        G11 takes no lock. Under the gate lock, `next_element` does what G12, G13 and G15 say, and what is left is noted
+        for G16. What G14 and G17 tell the channel follows without the gate lock.
+        """
         if self.finished():
             return None
         if self.released:
@@ -234,8 +256,7 @@ class Gate(GatePort):
             return BufferOrEvent(channel.index, taken.element, more, more_priority)
 
     async def next_element(self) -> tuple[Channel, BufferAndBacklog] | None:
-        """Of the first channel that has something; those that have nothing leave the queue. The caller holds the gate
-        lock."""
+        """G12, G13, G15. Answers the element and its channel. The caller holds the gate lock."""
         while (channel := self.with_data.poll()) is not None:
             self.enqueued[channel.index] = False
             taken = await channel.next_element()
@@ -251,7 +272,7 @@ class Gate(GatePort):
         return None
 
     async def end(self, channel: Channel) -> None:
-        """Nothing more comes from this channel. After the last one, whoever reads the gate is told that it is over."""
+        """G17."""
         async with self.lock:
             self.ended[channel.index] = True
             self.dequeue(channel)
@@ -263,11 +284,11 @@ class Gate(GatePort):
             await self.announce(True, False)
 
     async def resume(self, channel: int) -> None:
+        """G18."""
         await self.physical(channel).resume()
 
     async def end_of_output_state(self, channel: int) -> None:
-        """All producers stay blocked until the last one has recovered: live data of one must not overtake recovered
-        data of another."""
+        """G19, G20."""
         if channel not in self.upstream_recovering:
             raise PortError(ErrorKind.STATE, f"channel {channel} has sent the end of its output state before")
         self.upstream_recovering.remove(channel)
@@ -277,18 +298,22 @@ class Gate(GatePort):
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     async def insert_recovery_barriers(self, checkpoint: int) -> None:
+        """G21."""
         for number in range(len(self.channels)):
             await self.physical(number).insert_recovery_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
+        """G22."""
         for channel in list(self.channels):
             await channel.checkpoint_started(barrier)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """G23."""
         for channel in list(self.channels):
             await channel.checkpoint_stopped(checkpoint)
 
     async def convert_to_priority(self, channel: int, seq: int) -> None:
+        """G24."""
         remote = self.channels[channel]
         if not isinstance(remote, RemoteChannel):
             raise PortError(ErrorKind.STATE, f"no barrier is announced by channel {channel}")
@@ -296,26 +321,32 @@ class Gate(GatePort):
 
     # ---- network thread --------------------------------------------------------------------------------------------
     async def arrive(self, channel: int, element: Element) -> None:
+        """G25."""
         await self.physical(channel).arrive(element)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def available(self) -> bool:
+        """G26."""
         return self.is_available
 
     def has_priority(self) -> bool:
-        """Whether a channel with a priority event stands in front."""
+        """G15, union-gate.md U2. Whether the queue has a priority element. This takes no lock."""
         return self.with_data.priority > 0
 
     def finished(self) -> bool:
+        """G26."""
         return all(self.ended)
 
     def in_use(self, channel: int) -> int:
+        """G26."""
         return self.channels[channel].in_use()
 
     def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
+        """G26."""
         return tuple(channel.persisted(checkpoint) for channel in self.channels)
 
     async def release(self) -> None:
+        """G27."""
         async with self.request_lock:
             self.released = True
             for channel in list(self.channels):
@@ -325,6 +356,7 @@ class Gate(GatePort):
             self.enqueued = [False] * len(self.channels)
 
     def resources(self) -> Resources:
+        """G26."""
         held = [channel.resources() for channel in self.channels]
         return Resources(
             segments=sum(one.segments or 0 for one in held),
@@ -336,7 +368,7 @@ class Gate(GatePort):
 
 
 def is_newer(seq: int, last: int) -> bool:
-    """Sequence numbers are ints of 32 bits and wrap around."""
+    """G4. Sequence numbers are integers of 32 bits that wrap around."""
     if (last < 0) != (seq < 0) and max(last, seq) >= 2**30:
         return seq < 0
     return seq > last

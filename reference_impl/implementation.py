@@ -53,12 +53,14 @@ class Reference(Implementation):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
+        """All capabilities but those of the recovery designs that this generation does not have."""
         missing = {capability for recovery, capability in _RECOVERIES.items() if recovery not in self.design.recoveries}
         if not self.design.priority_passes_blocked:
             missing |= {Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE}
         return frozenset(Capability) - missing
 
     def components(self) -> Mapping[str, Factory]:
+        """By the name of a component, the method that makes it."""
         return {
             "deque": self._deque,
             "subpartition": self._subpartition,

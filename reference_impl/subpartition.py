@@ -1,7 +1,7 @@
 """The producer's side of a channel. Specification: subpartition.md.
 
-Everything that one method does happens under the subpartition lock, which is its user's. Announcements are fired after
-it was let go.
+All of one operation happens under the subpartition lock, which the caller holds. The caller passes the signals on after
+it has released that lock.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .prioritized_deque import PrioritizedDeque
 
 
 class Queued:
-    """An element in the queue; for data, the buffer that the producer may still be writing."""
+    """An element in the queue. Of a data buffer it knows what is readable and whether the producer has finished it."""
 
     __slots__ = ("data_type", "element", "finished", "finished_as_seen", "ids", "is_buffer")
 
@@ -49,13 +49,15 @@ class Queued:
             self.ids = ()
             self.finished = True
         self.finished_as_seen = self.finished
-        """As the consumer's side knows it: it looks when it polls, not when the producer finishes (executed: 2.3.0)."""
+        """Whether the consumer's side knows that the element is finished. It learns only by a poll of a buffer that was
+        finished after it was added (S18; executed: 2.3.0)."""
 
     def readable(self) -> bool:
+        """S18. Whether something can be read; an event is always readable."""
         return bool(self.ids) or not self.is_buffer
 
     def build(self) -> Element:
-        """What is readable now, as an element of its own; it is not readable again."""
+        """S18. Take out what is readable, and answer it as an element of its own."""
         if not self.is_buffer:
             return self.element
         element, self.ids = Buffer(self.ids), ()
@@ -63,32 +65,44 @@ class Queued:
 
 
 class Subpartition(SubpartitionPort):
-    """The subpartition of every generation; what differs between them stands in the `Design`."""
+    """The subpartition of every recovery design. Whether priority events pass a blocked one stands in `Design`."""
 
     def __init__(self, config: SubpartitionConfig, design: Design) -> None:
         self.design = design
         self.skips_empty = config.exclusive_buffers > 0
+        """Whether the consumer has exclusive buffers, so that a poll skips an empty finished buffer (S18)."""
         self.queue: PrioritizedDeque[Queued] = PrioritizedDeque()
+        """Queue: the elements, in a prioritised deque."""
         self.backlog = 0
+        """Data count: how many elements of the queue are data buffers."""
         self.seq = 0
+        """Sequence number: the number of the next element that is handed out."""
         self.view = self.blocked = self.flush_requested = self.finished = self.released = False
+        """View: the consumer is attached. Blocked: an element that blocks the producer was handed out, and the consumer
+        has not resumed. Flush requested: what was written so far is to be handed out, also from an unfinished buffer.
+        Finished: the end of partition was added. Released: everything was given up."""
         self.channel_state_future: int | None = None
-        """The checkpoint whose output data the writer waits for: its timeoutable barrier is queued."""
+        """Channel state future: the checkpoint for which one is open; the channel state writer waits for it."""
         self.written: dict[int, OutputState] = {}
+        """Output state: by checkpoint, what the channel state writer has (S24)."""
 
     # ---- producer --------------------------------------------------------------------------------------------------
     def add(self, element: Element) -> bool:
+        """S1 to S6."""
         if self.finished or self.released:
             return False
         if self.enqueue(Queued(element)):
             self.announce_priority()
-        # Only the first finished element is announced: the consumer polls until it is told that nothing follows.
+        # S5. Only the first finished element is announced. From then on the consumer polls until the next type is none.
         if self.view and not self.flush_requested and not self.blocked and self.count_finished() == 1:
             self.emit(DataAvailable())
         return True
 
     def enqueue(self, queued: Queued) -> bool:
-        """Put an element where it belongs. Answers whether a priority event must be announced."""
+        """S2 to S4. Put an element in its place in the queue.
+
+        Answers whether the consumer, if there is one, is to be told of a priority event (S6).
+        """
         element = queued.element
         if type(element) is Barrier and element.alignment is Alignment.UNALIGNED:
             self.queue.add_priority(queued)
@@ -105,12 +119,15 @@ class Subpartition(SubpartitionPort):
         return False
 
     def append(self, ids: tuple[int, ...]) -> None:
+        """S7."""
         self.queue.elements[-1].ids += ids
 
     def finish_buffer(self) -> None:
+        """S8."""
         self.queue.elements[-1].finished = True
 
     def flush(self) -> None:
+        """S9."""
         elements = self.queue.elements
         if not elements or self.flush_requested:
             return
@@ -120,6 +137,7 @@ class Subpartition(SubpartitionPort):
             self.emit(DataAvailable())
 
     def finish(self) -> None:
+        """S10."""
         if self.finished or self.released:
             return
         self.enqueue(Queued(EndOfPartition()))
@@ -129,6 +147,7 @@ class Subpartition(SubpartitionPort):
 
     # ---- consumer --------------------------------------------------------------------------------------------------
     def attach_view(self) -> None:
+        """S16."""
         if self.released:
             raise PortError(ErrorKind.STATE, "the subpartition is released")
         if self.view:
@@ -136,6 +155,7 @@ class Subpartition(SubpartitionPort):
         self.view = True
 
     def poll(self) -> BufferAndBacklog | None:
+        """S17 to S19."""
         if self.delivery_blocked():
             return None
         elements = self.queue.elements
@@ -145,7 +165,7 @@ class Subpartition(SubpartitionPort):
             head = elements[0]
             if len(elements) == 1:
                 self.flush_requested = False
-            if is_barrier(head, self.channel_state_future):  # it stayed aligned: there is no output data for it
+            if is_barrier(head, self.channel_state_future):  # the barrier stays aligned: no output state
                 self.complete_channel_state_future(())
             readable = head.readable()
             head.finished_as_seen = head.finished
@@ -161,6 +181,7 @@ class Subpartition(SubpartitionPort):
         return None
 
     def available(self, has_credit: bool) -> Availability:
+        """S22."""
         if has_credit:
             available = self.something_available()
         else:
@@ -168,38 +189,44 @@ class Subpartition(SubpartitionPort):
         return Availability(available, self.count_backlog())
 
     def resume(self) -> None:
+        """S23."""
         if not self.blocked:
             raise PortError(ErrorKind.STATE, "the subpartition is not blocked")
         self.blocked = False
 
     # ---- what can be delivered, and what is announced --------------------------------------------------------------
     def delivery_blocked(self) -> bool:
-        """Nothing leaves a blocked subpartition; since FLINK-39018, nothing but priority events."""
+        """S17. Whether delivery is blocked. A priority event in the queue can pass only since FLINK-39018."""
         return self.blocked and not (self.design.priority_passes_blocked and self.queue.priority)
 
     def may_announce_priority(self) -> bool:
-        """A second priority event needs no announcement: the consumer learns of it when it polls the first."""
+        """S6. The consumer is told only of the first priority event in the queue; a poll names the next one."""
         return self.queue.priority == 1 and (self.design.priority_passes_blocked or not self.blocked)
 
     def announce_priority(self) -> None:
+        """S6."""
         if self.view:
             self.emit(PriorityAvailable(self.seq))
 
     def count_finished(self) -> int:
+        """S5. The number of finished elements."""
         elements = self.queue.elements
         if len(elements) == 1 and elements[0].finished_as_seen:
             return 1
         return max(0, len(elements) - 1)  # only the last one may be unfinished
 
     def something_available(self) -> bool:
+        """S22. Whether something is available."""
         return not self.delivery_blocked() and (self.flush_requested or self.count_finished() > 0)
 
     def next_type(self) -> Next:
+        """S20."""
         if not self.queue.elements or not self.something_available():
             return Next.NONE
         return _NEXT[self.queue.elements[0].data_type]
 
     def count_backlog(self) -> int:
+        """S21."""
         elements = self.queue.elements
         if self.delivery_blocked() or not elements:
             return 0
@@ -209,7 +236,7 @@ class Subpartition(SubpartitionPort):
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     def aligned_timeout(self, checkpoint: int) -> None:
-        """The timeoutable barrier becomes an unaligned one; the data in front of it is output state now."""
+        """S11, S12."""
         if self.channel_state_future != checkpoint:
             return
         elements = self.queue.elements
@@ -222,32 +249,38 @@ class Subpartition(SubpartitionPort):
             self.announce_priority()
 
     def abort(self, checkpoint: int, reason: CheckpointReason) -> None:
+        """S13."""
         if self.channel_state_future == checkpoint:
             self.fail_channel_state_future()
 
     def complete_channel_state_future(self, ids: tuple[int, ...]) -> None:
+        """S12, S18. Give these records to the channel state writer; there may be none."""
         assert self.channel_state_future is not None
         self.written[self.channel_state_future] = OutputState(StateStatus.WRITTEN, ids)
         self.channel_state_future = None
 
     def fail_channel_state_future(self) -> None:
-        """If one is open: its checkpoint was aborted, a newer one has begun, or the subpartition is released."""
+        """S4, S13, S26. Nothing happens if no channel state future is open."""
         if self.channel_state_future is not None:
             self.written[self.channel_state_future] = OutputState(StateStatus.FAILED)
             self.channel_state_future = None
 
     def persisted(self, checkpoint: int) -> OutputState:
+        """S24."""
         return self.written.get(checkpoint, _ABSENT)
 
     # ---- recovery and release --------------------------------------------------------------------------------------
     def recover(self, element: Element) -> None:
+        """S14."""
         self.add(element)
 
     def finish_recovery(self, block: bool) -> None:
+        """S15."""
         if block:
             self.add(RecoveryCompletion())
 
     def release(self) -> None:
+        """S26, S27."""
         self.queue.clear()
         self.backlog = 0
         self.fail_channel_state_future()
@@ -255,6 +288,7 @@ class Subpartition(SubpartitionPort):
         self.released = True
 
     def resources(self) -> Resources:
+        """S25."""
         return Resources(
             segments=self.backlog,
             heap=0,
@@ -265,17 +299,18 @@ class Subpartition(SubpartitionPort):
 
 
 def copies(overtaken: list[Queued]) -> tuple[int, ...]:
-    """Independent copies of what is readable; the consumer still gets its own."""
+    """S3, S12. The records of all readable parts, in their order. The buffers keep them for the consumer."""
     return tuple(record for queued in overtaken for record in queued.ids)
 
 
 def is_barrier(queued: Queued, checkpoint: int | None) -> bool:
-    """Whether this is the barrier of the checkpoint."""
+    """S12, S18. Whether the element is a barrier of this checkpoint."""
     element = queued.element
     return type(element) is Barrier and element.checkpoint == checkpoint
 
 
 def _next(data_type: DataType) -> Next:
+    """S20. What the next type is if an element of this data type is the head."""
     if data_type.is_buffer:
         return Next.DATA
     return Next.PRIORITY if data_type.has_priority else Next.EVENT

@@ -1,4 +1,7 @@
-"""Several gates as one. Specification: union-gate.md. The same queue as in a gate, with gates instead of channels."""
+"""Several input gates as one. Specification: union-gate.md.
+
+The union has the queue of a gate one level up: gates stand in it instead of channels.
+"""
 
 from __future__ import annotations
 
@@ -24,42 +27,52 @@ from .prioritized_deque import PrioritizedDeque
 
 
 class UnionGate(UnionGatePort):
-    """Gates under one queue. A gate tells the union something after it has let its own lock go."""
+    """The union lock guards the queue and available, and nothing else; no other lock is taken while it is held."""
 
     def __init__(self, config: UnionGateConfig, design: Design) -> None:
         self.lock = Lock("union lock")
         self.gates = [Gate(one, design, self, index) for index, one in enumerate(config.gates)]
+        """Gates: the gates of the union, in their order."""
         self.places = [(gate, number) for gate in self.gates for number in range(len(gate.channels))]
-        """By channel of the union: its gate, and its number there."""
+        """By the number of a channel among all: its gate, and its number there."""
         self.offsets = [sum(len(one.channels) for one in config.gates[:index]) for index in range(len(config.gates))]
+        """First channel: by gate, the number of its first channel among all."""
         self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
+        """Queue: the gates that may have something; priority elements have a priority event."""
         self.is_available = False
+        """Available: whether the union says that something can be polled."""
 
     async def recover(self, channel: int, data: Buffer) -> None:
+        """U11."""
         gate, number = self.places[channel]
         await gate.recover(number, data)
 
     async def finish_recovery(self, channel: int) -> None:
+        """U11."""
         gate, number = self.places[channel]
         await gate.finish_recovery(number)
 
     async def convert(self, gate: int) -> None:
+        """U12."""
         await self.gates[gate].convert()
 
     async def request_partitions(self, gate: int) -> None:
+        """U12."""
         await self.gates[gate].request_partitions()
 
     async def resume(self, channel: int) -> None:
+        """U13."""
         gate, number = self.places[channel]
         await gate.resume(number)
 
     async def arrive(self, channel: int, element: Element) -> None:
+        """U13."""
         gate, number = self.places[channel]
         await gate.arrive(number, element)
 
     # ---- what the gates tell ---------------------------------------------------------------------------------------
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
-        """If the priority event was polled before its notification comes, its gate is queued like any other."""
+        """U1 to U4."""
         async with self.lock:
             changed = self.enqueue(gate, priority and gate.has_priority())
             first_priority = changed and self.with_data.contains_priority(gate) and self.with_data.priority == 1
@@ -72,7 +85,10 @@ class UnionGate(UnionGatePort):
             self.emit(DataAvailable())
 
     def enqueue(self, gate: Gate, priority: bool) -> bool:
-        """Whether the gate was put in the queue, or further to the front. The caller holds the union lock."""
+        """U1, U2, U8. Put a gate into the queue, or move it to the priority elements. The caller holds the union lock.
+
+        Answers whether the queue changed.
+        """
         if gate.finished():
             return False
         if not self.is_queued(gate):
@@ -87,10 +103,11 @@ class UnionGate(UnionGatePort):
         return True
 
     def is_queued(self, gate: Gate) -> bool:
+        """U1, U2, U8. Whether this very gate stands in the queue."""
         return any(one is gate for one in self.with_data)
 
     def gate_tells(self, gate: Gate, signal: Signal) -> None:
-        """What a gate says of one of its channels is passed on with the number of that channel in the union."""
+        """U5."""
         offset = self.offsets[gate.index]
         if type(signal) is StateConsumed:
             signal = StateConsumed(offset + signal.channel)
@@ -102,9 +119,9 @@ class UnionGate(UnionGatePort):
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
-        """The union lock guards the queue only: a gate that is polled may have something to tell the union.
+        """U6, U7, U9, U10.
 
-        A gate that turns out to have nothing makes an empty poll; the union stays available if another is queued.
+        The gate is polled without the union lock, because it may have something to tell the union.
         """
         async with self.lock:
             gate = self.with_data.poll()
@@ -123,12 +140,7 @@ class UnionGate(UnionGatePort):
         return BufferOrEvent(self.offsets[gate.index] + taken.channel, taken.element, more, more_priority)
 
     def queue_again(self, gate: Gate, taken: BufferOrEvent | None) -> None:
-        """Behind all others, if it has more, or behind those with priority events if it has another of them.
-
-        While it was polled it may have told the union of what the same poll then took; so its place is chosen anew, by
-        what it has now. An empty poll cannot say that a priority event follows: the notification will.
-        The caller holds the union lock.
-        """
+        """U8. The caller holds the union lock."""
         if self.with_data.contains_priority(gate) and gate.has_priority():
             return
         if self.is_queued(gate):
@@ -138,18 +150,22 @@ class UnionGate(UnionGatePort):
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def available(self) -> bool:
+        """U14."""
         return self.is_available
 
     def finished(self) -> bool:
+        """U14. The union is finished once every gate is."""
         return all(gate.finished() for gate in self.gates)
 
     async def release(self) -> None:
+        """U15."""
         for gate in self.gates:
             await gate.release()
         async with self.lock:
             self.with_data.clear()
 
     def resources(self) -> Resources:
+        """U14."""
         held = [gate.resources() for gate in self.gates]
         return Resources(
             segments=sum(one.segments or 0 for one in held),

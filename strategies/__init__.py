@@ -1,4 +1,4 @@
-"""Hypothesis strategies: what tests of the suite, and users who write their own, draw from."""
+"""Hypothesis strategies for the tests of the suite, and for users who write tests of their own."""
 
 from strategies.scenarios import configs, scenarios, steps
 

@@ -1,4 +1,4 @@
-"""Well-formed scenarios, enabled or not: semantics are total, so any list of steps is one."""
+"""Strategies for well-formed scenarios. Their steps need not be enabled: a run skips a step that is not."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _OPERANDS: dict[type, SearchStrategy[Any]] = {
 
 
 def configs(component: str) -> SearchStrategy[Any]:
-    """The configurations that a search draws from, simplest first."""
+    """Draws a configuration of those that a search uses; it shrinks to the first, the simplest."""
     return st.sampled_from(list(dict.fromkeys(COMPONENTS[component].configs)))
 
 
 def steps(component: str) -> SearchStrategy[Step]:
-    """Any step of a component, with operands of the right types and of small values."""
+    """Draws any step of a component, with operands of the right types and of small values."""
 
     def of(kind: AnyStep) -> SearchStrategy[Step]:
         return st.tuples(st.just(kind.name), *(_OPERANDS[wanted] for wanted in kind.operands.values()))
@@ -34,7 +34,7 @@ def steps(component: str) -> SearchStrategy[Step]:
 
 
 def scenarios(component: str, most: int = 30) -> SearchStrategy[Scenario]:
-    """Scenarios of up to `most` steps."""
+    """Draws a scenario of up to `most` steps."""
     return st.builds(
         lambda config, chosen: Scenario(component, config, tuple(chosen)),
         configs(component),

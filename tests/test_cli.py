@@ -1,4 +1,4 @@
-"""The command line: exit statuses, stable JSON, and one clear paragraph for whatever is wrong."""
+"""The command line: exit statuses, stable JSON, and one clear paragraph for each error."""
 
 from __future__ import annotations
 

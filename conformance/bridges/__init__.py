@@ -1,1 +1,1 @@
-"""Implementations that do not live in this process: programs that speak JSON Lines, and Apache Flink."""
+"""Implementations in other processes: programs that speak JSON Lines, and Apache Flink."""

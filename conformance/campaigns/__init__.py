@@ -1,6 +1,7 @@
-"""Campaigns: many scenarios on several implementations, cut into blocks that any number of workers run.
+"""Campaigns: the same scenarios on several implementations, divided into blocks that any number of workers run.
 
-A plan says what to run, a runner where; the result is a function of the plan. `conformance.reporting` reads it.
+A plan says what to run, and a runner decides where. The result depends only on the plan. `conformance.reporting`
+prints the result.
 """
 
 from conformance.campaigns.campaign import Advance, Progress, choose, resume, start

@@ -1,4 +1,4 @@
-"""Running one block: a function of the plan and the block, in whichever process it is done."""
+"""Runs one block. The result depends only on the plan and the block, and not on the process that runs it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from conformance.scenarios import Scenario
 from conformance.scenarios.codec import ScenarioFile
 
 DIED = "the process that ran the block died each time"
-"""Why a block is lost that takes its worker with it."""
+"""The reason of a lost block whose scenarios end the process that runs them."""
 
 
 class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
-    """All failures of one signature in a block, as data."""
+    """All failures with one signature in a block, in the form that is written to JSON."""
 
     property: str
     failure_class: str
@@ -40,7 +40,7 @@ class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
 
 
 class TallyRecord(Struct, frozen=True):
-    """What one implementation did in a block, as data."""
+    """The counts and failures of one implementation in a block, in the form that is written to JSON."""
 
     scenarios: int
     steps: int
@@ -50,7 +50,7 @@ class TallyRecord(Struct, frozen=True):
 
 
 class DifferenceRecord(Struct, frozen=True):
-    """Differences from the baseline that showed alike: how many scenarios, and the shortest of them."""
+    """Differences from the baseline in one field of one operation: how many scenarios, and the shortest of them."""
 
     implementation: str
     operation: str
@@ -60,7 +60,10 @@ class DifferenceRecord(Struct, frozen=True):
 
 
 class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """What came of one block. `tallies` is by name of implementation; one without the component has none."""
+    """The result of one block.
+
+    The keys of `tallies` are the names of the implementations that offer the component.
+    """
 
     plan: str
     """The digest of the plan that the block is part of."""
@@ -68,7 +71,7 @@ class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
     tallies: dict[str, TallyRecord]
     differences: tuple[DifferenceRecord, ...] = ()
     lost: str | None = None
-    """Why the block could not be run; nothing of it counts then."""
+    """Why the block could not be run, or None. No scenario of a lost block counts."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
 
@@ -76,7 +79,7 @@ class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
 def programs(
     plan: Plan, component: str, implementations: tuple[str, ...], names: Names
 ) -> Iterator[dict[str, Program]]:
-    """Those of the named implementations that offer the component, made ready to run, and closed at the end."""
+    """Yield a program for each named implementation that offers the component; close all implementations at the end."""
     with ExitStack() as closing:
         found = {}
         for name in implementations:
@@ -115,7 +118,7 @@ def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
                         counts.fail(*failure)
                 counts.add(performed, other)
                 if scenario.config.interleaving != "whole":
-                    continue  # turns depend on the inside of an implementation
+                    continue  # with fine interleaving, turns depend on the locks inside an implementation
                 difference = first_difference(run, other)
                 if difference is not None:
                     index, operation, field = difference
@@ -138,7 +141,7 @@ def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
 
 
 def _replay_corpus(plan: Plan, everybody: list[tuple[Program, Counter]]) -> None:
-    """Once per component: the scenarios that showed a bug somewhere."""
+    """Replay the corpus on every program. Only the first block of each component does this."""
     for program, counter in everybody:
         with limited(plan.scenario_seconds):
             for signature, failure in replay_corpus(program).items():
@@ -146,37 +149,40 @@ def _replay_corpus(plan: Plan, everybody: list[tuple[Program, Counter]]) -> None
 
 
 def attempt_block(plan: Plan, block: Block, names: Names) -> BlockResult:
-    """Run a block; an exception makes it a lost block, not the end of the campaign. Ctrl-C passes."""
+    """Run a block. An exception makes it a lost block and does not end the campaign, except KeyboardInterrupt."""
     try:
         return run_block(plan, block, names)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: an implementation that calls sys.exit() must not end the campaign
         frames = extract_tb(error.__traceback__)
-        # No path: the same block says the same on every machine.
+        # Only the name of the file: the reason must be the same on every machine.
         where = f" ({PurePath(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
         return lost_block(plan, block, f"{type(error).__name__}: {error}{where}")
 
 
 def lost_block(plan: Plan, block: Block, reason: str) -> BlockResult:
-    """The result of a block that could not be run."""
+    """Return the result of a block that could not be run."""
     return BlockResult(plan.digest, block, {}, (), reason)
 
 
 def encode(scenario: Scenario) -> ScenarioFile:
-    """A scenario as it stands in a file."""
+    """Return the content of a scenario file for a scenario."""
     config: dict[str, Any] = msgspec.to_builtins(scenario.config)
     return ScenarioFile(1, scenario.component, config, scenario.steps, scenario.finding)
 
 
 def decode(file: ScenarioFile, components: Components) -> Scenario:
-    """A scenario from a file. Raises: msgspec.ValidationError or KeyError if it is none."""
+    """Return the scenario that a file contains.
+
+    Raises: msgspec.ValidationError or KeyError if it is not a scenario of these components.
+    """
     config = msgspec.convert(file.config, components.config_type(file.component))
     return Scenario(file.component, config, file.steps, file.finding)
 
 
 def encode_tally(tally: Tally) -> TallyRecord:
-    """A tally as data, in an order that depends on nothing."""
+    """Convert a tally to its JSON form. Everything in it is sorted, so that equal tallies give equal bytes."""
     failures = tuple(
         FailureRecord(*signature, failure.count, failure.owed, failure.observed, encode(failure.scenario))
         for signature, failure in sorted(tally.failures.items())
@@ -186,7 +192,7 @@ def encode_tally(tally: Tally) -> TallyRecord:
 
 
 def decode_tally(record: TallyRecord, components: Components) -> Tally:
-    """The tally that was written as `record`."""
+    """Return the tally that `encode_tally` converted to `record`."""
     failures = {
         (one.property, one.failure_class, one.operation): Failure(
             decode(one.scenario, components), one.owed, one.observed, one.count

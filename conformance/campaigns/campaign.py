@@ -1,4 +1,4 @@
-"""Starting a campaign: claim a folder, run the blocks, add them up, reduce what was found."""
+"""Starts and resumes campaigns: claims a folder, runs the blocks, adds up their results and reduces the failures."""
 
 from __future__ import annotations
 
@@ -25,23 +25,27 @@ from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, ha
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far a campaign is. `blocks` is None if only time ends it; there may be fewer if steps do."""
+    """The progress of a campaign.
+
+    `blocks` is the largest number of blocks that may be run. It is None for a goal in minutes; a goal in steps may be
+    reached with fewer blocks.
+    """
 
     done: int
-    """Blocks that were committed."""
+    """The number of committed blocks."""
     blocks: int | None
     scenarios: int
-    """Over all implementations, as are the steps."""
+    """The sum over all implementations, as in `steps`."""
     steps: int
     note: str = ""
-    """Something that happened, in a sentence."""
+    """An event that the user should know of, in one sentence; empty if there is none."""
 
 
 Progress = Callable[[Advance], None]
 
 
 def ignore(advance: Advance) -> None:
-    """Watches nothing."""
+    """Do nothing: the default of callers that do not watch the progress."""
 
 
 def choose(
@@ -52,7 +56,7 @@ def choose(
     has: HasModule = has_module,
     names: Names = SUITE,
 ) -> tuple[Runner, str | None]:
-    """The runner of that name, and a paragraph to print, if `auto` had to do without Spark.
+    """Return the runner of this name. If `auto` cannot use Spark, also return a paragraph for the user that says why.
 
     Raises: RunnerUnavailable if Spark was asked for and cannot be used; CampaignError if there is no such runner.
     """
@@ -81,9 +85,9 @@ def start(
 ) -> CampaignResult:
     """Run a new campaign in a folder that does not exist yet, or is empty.
 
-    What the plan names is looked up where the runner looks. `clock` tells seconds; only a goal in minutes looks at it.
-    Raises: CampaignError if the folder is in use, there is no such component, or nothing can be run any more;
-    RunnerUnavailable; CampaignInterrupted on Ctrl-C. What was committed until then stays.
+    `runner.names` looks up the names in the plan. `clock` returns seconds; it is called only for a goal in minutes.
+    Raises: CampaignError if the folder is in use, the plan names an unknown component, or no more blocks can be run;
+    RunnerUnavailable; CampaignInterrupted on Ctrl-C. Blocks that were committed before the error stay in the folder.
     """
     folder = Path(folder)
     check_components(plan, runner.names.components)
@@ -105,10 +109,11 @@ def resume(
     clock: Callable[[], float] = time.monotonic,
     accept_changed_code: bool = False,
 ) -> CampaignResult:
-    """Go on with a campaign that was stopped, by whatever. Committed blocks are not run again.
+    """Continue a campaign that was stopped for any reason. Committed blocks are not run again.
 
-    The result is that of an undisturbed campaign, byte for byte; of one that has a result already, that result. A goal
-    in minutes begins anew. Raises: as `start`, and CampaignError if the code has changed and that was not accepted.
+    The result is the same as without the stop, byte for byte. If the campaign already has a result, it is returned. A
+    goal in minutes starts again from zero. Raises: the errors of `start`, and CampaignError if the code has changed and
+    `accept_changed_code` is False.
     """
     folder = Path(folder)
     plan = files.read_plan(folder, runner.names.components)
@@ -122,10 +127,10 @@ def resume(
 
 
 def _check_code(folder: Path, now: Code, accept: bool) -> None:
-    """Raises: CampaignError if blocks of other code lie there."""
+    """Record the code if it has changed. Raises: CampaignError if it has changed and `accept` is False."""
     try:
         log = files.read(folder / files.CODE, CodeLog)
-    except CampaignError:  # it was stopped before it had begun
+    except CampaignError:  # the campaign was stopped before it wrote this file
         files.write(folder / files.CODE, CodeLog((now,)))
         return
     changes = log.codes[-1].changes(now)
@@ -134,15 +139,15 @@ def _check_code(folder: Path, now: Code, accept: bool) -> None:
     if not accept:
         more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
         raise CampaignError(
-            f"The code has changed since {folder} was run: {', '.join(changes[:3])}{more}. Blocks of different code "
-            "cannot be added up: go back to that code, start a new campaign, or say --accept-changed-code, if you know "
-            "that the change decides nothing; that is then noted in the folder."
+            f"The code has changed since the campaign in {folder} was run: {', '.join(changes[:3])}{more}. Blocks that "
+            "different code ran cannot be added up. Go back to the earlier code, or start a new campaign. If you know "
+            "that the change affects no result, pass --accept-changed-code, which records the change in the folder."
         )
     files.write(folder / files.CODE, CodeLog((*log.codes, now)))
 
 
 def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Callable[[], float]) -> CampaignResult:
-    """Run what is not committed yet, and conclude."""
+    """Run the blocks that are not committed yet, and write the result."""
     feed = Feed(plan, clock, partial(files.committed, folder, plan))
 
     def commit(result: BlockResult) -> None:
@@ -154,7 +159,7 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
         runner.run(plan, iter(feed), commit, lambda note: progress(feed.advance(note)))
         return finish(folder, plan, runner.names)
     except KeyboardInterrupt:
-        raise CampaignInterrupted(f"Interrupted. {_kept(folder, feed)}") from None
+        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, feed)}") from None
     except RunnerUnavailable:
         raise
     except CampaignError as error:
@@ -169,10 +174,10 @@ def finish(folder: Path, plan: Plan, names: Names) -> CampaignResult:
 
 
 class Feed:
-    """The blocks that are still to be run, as long as the goal is not reached."""
+    """Yields the blocks that are still to be run, until the goal is reached."""
 
     def __init__(self, plan: Plan, clock: Callable[[], float], done: Callable[[Block], BlockResult | None]) -> None:
-        """`done` answers the result of a block that was committed before."""
+        """`done` returns the result of a block that was committed earlier, or None."""
         self._plan = plan
         self._clock = clock
         self._done = done
@@ -198,7 +203,7 @@ class Feed:
                 self.committed(before)
 
     def committed(self, result: BlockResult) -> None:
-        """Learn of a block that was committed. Steps count from the first block on without a gap."""
+        """Record a committed block. For a goal in steps, only blocks before the first uncommitted one count."""
         self._steps[result.block] = baseline_steps(self._plan, result)
         while self._first_open < len(self._started) and self._started[self._first_open] in self._steps:
             self._steps_in_a_row += self._steps[self._started[self._first_open]]
@@ -207,7 +212,7 @@ class Feed:
         self._all_steps += sum(tally.steps for tally in result.tallies.values())
 
     def advance(self, note: str = "") -> Advance:
-        """How far it is."""
+        """Return the progress."""
         return Advance(len(self._steps), self._plan.number_of_blocks, self._scenarios, self._all_steps, note)
 
 
@@ -215,6 +220,6 @@ def _kept(folder: Path, feed: Feed) -> str:
     done = feed.advance().done
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return (
-        f"{blocks} committed, and {'lies' if done == 1 else 'lie'} in {folder / files.BLOCKS}; there is no result "
-        f"yet. Go on with: conformance campaign resume {shlex.quote(str(folder))}"
+        f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / files.BLOCKS}; there is no result "
+        f"yet. Continue with: conformance campaign resume {shlex.quote(str(folder))}"
     )

@@ -1,8 +1,8 @@
-"""Which code a campaign runs: blocks of different code must not be added up.
+"""Records which code runs a campaign, since blocks that different code ran must not be added up.
 
-Told apart is every source file of the suite and of the reference, every scenario of the corpus, and of each
-implementation its version and, where it is named `module:object`, the file of that module; and so where components
-stand that are none of the suite.
+The record has a hash of every source file of the suite and of the reference, and of every scenario of the corpus. For
+each implementation it has the version and, if the implementation is named `module:object`, a hash of that module's
+file. If the components are not those of the suite, it has a hash of the file that defines them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _ENDINGS = frozenset({".py", ".java", ".json", ".toml"})
 
 
 class Code(Struct, frozen=True):
-    """What a campaign was run with."""
+    """The code that ran a campaign."""
 
     files: dict[str, str]
-    """A short content hash by file, as `package/path`."""
+    """The first 16 hex digits of the SHA-256 hash of each file. The key is `package/path`."""
     versions: dict[str, str]
-    """By name of implementation."""
+    """The version of each implementation. The key is its name in the plan."""
 
     def changes(self, other: Code) -> list[str]:
-        """What is different, in words; empty if nothing is."""
+        """Describe each difference in a few words."""
         found = [
             f"{name} is {'new' if name not in self.files else 'gone' if name not in other.files else 'changed'}"
             for name in sorted({*self.files, *other.files})
@@ -44,13 +44,13 @@ class Code(Struct, frozen=True):
 
 
 class CodeLog(Struct, frozen=True):
-    """The code with which a campaign began, and each that was accepted later."""
+    """The code with which a campaign started, and each changed code that was accepted later."""
 
     codes: tuple[Code, ...]
 
 
 def code_of(plan: Plan, names: Names) -> Code:
-    """The code that would run a plan here and now. Raises: UnusableImplementation."""
+    """Return the code with which this process would run a plan. Raises: UnusableImplementation."""
     files = {}
     for package in _PACKAGES:
         spec = find_spec(package)

@@ -1,15 +1,15 @@
-"""What can go wrong with a campaign as such. Every text is a paragraph for the person who started it."""
+"""The errors of campaigns. Each message is one paragraph for the person who started the campaign."""
 
 from __future__ import annotations
 
 
 class CampaignError(Exception):
-    """A campaign cannot be made, run or read; the text says why and what to do about it."""
+    """A campaign cannot be made, run or read. The message says why, and what the user can do."""
 
 
 class RunnerUnavailable(CampaignError):
-    """A runner needs something that is not installed; the text says what to install. Nothing was run."""
+    """A runner needs something that is not installed. The message says what to install. No block was run."""
 
 
 class CampaignInterrupted(CampaignError):
-    """Ctrl-C. The text says where the blocks that were committed lie."""
+    """The user pressed Ctrl-C. The message says in which folder the committed blocks are."""

@@ -1,12 +1,12 @@
-"""The folder of a campaign: what lies where, written whole or not at all, and read back with errors that help.
+"""Reads and writes the folder of a campaign.
 
-    DIR/plan.json                              what was asked for
-    DIR/blocks/<component>-<number>.json       a block that was committed; only these count
-    DIR/code.json                              the code it began with, and each that was accepted later
-    DIR/driver.lock                            held by whoever runs it now
-    DIR/result.json                            what came of it
+    DIR/plan.json                              the plan
+    DIR/blocks/<component>-<number>.json       a committed block; only committed blocks count
+    DIR/code.json                              the code at the start, and each changed code that was accepted later
+    DIR/driver.lock                            locked by the process that runs the campaign
+    DIR/result.json                            the result
 
-A file that begins with a dot was being written when the campaign was stopped; it counts for nothing.
+A file whose name begins with a dot was incomplete when the campaign was stopped. Such files are ignored.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ T = TypeVar("T", bound=Struct)
 
 
 def claim(folder: Path) -> None:
-    """Make the folder of a new campaign. Raises: CampaignError if there is something in it already."""
+    """Make the folder of a new campaign. Raises: CampaignError if it is not empty or cannot be made."""
     if folder.is_dir() and any(folder.iterdir()):
         what = "a campaign" if (folder / PLAN).exists() else "other files"
         raise CampaignError(
-            f"{folder} is not empty: it holds {what}, and a new campaign overwrites nothing. "
+            f"{folder} is not empty: it holds {what}, and a new campaign does not overwrite files. "
             "Name a folder that does not exist yet, or move this one away."
         )
     try:
@@ -49,40 +49,42 @@ def claim(folder: Path) -> None:
 
 
 def give_up(folder: Path) -> None:
-    """Take back what `claim` and the plan left in a folder in which nothing was run, so that it can be used again."""
+    """Remove the files and the empty folders of a campaign that ran no block, so that it can be started again."""
     for name in (PLAN, CODE):
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # not empty, so somebody else uses it
+    with suppress(OSError):  # the folder is not empty, so another process uses it
         (folder / BLOCKS).rmdir()
         folder.rmdir()
 
 
 def write(path: Path, content: Struct) -> None:
-    """Write canonical JSON: at every moment, the whole file is there or nothing of it."""
+    """Write canonical JSON. A reader never sees an incomplete file."""
     beside = path.with_name(f".{path.name}.part")
     with beside.open("wb") as file:
         file.write(canonical(content).encode() + b"\n")
         file.flush()
-        os.fsync(file.fileno())  # before the name exists: after a power cut, a named file must not be empty
+        os.fsync(file.fileno())  # before the renaming: after a power failure, the renamed file must not be empty
     os.replace(beside, path)
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """Read what `write` wrote.
+    """Read a file that `write` wrote.
 
-    Raises: CampaignError if there is no such file; SchemaError, which names file and field, if it is damaged.
+    Raises: CampaignError if there is no such file; SchemaError, which names the file and the field, if it is damaged.
     """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        ended = f"Is {path.parent} the folder of a campaign that has ended?"
+        ended = f"Is {path.parent} the folder of a campaign, and has that campaign ended?"
         raise CampaignError(f"{path} does not exist. {ended}") from None
     except OSError as error:
         raise CampaignError(f"{path} cannot be read: {error.strerror}.") from None
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise SchemaError(f"{path}: {error}. It was changed, or written by another version of this suite.") from None
+        raise SchemaError(
+            f"{path}: {error}. Somebody changed the file, or another version of this suite wrote it."
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SchemaError(
             f"{path}: this is not JSON ({error}; the file has {len(data)} bytes); the file is damaged or was cut off."
@@ -90,9 +92,9 @@ def read(path: Path, kind: type[T]) -> T:
 
 
 def read_plan(folder: Path, components: Components) -> Plan:
-    """The plan of a campaign.
+    """Read the plan of a campaign.
 
-    Raises: CampaignError if there is none, or it names a component that there is not; SchemaError if it is damaged.
+    Raises: CampaignError if there is no plan, or if it names an unknown component; SchemaError if it is damaged.
     """
     path = folder / PLAN
     plan = read(path, Plan)
@@ -101,12 +103,15 @@ def read_plan(folder: Path, components: Components) -> Plan:
 
 
 def commit(folder: Path, result: BlockResult) -> None:
-    """Make the result of a block count. Committing it again changes nothing: it is the same bytes."""
+    """Write the result of a block, which makes the block count. A second commit writes the same bytes."""
     write(_path(folder, result.block), result)
 
 
 def committed(folder: Path, plan: Plan, block: Block) -> BlockResult | None:
-    """The result of a block; None if it was not committed. Raises: SchemaError if the file is not what it should be."""
+    """Return the result of a block, or None if it is not committed.
+
+    Raises: SchemaError if the file is damaged, or if it is another block or a block of another plan.
+    """
     path = _path(folder, block)
     if not path.exists():
         return None
@@ -117,7 +122,7 @@ def committed(folder: Path, plan: Plan, block: Block) -> BlockResult | None:
 
 
 def all_committed(folder: Path, plan: Plan) -> Iterator[BlockResult]:
-    """Every block that lies there, in no particular order of running. Raises: SchemaError."""
+    """Yield every committed block, in the order of the file names. Raises: SchemaError."""
     for path in sorted((folder / BLOCKS).glob("[!.]*.json")):
         result = read(path, BlockResult)
         if result.plan != plan.digest:
@@ -126,7 +131,7 @@ def all_committed(folder: Path, plan: Plan) -> Iterator[BlockResult]:
 
 
 def tidy(folder: Path) -> None:
-    """Remove what was being written when the campaign was stopped. Only whoever holds the folder may."""
+    """Remove the files that were incomplete when the campaign was stopped. The caller must hold the lock."""
     for path in (*folder.glob(".*.part"), *(folder / BLOCKS).glob(".*.part")):
         path.unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
-"""What does not end is ended, where that is possible: the only clock that decides anything.
+"""Interrupts a scenario that hangs. No other verdict depends on a clock.
 
-A scenario takes milliseconds. One that takes minutes hangs, on any machine; which limit it ran into is no part of what
-is reported.
+A scenario takes milliseconds, so one that takes minutes hangs on any machine. The finding does not contain the limit,
+so that it is the same for every limit.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from conformance.ports import ErrorKind, PortError
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Whatever runs within raises a PortError HUNG after so many seconds: to the suite, the implementation did.
+    """Raise a PortError of kind HUNG in the `with` block after this many seconds, as if the implementation raised it.
 
-    Only the main thread of a process on a system with timers can be interrupted; elsewhere nothing is limited.
+    Only the main thread can be interrupted, on a system with interval timers. Elsewhere there is no limit.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
@@ -34,4 +34,4 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def _ring(number: int, frame: FrameType | None) -> None:
-    raise PortError(ErrorKind.HUNG, "it did not come to an end")
+    raise PortError(ErrorKind.HUNG, "the operation did not end")

@@ -1,4 +1,4 @@
-"""One driver at a time: a folder is held as long as the process that holds it lives, however it ends."""
+"""Locks the folder of a campaign for one driver. The lock ends with its process, however the process ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.campaigns.errors import CampaignError
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing is held there
+except ImportError:  # Windows has no fcntl, so folders are not locked there
     fcntl = None  # type: ignore[assignment]
 
 LOCK = "driver.lock"
@@ -20,23 +20,26 @@ LOCK = "driver.lock"
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a folder. Raises: CampaignError if another process does, saying which."""
+    """Lock a folder. Raises: CampaignError, which names the other process, if the folder is locked already."""
     path = folder / LOCK
     with path.open("a+", encoding="utf-8") as file:
         if not _take(file.fileno()):
-            raise CampaignError(f"{folder} is being run by {holder(folder) or 'another process'}; wait, or stop that.")
+            raise CampaignError(
+                f"The campaign in {folder} is being run by {holder(folder) or 'another process'}. "
+                "Wait until it ends, or stop it."
+            )
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}")
         file.flush()
         try:
             yield
         finally:
-            with suppress(OSError):  # whoever waits for it opens it anew
+            with suppress(OSError):  # a process that waits for the lock opens the file again
                 path.unlink()
 
 
 def holder(folder: Path) -> str | None:
-    """Who holds a folder now; None if nobody does. What a killed process left behind holds nothing."""
+    """Return the process that has locked a folder, or None. The lock file of a killed process is not a lock."""
     path = folder / LOCK
     try:
         with path.open("r+", encoding="utf-8") as file:

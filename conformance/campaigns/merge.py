@@ -1,4 +1,4 @@
-"""Adding up blocks: a union, so that neither their order nor who ran them shows in the sum."""
+"""Adds up blocks. The sum depends neither on their order nor on the processes that ran them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from conformance.engines.tally import Failure, Tally
 from conformance.scenarios import SchemaError
 
 Part = tuple[str, str]
-"""Implementation and component."""
+"""The names of an implementation and a component."""
 
 
 @dataclass(slots=True)
 class Sum:
-    """What some blocks add up to."""
+    """The sum of blocks."""
 
     tallies: dict[Part, Tally] = field(default_factory=dict)
     differences: dict[tuple[str, str, str, str], Failure] = field(default_factory=dict)
-    """By implementation, component, operation and field."""
+    """The key is implementation, component, operation and field."""
     lost: list[BlockResult] = field(default_factory=list)
 
     def add(self, result: BlockResult, components: Components) -> None:
@@ -43,11 +43,11 @@ class Sum:
                 if known is not failure:
                     known.absorb(failure)
         except (msgspec.ValidationError, KeyError) as error:
-            raise SchemaError(f"block {result.block.name}: it holds what is no scenario ({error}).") from None
+            raise SchemaError(f"block {result.block.name}: a scenario in it cannot be read ({error}).") from None
 
 
 def merge(results: Iterable[BlockResult], components: Components) -> Sum:
-    """The sum of blocks in any order."""
+    """Return the sum of blocks. Their order does not matter."""
     total = Sum()
     for result in results:
         total.add(result, components)
@@ -55,7 +55,7 @@ def merge(results: Iterable[BlockResult], components: Components) -> Sum:
 
 
 def counting(folder: Path, plan: Plan) -> Iterator[BlockResult]:
-    """The committed blocks that count: from the first one on without a gap, until the goal is reached."""
+    """Yield the blocks that count: those before the first one that is not committed, until the goal is reached."""
     steps = 0
     for block in plan.blocks():
         if plan.steps is not None and steps >= plan.steps:

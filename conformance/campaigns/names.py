@@ -1,4 +1,4 @@
-"""Where a campaign looks up what its plan, its blocks and its result call by name."""
+"""Looks up the implementations and components that a plan, a block or a result names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from conformance.driver import Components
 from conformance.ports import Implementation, find_implementation
 
 Find = Callable[[str], Implementation]
-"""How implementations are looked up by name."""
+"""Returns the implementation of a name."""
 
 
 class Names(NamedTuple):
-    """Where names of implementations and components are looked up. It pickles by name, so it may go to other processes.
+    """Where names of implementations and components are looked up. It is pickled by reference, for other processes.
 
-    No file of a campaign holds it: whoever goes on with a campaign says anew what the names mean.
+    It is not written to the folder of a campaign: the caller passes it again to resume the campaign.
     """
 
     find: Find = find_implementation
@@ -24,4 +24,4 @@ class Names(NamedTuple):
 
 
 SUITE = Names()
-"""What everybody who installs this suite can name."""
+"""The registered implementations, and the components of this suite."""

@@ -1,7 +1,7 @@
-"""What a campaign is going to run: a function of the plan alone, the same on every machine.
+"""The plan of a campaign. It alone decides which scenarios are run, on every machine.
 
-A plan is cut into blocks. Block *n* of a component holds the scenarios with the numbers from `first` on; the blocks of
-the components take turns, so that any first part of the list is a fair share of all of them.
+A plan is divided into blocks. A block has `count` scenarios of one component, from the number `first` on. The blocks of
+the components alternate, so that a campaign that ends early has run about as many scenarios of each component.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SCHEMA = 1
 """The version of the JSON form of plans, blocks and results."""
 
 SCENARIOS_PER_SECOND = 4_000
-"""Of one implementation, on an ordinary core. Only the size of blocks rests on it."""
+"""An estimate for one implementation on an ordinary core. It decides only the size of blocks."""
 SECONDS_PER_BLOCK = 7
 FEWEST_BLOCKS = 8
-"""A smaller campaign is cut finer, so that a few cores have something to share."""
+"""A small campaign has smaller blocks, so that there are at least this many to share among cores."""
 STEPS_PER_SCENARIO = 30
 
 SCENARIO_SECONDS = 120.0
@@ -48,36 +48,36 @@ class Block(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is called in messages, and the name of its file without the ending."""
+        """The name in messages. The file of the block has this name and the ending `.json`."""
         return f"{self.component}-{self.number}"
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """What to run, and until when. Exactly one of `scenarios`, `steps` and `minutes` is the goal.
 
-    `implementations` are names as `find_implementation` takes them. The first is the baseline: it draws the scenarios,
-    and the others replay them. Which components there are it does not know: see `check_components`.
+    `implementations` are names as `find_implementation` takes them. The first is the baseline: the scenarios are drawn
+    on it, and the others replay them. `check_components` checks that the components exist.
 
-    Raises: ValueError if the plan makes no sense.
+    Raises: ValueError if there is not exactly one goal, no implementation or component, or one that is named twice.
     """
 
     seed: str
     implementations: tuple[str, ...]
     components: tuple[str, ...]
     block: Count
-    """Scenarios in one block."""
+    """The number of scenarios in one block."""
     scenarios: Count | None = None
-    """Goal: that many scenarios of each component on each implementation."""
+    """Goal: this many scenarios of each component on each implementation."""
     steps: Count | None = None
-    """Goal: the fewest blocks in which the baseline takes at least that many steps, over all components."""
+    """Goal: the fewest blocks in which the baseline takes at least this many steps, over all components."""
     minutes: Annotated[float, Meta(gt=0)] | None = None
-    """Goal: no new block after that time."""
+    """Goal: no new block is started after this many minutes."""
     assume: tuple[Capability, ...] = ()
-    """Capabilities to which every implementation is held, whether it claims them or not."""
+    """Every implementation is judged as if it claimed these capabilities."""
     scenario_seconds: Annotated[float, Meta(gt=0)] = SCENARIO_SECONDS
-    """After so long a scenario hangs."""
+    """A scenario that takes longer than this is a finding of class *hung*."""
     budget: Annotated[int, Meta(ge=0)] = BUDGET
-    """Runs that the reduction of one finding may take."""
+    """The maximum number of runs for the reduction of one finding."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
     def __post_init__(self) -> None:
@@ -91,22 +91,22 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def baseline(self) -> str:
-        """The implementation that draws the scenarios."""
+        """The implementation on which the scenarios are drawn."""
         return self.implementations[0]
 
     @property
     def digest(self) -> str:
-        """A short content hash: blocks say which plan they are part of."""
+        """The first 16 hex digits of a hash of the plan. Each block names the digest of its plan."""
         return hashlib.sha256(canonical(self).encode()).hexdigest()[:16]
 
     @property
     def number_of_blocks(self) -> int | None:
-        """How many blocks there are at most; None if only time ends the campaign."""
+        """The maximum number of blocks; None for a goal in minutes."""
         most = self._most_scenarios
         return None if most is None else len(self.components) * -(-most // self.block)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks, in the order in which they count. Endless if only time ends the campaign."""
+        """Yield the blocks in the order in which they count. For a goal in minutes, the iterator has no end."""
         most = self._most_scenarios
         for number in count():
             first = number * self.block
@@ -118,7 +118,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def _most_scenarios(self) -> int | None:
-        # A scenario takes a step, if the baseline works at all; if it does not, a goal in steps must still have an end.
+        # If the baseline works, a scenario has at least one step. If it does not, this limit ends a goal in steps.
         return self.scenarios if self.scenarios is not None else self.steps
 
 
@@ -136,9 +136,9 @@ def make_plan(
     scenario_seconds: float = SCENARIO_SECONDS,
     names: Names = SUITE,
 ) -> Plan:
-    """A plan that can be run here: every implementation and component is looked up once.
+    """Make a plan, after looking up every implementation and component that it names.
 
-    Without `components`, all that the baseline offers. Without `block`, a size is chosen.
+    Without `components`, the plan has all components that the baseline offers. Without `block`, `block_size` decides.
 
     Raises: UnusableImplementation; CampaignError if the plan makes no sense.
     """
@@ -147,9 +147,9 @@ def make_plan(
         components = sorted(offered[0])
     if missing := [name for name in components if name in names.components and name not in offered[0]]:
         raise CampaignError(
-            f"{implementations[0]} does not offer the component {missing[0]!r}. It is named first, so it draws the "
-            f"scenarios of every component; it offers {', '.join(sorted(offered[0])) or 'none'}. "
-            "Name an implementation first that offers them all, or choose the components."
+            f"{implementations[0]} does not offer the component {missing[0]!r}. It is named first, so the "
+            f"scenarios of every component are drawn on it. It offers: {', '.join(sorted(offered[0])) or 'none'}. "
+            "Name an implementation first that offers all components, or choose components that it offers."
         )
     if block is None:
         block = block_size(len(implementations), len(components), scenarios, steps)
@@ -174,19 +174,19 @@ def make_plan(
 
 
 def check_components(plan: Plan, components: Components, source: Path | None = None) -> None:
-    """Raises: CampaignError if the plan, which may be that of a file, names a component that there is not."""
+    """Raise a CampaignError if the plan names an unknown component. `source` is the file that contains the plan."""
     for name in plan.components:
         try:
             components[name]
         except KeyError as error:
             if source is None:
                 raise CampaignError(f"{_NO_SENSE}: {error.args[0]}.") from None
-            why = "It was changed, or written by another version of this suite"
+            why = "Somebody changed the file, or another version of this suite wrote it"
             raise CampaignError(f"{source}: {error.args[0]}. {why}.") from None
 
 
 def block_size(implementations: int, components: int, scenarios: int | None, steps: int | None) -> int:
-    """Scenarios in a block: about seven seconds of work, less where that would make fewer than eight blocks."""
+    """Return the scenarios per block: about seven seconds of work, or less if that makes fewer than eight blocks."""
     large = SCENARIOS_PER_SECOND * SECONDS_PER_BLOCK // max(1, implementations)
     if scenarios is not None:
         total = scenarios * components
@@ -198,7 +198,7 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
 
 
 def _offered(name: str, names: Names) -> frozenset[str]:
-    """The components that an implementation offers and that are known here."""
+    """Return the components that an implementation offers and that `names` contains."""
     implementation = names.find(name)
     try:
         return offered_components(implementation) & frozenset(names.components)

@@ -1,7 +1,7 @@
-"""Finding the scenario that takes its process with it, so that the rest of its block counts.
+"""Finds the scenarios that kill their process, so that the rest of the block counts.
 
-A block whose worker died each time is halved, and each part run in a process of its own, down to single scenarios. One
-that kills its process every time is a finding of class *crashed*, of the implementation that does it.
+A block whose worker died each time is halved, and each half is run in a process of its own, down to single scenarios.
+A scenario that kills its process every time is a finding of class *crashed* of the implementation that it ran on.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from conformance.ports import UnusableImplementation, offered_components
 from conformance.scenarios import Scenario
 
 Alone = Callable[[Plan, Block, Names], BlockResult]
-"""Runs a block in a process of its own; it is lost if that process dies."""
+"""Runs a block in a process of its own. The result is a lost block if that process dies."""
 MOST_WAITING = 4
-"""Parts that die and are not separated yet; with more the block is given up, since everything dies there."""
+"""The maximum number of parts that kill their process and are still to be halved. With more, the block is lost."""
 
 
 def quarantined(plan: Plan, block: Block, names: Names, alone: Alone) -> BlockResult:
-    """The result of a block whose worker died, without the scenarios that kill it; lost if there are too many."""
+    """Run a block whose worker died. The scenarios that kill their process become findings, and the others count.
+
+    The block is lost if too many of its scenarios kill their process.
+    """
     parts: list[BlockResult] = []
     poison: list[Block] = []
     waiting = [block]
@@ -78,19 +81,19 @@ def quarantined(plan: Plan, block: Block, names: Names, alone: Alone) -> BlockRe
 
 
 def _guilty(plan: Plan, block: Block, names: Names, alone: Alone) -> list[str]:
-    """Those implementations that kill their process with this one scenario; the others have no part in it."""
+    """Return the implementations that kill their process with the one scenario of this block."""
     found = [name for name in plan.implementations if alone(_only(plan, name), block, names).lost == DIED]
-    return found[:1] if plan.baseline in found else found  # whatever it does to others, nobody has seen
+    return found[:1] if plan.baseline in found else found  # if the baseline dies, the others are never run
 
 
 def _only(plan: Plan, name: str) -> Plan:
-    """The plan with the baseline, which draws, and one other."""
+    """Return the plan with only the baseline, on which scenarios are drawn, and the named implementation."""
     both = (plan.baseline,) if name == plan.baseline else (plan.baseline, name)
     return msgspec.structs.replace(plan, implementations=both)
 
 
 def _drawn(plan: Plan, block: Block, guilty: str, names: Names) -> Scenario:
-    """The scenario as the baseline draws it; if that is what dies, as the reference does, which comes close."""
+    """Draw the scenario on the baseline or, if that dies, on the reference, which may draw a slightly different one."""
     component = names.components[block.component]
     name = plan.baseline if guilty != plan.baseline else "reference"
     (text,) = seeds(plan.seed, block.component, (block.first,))

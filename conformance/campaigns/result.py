@@ -1,4 +1,4 @@
-"""The result of a campaign: a function of its blocks, without time, host or runner."""
+"""The result of a campaign. It depends only on the blocks, and not on the time, the host or the runner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from conformance.scenarios.codec import ScenarioFile
 
 
 class PropertyResult(Struct, frozen=True):
-    """What is reported of a property; `scenarios`: in how many it was put to the test."""
+    """The verdict on a property. `scenarios` is the number of scenarios that put it to the test."""
 
     slug: str
     level: Level
@@ -34,7 +34,7 @@ class PropertyResult(Struct, frozen=True):
 
 
 class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
-    """All failures of one signature: how many scenarios, and the shortest scenario known."""
+    """All failures with one signature: the number of scenarios, and the shortest scenario that is known."""
 
     property: str
     failure_class: FailureClass
@@ -43,9 +43,9 @@ class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
     owed: str
     observed: str
     steps: int
-    """Of the scenario."""
+    """The number of steps of `scenario`."""
     scenario: ScenarioFile
-    """What a scenario file holds: it can be replayed."""
+    """The content of a scenario file, which can be replayed."""
     id: str
     """The content hash of the scenario."""
 
@@ -71,22 +71,22 @@ class ImplementationResult(Struct, frozen=True):
 
 
 class DifferenceResult(Struct, frozen=True):
-    """Where an implementation first departs from the baseline: no violation, but somebody should know."""
+    """The first difference of an implementation from the baseline in a scenario. It is not a violation."""
 
     implementation: str
     component: str
     operation: str
     field: str
     count: int
-    """Scenarios."""
+    """The number of scenarios with this difference."""
     steps: int
     scenario: ScenarioFile
-    """The shortest of them, up to the difference. It was not reduced."""
+    """The shortest of these scenarios, up to the difference. It is not reduced."""
     id: str
 
 
 class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
-    """Scenarios of which nothing is known, since whatever ran them died or stumbled."""
+    """A block whose scenarios have no result, because their process died or an exception ended the block."""
 
     component: str
     number: int
@@ -97,7 +97,7 @@ class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
 
 
 class CampaignResult(Struct, frozen=True):
-    """What `result.json` holds."""
+    """The content of `result.json`."""
 
     seed: str
     plan: Plan
@@ -108,7 +108,7 @@ class CampaignResult(Struct, frozen=True):
 
 
 def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
-    """The result of a campaign that has ended. Raises: CampaignError; SchemaError if the file is damaged."""
+    """Read the result of a campaign. Raises: CampaignError if there is none; SchemaError if the file is damaged."""
     path = Path(folder) / RESULT
     result = read(path, CampaignResult)
     check_components(result.plan, components, path)
@@ -116,7 +116,7 @@ def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
 
 
 def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
-    """Judge and reduce what the blocks add up to. Everything is in an order that depends on nothing."""
+    """Compute the verdicts and reduce the failures. Everything is sorted, so that equal blocks give equal bytes."""
     results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
     versions: dict[str, str] = {}
     for component in plan.components:
@@ -143,9 +143,9 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
 def _reduced(
     plan: Plan, program: Program, name: str, tally: Tally, names: Names, apart_from_here: bool
 ) -> tuple[Found, ...]:
-    """One scenario of each signature, made short; what cannot be reduced is reported as it was found.
+    """Reduce one scenario of each signature. If the reduction fails, return the scenarios as they were found.
 
-    Where blocks were lost, an implementation may end the process it runs in: not this one then.
+    With `apart_from_here`, the reduction runs in a process of its own, which the implementation may end.
     """
     if not tally.failures:
         return ()
@@ -156,7 +156,7 @@ def _reduced(
     except CampaignError:
         raise
     except WorkerDied:
-        reason = "the process that tried died"
+        reason = "the process of the reduction died"
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
     found = []

@@ -1,4 +1,4 @@
-"""Who runs the blocks. A runner decides where and in which order, never what: the results are the same."""
+"""Runs blocks. A runner decides where and in which order they are run; the results are the same for every runner."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Commit = Callable[[BlockResult], None]
-"""Makes the result of a block count. Called in the driver, in any order of blocks."""
+"""Commits the result of a block. A runner calls it in the driver's process, in any order of blocks."""
 
 Say = Callable[[str], None]
-"""Told, in a sentence, what somebody who watches should know."""
+"""Shows the user a message of one sentence."""
 
 
 class Runner(Protocol):
@@ -35,23 +35,24 @@ class Runner(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called on the command line."""
+        """The name of the runner on the command line."""
 
     @property
     def names(self) -> Names:
-        """Where it looks up what it runs; whoever adds up and reduces afterwards asks the same."""
+        """Where the names of implementations and components are looked up, also when the results are added up."""
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
         """Take blocks in their order, run them, and commit each result.
 
-        `blocks` ends when the goal is reached, so it is asked for the next one only when that can be started. What was
-        taken is committed, as lost if it cannot be run, except after an exception. Raises: RunnerUnavailable before the
-        first block; CampaignError if nothing can be run any more; KeyboardInterrupt once everything is stopped.
+        `blocks` ends when the goal is reached, so a runner takes the next block only when it can start it. It commits
+        every block that it took, as lost if the block cannot be run, unless it raises an exception. Raises:
+        RunnerUnavailable before the first block; CampaignError if no more blocks can be run; KeyboardInterrupt after it
+        has stopped its workers.
         """
 
 
 class Inline:
-    """Everything in this process: for debugging, and for what others are compared with."""
+    """Runs all blocks in this process: for debugging, and as the baseline for tests of the other runners."""
 
     name = "inline"
 
@@ -59,7 +60,7 @@ class Inline:
         self.names = names
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """See `Runner`. An implementation that ends its process ends this one."""
+        """See `Runner`. An implementation that ends its process ends the campaign."""
         for block in blocks:
             commit(attempt_block(plan, block, self.names))
 
@@ -74,15 +75,18 @@ class Processes:
         self.names = names
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """See `Runner`. A block whose worker died is run once more, alone; it is lost if that one dies too."""
+        """See `Runner`. `settled` runs a block again whose worker died."""
         check_sendable(self.names)
         while suspects := self._run(plan, blocks, commit):
-            progress(f"a worker process died; {', '.join(one.name for one in suspects)}: once more, alone")
+            progress(
+                f"a worker process died; running {', '.join(one.name for one in suspects)} again, "
+                "each block in a process of its own"
+            )
             for block in suspects:
                 commit(settled(plan, block, self.names, progress))
 
     def _run(self, plan: Plan, blocks: Iterator[Block], commit: Commit) -> list[Block]:
-        """Run blocks in a pool until there are none left, or a worker died: then, the blocks that may be why."""
+        """Run blocks in a pool until none are left or a worker dies. Return the blocks that may have killed it."""
         running: dict[Block, Future[BlockResult]] = {}
         untried: list[Block] = []
         broken = False
@@ -110,21 +114,21 @@ class Processes:
 
 
 def check_sendable(names: Names) -> None:
-    """Raises: RunnerUnavailable if other processes would not find the same: they would die of that, or run others."""
+    """Raise a RunnerUnavailable error if other processes would find other components under these names, or none."""
     try:
         again: Names = pickle.loads(pickle.dumps(names))
         if list(again.components) != list(names.components):
-            raise LookupError(f"other components stand at {names.components.where}")
+            raise LookupError(f"{names.components.where} has other components")
     except Exception as error:
         raise RunnerUnavailable(
-            f"Other processes cannot look up names as this one does ({type(error).__name__}: {error}). What finds "
-            "implementations must be a function of a module, and components must stand where they say, as "
-            "module:object. The runner inline needs neither."
+            f"Other processes cannot look up names as this one does ({type(error).__name__}: {error}). The function "
+            "that finds implementations must be at the top level of a module, and the components must be importable "
+            "under the name module:object that they give. The runner inline needs neither."
         ) from error
 
 
 def alone(plan: Plan, block: Block, names: Names) -> BlockResult:
-    """Run a block in a process of its own; it is lost if that process dies. Raises: CampaignError as `apart`."""
+    """Run a block in a process of its own. It is lost if that process dies. Raises: CampaignError as `apart` does."""
     try:
         return apart(attempt_block, plan, block, names)
     except WorkerDied:
@@ -132,19 +136,19 @@ def alone(plan: Plan, block: Block, names: Names) -> BlockResult:
 
 
 def settled(plan: Plan, block: Block, names: Names, progress: Say) -> BlockResult:
-    """Run a block whose worker died once more, alone; if that dies too, without the scenarios that kill it."""
+    """Run a block again, in a process of its own. If this process dies too, find the scenarios that kill it."""
     result = alone(plan, block, names)
     if result.lost != DIED:
         return result
-    progress(f"{block.name} kills its process; looking for the scenario")
+    progress(f"block {block.name} killed its process again; searching for the scenario that does it")
     result = quarantined(plan, block, names, alone)
     if result.lost == DIED:
-        progress(f"{block.name} is lost: {DIED}")
+        progress(f"block {block.name} is lost: {DIED}")
     return result
 
 
 class WorkerDied(Exception):
-    """A process ended before it had an answer."""
+    """A process ended before it returned a result."""
 
 
 def apart(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -157,8 +161,8 @@ def apart(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
             pool.submit(os.getpid).result()
         except BrokenProcessPool:
             raise CampaignError(
-                "Worker processes die before they have done anything. If a script of yours started the campaign, it "
-                'must do so under `if __name__ == "__main__":`, since every worker imports it; otherwise, look at the '
+                "Worker processes die before they run a block. If your script started the campaign, it must do so "
+                'under `if __name__ == "__main__":`, since every worker imports the script. Otherwise, check the '
                 "memory and the process limits of this machine. The runner inline needs no workers."
             ) from None
         try:
@@ -169,7 +173,7 @@ def apart(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes: a fork would copy what the driver holds, such as the process of an implementation."""
+    """Make a pool of spawned processes: forked ones would inherit what the driver has open, such as pipes."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_the_driver)
@@ -178,20 +182,20 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - others:
-            child.terminate()  # a block takes seconds: nobody who pressed Ctrl-C wants to wait for it
+            child.terminate()  # a user who pressed Ctrl-C must not wait for the block, which takes seconds
         raise
     finally:
         pool.shutdown()
 
 
 def _follow_the_driver() -> None:
-    """What every worker does first."""
-    # A terminal sends Ctrl-C to every process; one of them has something to say about it.
+    """Make this worker ignore Ctrl-C, and end when the driver ends."""
+    # A terminal sends SIGINT to every process. Only the driver handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     driver = multiprocessing.parent_process()
     if driver is not None:
-        # A worker waits for work for ever, also when the driver was killed and nobody is left to send any. Its main
-        # thread does the waiting, so only another one can notice.
+        # If the driver is killed, a worker waits for work for ever. Its main thread does the waiting, so another thread
+        # must notice that the driver has ended.
         threading.Thread(target=_end_with, args=(driver.sentinel,), daemon=True).start()
 
 
@@ -201,5 +205,5 @@ def _end_with(sentinel: int) -> None:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""The runner that hands blocks to Spark: on the cores of this machine, or on a cluster.
+"""The runner that runs blocks with Spark, on the cores of this machine or on a cluster.
 
-A plain RDD, one block to a task, in waves. Workers send results back and write nothing; the driver commits them. Spark
-tries a task again whose worker died. pyspark is imported only when a campaign runs.
+Blocks are run in waves. A wave is an RDD with one block per task. Workers return the results and write no files; the
+driver commits the results. Spark retries a task whose worker died. pyspark is imported only when a campaign runs.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from conformance.campaigns.runners import Commit, Say, check_sendable, cores, se
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 
 ATTEMPTS = 4
-"""How often Spark tries a task; `local[N]` alone gives up at the first worker that dies."""
+"""The maximum number of attempts for a task. The master `local[N]` would allow only one attempt."""
 BLOCKS_PER_CORE = 4
-"""In a wave."""
+"""The number of blocks per core in one wave."""
 PACKAGES = ("conformance", "strategies", "reference_impl")
 DISTRIBUTION = "checkpoint-conformance"
 
 SECONDS_TO_STOP = 30
-"""After which a JVM that was asked to end is killed."""
+"""A JVM that has not ended this long after the request to end is killed."""
 
 _DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EOFException")
-"""What Spark says of a task whose worker or executor died."""
+"""Parts of Spark's error message for a task whose worker or executor died."""
 
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""The driver's JVM only carries messages; compiling and collecting with all its might costs twice the CPU time."""
+"""The driver's JVM only passes messages on. The default compiler and garbage collector would take twice the time."""
 
 _QUIET = """\
 status = error
@@ -80,11 +80,11 @@ class Spark:
 
     @property
     def local(self) -> bool:
-        """Whether tasks run on this machine, with the files of this one."""
+        """Whether tasks run on this machine and read its files."""
         return self.master == "local" or self.master.startswith("local[")
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """See `Runner`. A block is lost if its worker dies each time that Spark tries it."""
+        """See `Runner`. `settled` runs a block again, without Spark, whose worker died at each attempt of Spark."""
         if self.master.startswith("sc://"):
             raise RunnerUnavailable(
                 f"{self.master} is a Spark Connect server, which has no RDDs. Name the master of the cluster itself "
@@ -99,7 +99,7 @@ class Spark:
                 self._run(context, plan, wave, commit, progress)
 
     def _run(self, context: Any, plan: Plan, wave: Sequence[Block], commit: Commit, progress: Say) -> None:
-        """Run a wave. If it fails, halve it: what fails alone is lost, and everything else is not."""
+        """Run a wave. If workers die, run each half of it, until only blocks that kill their worker are left."""
         try:
             attempt = partial(attempt_block, plan, names=self.names)
             results: list[BlockResult] = context.parallelize(wave, len(wave)).map(attempt).collect()
@@ -110,7 +110,7 @@ class Spark:
             if len(wave) == 1:
                 commit(settled(plan, wave[0], self.names, progress))
                 return
-            progress(f"a worker died {self.attempts} times; looking for the block among {len(wave)}")
+            progress(f"a worker died {self.attempts} times; searching for the block that kills it among {len(wave)}")
             middle = len(wave) // 2
             self._run(context, plan, wave[:middle], commit, progress)
             self._run(context, plan, wave[middle:], commit, progress)
@@ -120,12 +120,12 @@ class Spark:
 
     @contextmanager
     def _context(self) -> Iterator[Any]:
-        """A SparkContext with a JVM of its own; at the end, however it comes, both are gone and all is as before."""
+        """Yield a SparkContext with a JVM of its own. At the end, stop both and restore the environment variables."""
         from pyspark import SparkConf, SparkContext, java_gateway
 
         if SparkContext._active_spark_context is not None:
             raise RunnerUnavailable(
-                "Spark runs in this process already, with settings of its own. Stop it first, or use the runner "
+                "This process has a SparkContext already, with other settings. Stop it first, or use the runner "
                 "processes."
             )
         handler = signal.getsignal(signal.SIGINT)
@@ -151,7 +151,7 @@ class Spark:
                     f"Spark could not be started on {self.master}: {why}. The runner processes needs no Spark."
                 ) from error
             if threading.current_thread() is threading.main_thread() and handler is not None:
-                # Spark's own handler of Ctrl-C talks to the JVM in the middle of what is being said to it.
+                # Spark's own SIGINT handler calls the JVM even if another call to the JVM is in progress.
                 signal.signal(signal.SIGINT, handler)
             if not self.local:
                 context.addPyFile(str(pack(folder / "conformance-packages.zip")))
@@ -164,23 +164,23 @@ class Spark:
             ("spark.task.maxFailures", str(self.attempts)),
             ("spark.driver.extraJavaOptions", f"{_JVM} -Dlog4j2.configurationFile={quiet.as_uri()}"),
         ]
-        if os.name == "posix":  # releases that do not know it ignore it
+        if os.name == "posix":  # Spark releases without this setting ignore it
             settings.append(("spark.python.unix.domain.socket.enabled", "true"))
         if self.local:
             settings += [("spark.driver.host", "127.0.0.1"), ("spark.driver.bindAddress", "127.0.0.1")]
         return settings
 
     def _variables(self) -> dict[str, str]:
-        """Workers must be this Python; on a cluster, it may lie elsewhere, and who set it up knows where."""
+        """Make workers run this Python. On a cluster its path may differ: a PYSPARK_PYTHON that is set is kept."""
         if not self.local:
             return {} if "PYSPARK_PYTHON" in os.environ else {"PYSPARK_PYTHON": sys.executable}
         return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def pack(path: Path) -> Path:
-    """A zip of the three packages for executors elsewhere, with the entry points by which implementations are found.
+    """Write a zip of the three packages for executors on other machines, with the entry points of implementations.
 
-    What they need besides (msgspec, hypothesis) must be installed there. Returns `path`.
+    Their dependencies (msgspec, hypothesis) must be installed on those machines. Return `path`.
     """
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for package in PACKAGES:
@@ -202,7 +202,7 @@ def pack(path: Path) -> Path:
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """pyspark reads the path of its workers' Python from the environment, and from nowhere else; it adds to it, too."""
+    """Set environment variables, and restore the environment at the end, since pyspark reads and adds variables."""
     before = dict(os.environ)
     os.environ.update(variables)
     try:
@@ -215,7 +215,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _quiet_interrupts() -> Iterator[None]:
-    """py4j logs each KeyboardInterrupt with its stack before it raises it again; raising it will do."""
+    """Suppress the log record with a stack that py4j writes before it raises a KeyboardInterrupt again."""
 
     def other(record: logging.LogRecord) -> bool:
         return record.exc_info is None or record.exc_info[0] is not KeyboardInterrupt
@@ -233,15 +233,15 @@ def _stop(context_class: Any, gateway: Any, kind: type[BaseException] | None, *e
     context = context_class._active_spark_context
     if context is not None:
         if kind is not None:
-            context._jsc = None  # perhaps in the middle of a conversation: nothing can be said to the JVM any more
+            context._jsc = None  # the error may have interrupted a call to the JVM: no other call is possible
         context.stop()
     context_class._gateway = None
     context_class._jvm = None
     if kind is None:
         gateway.shutdown()
     else:
-        gateway.proc.terminate()  # on SIGTERM it cleans up
-    gateway.proc.stdin.close()  # the JVM ends when this pipe does
+        gateway.proc.terminate()  # the JVM cleans up on SIGTERM
+    gateway.proc.stdin.close()  # the JVM ends when this pipe is closed
     try:
         gateway.proc.wait(timeout=SECONDS_TO_STOP)
     except subprocess.TimeoutExpired:
@@ -250,6 +250,6 @@ def _stop(context_class: Any, gateway: Any, kind: type[BaseException] | None, *e
 
 
 def _gist(text: str) -> str:
-    """The lines of an error that say what happened: no Java stack, at most 400 characters."""
+    """Return the message of an error without its Java stack, in at most 400 characters."""
     lines = [line.strip() for line in text.splitlines()]
     return " ".join(line for line in lines if line and not line.startswith(("at ", "...")))[:400].rstrip(".")

@@ -1,4 +1,4 @@
-"""Whether Spark can be used here, and what to install if not. Nothing is installed, and nothing started but `java`."""
+"""Finds out whether Spark can be used here, and what to install if not. It installs nothing and starts only `java`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 class Java(NamedTuple):
-    """The Java that Spark would use: where, and its major version; `version` None if it does not say."""
+    """The Java that Spark would use. `version` is its major version, or None if it prints none."""
 
     command: str
     version: int | None
@@ -44,9 +44,9 @@ def find_java(
     which: Callable[[str], str | None] = shutil.which,
     version_text: Callable[[str], str | None] | None = None,
 ) -> Java | None:
-    """JAVA_HOME/bin/java, as Spark has it, or else `java` on the PATH; None if there is neither.
+    """Find `JAVA_HOME/bin/java` or, without JAVA_HOME, `java` on the PATH, as Spark does; None if it cannot be run.
 
-    `version_text` answers what `COMMAND -version` prints; None if the command cannot be run.
+    `version_text` returns what `COMMAND -version` prints, or None if the command cannot be run.
     """
     home = environment.get("JAVA_HOME")
     command = str(Path(home, "bin", "java")) if home else which("java")
@@ -60,7 +60,7 @@ def find_java(
 
 
 def spark_problem(java: FindJava = find_java, has: HasModule = has_module) -> str | None:
-    """A paragraph that says what is missing and what exactly to install; None if Spark can be used."""
+    """Return a paragraph that says what is missing and how to install it, or None if Spark can be used."""
     missing = []
     cures = []
     if not has("pyspark"):
@@ -80,7 +80,7 @@ def spark_problem(java: FindJava = find_java, has: HasModule = has_module) -> st
         return None
     return (
         f"The runner spark cannot be used: {', and '.join(missing)}. To install what is missing: "
-        f"{'; and: '.join(cures)}. The runner processes needs neither, and comes to the same result."
+        f"{'; and: '.join(cures)}. The runner processes needs neither, and gives the same result."
     )
 
 

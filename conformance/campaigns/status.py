@@ -1,4 +1,4 @@
-"""How far a campaign is: read from its folder, whoever runs it, wherever."""
+"""Reads the progress of a campaign from its folder, also while another process runs the campaign."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.driver import Components
 
 
 class FoundSoFar(Struct, frozen=True, rename={"failure_class": "class"}):
-    """Failures of one signature; the scenario is not reduced yet."""
+    """All failures with one signature. Their scenarios are not reduced yet."""
 
     implementation: str
     component: str
@@ -27,11 +27,11 @@ class FoundSoFar(Struct, frozen=True, rename={"failure_class": "class"}):
 
 
 class Status(Struct, frozen=True):
-    """What the committed blocks hold, and whether anybody adds to them."""
+    """The sum of the committed blocks, and the process that runs the campaign now."""
 
     blocks: int
     planned: int | None
-    """None if only time ends the campaign."""
+    """The maximum number of blocks; None for a goal in minutes."""
     scenarios: int
     steps: int
     found: tuple[FoundSoFar, ...]
@@ -43,7 +43,10 @@ class Status(Struct, frozen=True):
 
 
 def status(folder: Path, components: Components = COMPONENTS) -> Status:
-    """Raises: CampaignError if it is no folder of a campaign; SchemaError if something in it is damaged."""
+    """Read the progress of a campaign.
+
+    Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged.
+    """
     folder = Path(folder)
     plan = files.read_plan(folder, components)
     results = list(files.all_committed(folder, plan))

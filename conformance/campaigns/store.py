@@ -1,13 +1,13 @@
-"""The blocks of a campaign as Parquet tables, for whoever wants to ask more of them than the result says.
+"""Writes the blocks of a campaign as Parquet tables, for queries that the result does not answer.
 
     DIR/store/blocks.parquet        a row per block and implementation: what was run
     DIR/store/exercised.parquet     a row per block, implementation and property: in how many scenarios it was tested
     DIR/store/failures.parquet      a row per block, implementation and signature, with the shortest scenario as JSON
-    DIR/store/differences.parquet   a row per block, implementation, operation and field that is not the baseline's
+    DIR/store/differences.parquet   a row per block, implementation, operation and field that differs from the baseline
     DIR/store/lost.parquet          a row per block that could not be run
 
-The tables hold the committed blocks and nothing else, sorted; they are made from them at any time, and are the same for
-every runner. `result.json` is the result; this is a copy.
+The tables contain only the committed blocks, sorted, so they are the same for every runner. They can be written at any
+time. `result.json` remains the result of the campaign.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ SCHEMAS: dict[str, pa.Schema] = {
     ),
     "lost": pa.schema([*_BLOCK, ("first", pa.int64()), ("scenarios", pa.int64()), ("reason", pa.string())]),
 }
-"""By name of table. `scenario` is a scenario file, which `conformance replay` takes."""
+"""The schema of each table. The column `scenario` contains a scenario file, which `conformance replay` can run."""
 
 Row = dict[str, Any]
 Make = Callable[[BlockResult, Components], Iterator[Row]]
-"""The rows of one table that come of a block."""
+"""Makes the rows of one table from a block."""
 
 
 def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
-    """Write the tables of a campaign, each whole or not at all, and answer where.
+    """Write the tables of a campaign, and return their folder. Each table is complete or absent.
 
-    Raises: CampaignError, SchemaError if the folder is none or something in it is damaged; OSError.
+    Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged; OSError.
     """
     folder = Path(folder)
     plan = files.read_plan(folder, components)

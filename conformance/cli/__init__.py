@@ -1,7 +1,7 @@
-"""The command line. Every command reads or makes data; what is printed is for people, what `--json` writes is stable.
+"""The command line. What a command prints is for people and may change; the format that `--json` writes is stable.
 
-Exit status: 0 conforms, 1 a violation was found, 2 the call or a file was wrong, 3 inconclusive; 2 beats 1 beats 3
-beats 0.
+Exit status: 0 conforms, 1 a violation was found, 2 the call or a file was wrong, 3 inconclusive. If several apply, 2
+wins over 1, 1 over 3, and 3 over 0.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from conformance.reporting.status import CONFORMS, USAGE
 from conformance.scenarios import SchemaError
 
 INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
+"""128 + SIGINT, as shells report it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The entry point: every foreseeable trouble is one paragraph and exit status 2."""
+    """Run a command and exit. An expected error is printed as one paragraph, with exit status 2."""
     try:
         status = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
     except click.exceptions.Abort:
-        say("interrupted; nothing half-written was left behind")
+        say("interrupted; no incomplete file was left behind")
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="conformance")
 def cli() -> None:
-    """Hold stream processors to what checkpointing and recovery must do."""
+    """Test the checkpointing and recovery of stream processors."""
 
 
 for _command in (check, explore, replay_command, shrink, bugs, properties, implementations, doctor, campaign):

@@ -1,4 +1,4 @@
-"""`conformance campaign`: long searches, on one machine or a cluster."""
+"""`conformance campaign`: long searches on one machine or a cluster."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from conformance.reporting.status import CONFORMS
 
 @click.group()
 def campaign() -> None:
-    """Long searches, on one machine or a cluster."""
+    """Run long searches on one machine or a cluster."""
 
 
 @campaign.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @implementation_option
 @component_option
-@click.option("--scenarios", type=click.IntRange(1), help="Per component.  [default: 20000]")
-@click.option("--steps", type=click.IntRange(1), help="Until so many steps were executed.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Begin nothing new after so many minutes.")
+@click.option("--scenarios", type=click.IntRange(1), help="Scenarios per component.  [default: 20000]")
+@click.option("--steps", type=click.IntRange(1), help="Run until the first implementation has taken this many steps.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Start no new block after this many minutes.")
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
 @seed_option
@@ -58,9 +58,9 @@ def start(
     assume: tuple[str, ...],
     known_path: Path | None,
 ) -> int:
-    """Run the same scenarios on all implementations; the first one draws them, the others are compared with it.
+    """Run the same scenarios on all implementations, and compare the others with the first one.
 
-    A known bug among them is the canary: it has to be found, and does not count as a violation then.
+    A known bug among them tests the campaign: not finding it is a violation, and finding it is none.
     """
     check_components(components)
     entries = load_known_failures(known_path) if known_path is not None else ()
@@ -89,14 +89,16 @@ def start(
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
-@click.option("--accept-changed-code", is_flag=True, help="Add up blocks of different code; that is noted.")
+@click.option(
+    "--accept-changed-code", is_flag=True, help="Add up blocks that different code ran, and record the change."
+)
 @known_option
 def resume(folder: Path, runner: str, master: str | None, accept_changed_code: bool, known_path: Path | None) -> int:
-    """Go on with a campaign that was stopped, by whatever. What was committed is not run again."""
+    """Continue a campaign that was stopped. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
     now = campaigns.status(folder)
     if now.finished:
-        notes.print(f"{folder} has a result already.", markup=False)
+        notes.print(f"The campaign in {folder} already has a result.", markup=False)
     chosen, note = campaigns.choose(runner, master)
     if note is not None and not now.finished:
         notes.print(note, markup=False)
@@ -107,10 +109,10 @@ def resume(folder: Path, runner: str, master: str | None, accept_changed_code: b
 
 @campaign.command(name="status")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--store", is_flag=True, help="Write the committed blocks as Parquet tables, too.")
+@click.option("--store", is_flag=True, help="Also write the committed blocks as Parquet tables.")
 @json_option
 def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
-    """How far it is, what was found so far, and how to go on."""
+    """Show the progress of a campaign, what it has found so far, and how to continue it."""
     now = campaigns.status(folder)
     for line in reporting.status_lines(now, folder):
         out.print(line, markup=False, soft_wrap=True)
@@ -125,7 +127,7 @@ def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
 
 @contextmanager
 def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None]]:
-    """A bar for blocks; what happens besides is said in a line."""
+    """Show a progress bar of the blocks, and print each note on a line of its own."""
     with reporting.progress_bar(notes, "blocks", blocks) as advance:
 
         def watch(state: campaigns.Advance) -> None:
@@ -147,7 +149,7 @@ def _conclude(result: campaigns.CampaignResult, folder: Path, entries: tuple[Kno
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: DIR/report]")
 @known_option
 def campaign_report(folder: Path, output: Path | None, known_path: Path | None) -> int:
-    """Print the verdicts of a campaign and write a bug report folder per violation."""
+    """Print the verdicts of a campaign, and write a bug report for each violation."""
     result = campaigns.load(folder)
     return reporting.conclude_campaign(
         out, result, output or folder / "report", load_known_failures(known_path) if known_path else ()

@@ -34,7 +34,7 @@ from conformance.reporting.status import CONFORMS
 )  # fmt: skip
 @json_option
 def properties(components: tuple[str, ...], folder: Path | None, json_path: Path | None) -> int:
-    """The catalogue of properties, each with the rule of the specification that it judges."""
+    """List the properties, each with the rule of the specification that it judges."""
     check_components(components)
     chosen = [COMPONENTS[name] for name in components or COMPONENTS]
     if folder is not None:
@@ -47,7 +47,7 @@ def properties(components: tuple[str, ...], folder: Path | None, json_path: Path
 
 
 def _write_judged(folder: Path, components: Sequence[Component]) -> None:
-    """Raises: UsageError if a chapter is missing; nothing is written then."""
+    """Write the generated part of each chapter. Raises: UsageError, before it writes, if a chapter is missing."""
     texts = {}
     for component in components:
         file = folder / reporting.chapter_file(component.name)
@@ -61,7 +61,7 @@ def _write_judged(folder: Path, components: Sequence[Component]) -> None:
 @click.command()
 @json_option
 def implementations(json_path: Path | None) -> int:
-    """The registered implementations; one that cannot be used here says why."""
+    """List the registered implementations, with the reason if one cannot be used here."""
     rows = []
     for name in registered_names():
         try:

@@ -1,4 +1,4 @@
-"""`conformance doctor`: is an adapter well enough to be searched?"""
+"""`conformance doctor`: checks an adapter before a search."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from conformance.reporting.status import CONFORMS, VIOLATION
     help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND or known-bug:ID.",
 )  # fmt: skip
 def doctor(name: str) -> int:
-    """Say what an adapter does wrong, in the order in which to mend it: all well (0), something is wrong (1).
+    """Say what an adapter does wrong, in the order in which to fix it: nothing is wrong (0), something is wrong (1).
 
-    It does not search for bugs; it looks at what a search takes for granted.
+    This command does not search for bugs. It checks what a search relies on.
     """
     wrong = 0
     for one in examine(partial(find_implementation, name)):

@@ -1,4 +1,4 @@
-"""`conformance bugs`: the suite on trial."""
+"""`conformance bugs`: tests the suite with known bugs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conformance.reporting.status import CONFORMS, VIOLATION
 from conformance.scenarios import encode_scenario
 
 OPERATOR_SCENARIOS = 1_000
-"""Per component, for an operator mutant: most are found at once."""
+"""The scenarios per component for one operator mutant. Most mutants are found in the first few."""
 
 
 @click.command()
@@ -27,24 +27,36 @@ OPERATOR_SCENARIOS = 1_000
 @component_option
 @seed_option
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Repeat with so many; the median counts."
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Repeat with this many seeds, and show medians.",
 )
 @click.option(
     "--scenarios", type=click.IntRange(1), default=MOST_SCENARIOS, show_default=True,
-    help="After so many a bug has survived.",
+    help="A bug that was not found in this many scenarios has survived.",
 )  # fmt: skip
-@click.option("--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in so many at once.")
-@click.option("--optimal", is_flag=True, help="Explore too: how short can a scenario be that shows the bug?")
+@click.option(
+    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
+)
+@click.option("--optimal", is_flag=True, help="Also explore how short a scenario can be that shows the bug.")
 @click.option("--confirm", is_flag=True, help="Replay each minimal scenario in a fresh process.")
-@click.option("--operators", type=click.IntRange(1), help="Try so many operator mutants of the reference beside.")
+@click.option("--operators", type=click.IntRange(1), help="Also try this many operator mutants of the reference.")
 @click.option(
     "--reasons", "reasons_path", metavar="FILE", type=click.Path(path_type=Path),
-    help="Why operator mutants cannot be noticed (TOML, name = reason), for --report.",
+    help="The reasons why operator mutants cannot be noticed (TOML, name = reason).",
 )  # fmt: skip
-@click.option("--report", "report_path", metavar="FILE", type=click.Path(path_type=Path), help="Write a page about it.")
+@click.option(
+    "--report",
+    "report_path",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the kill matrix as a Markdown page.",
+)
 @click.option(
     "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
-    help="Write the minimal scenario of each bug here.",
+    help="Write the minimal scenario of each bug into this folder.",
 )  # fmt: skip
 @json_option
 def bugs(
@@ -52,7 +64,7 @@ def bugs(
     optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None, report_path: Path | None,
     corpus_path: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
-    """The kill matrix: every known bug, found or survived, by the property that must notice it."""
+    """Print the kill matrix: for each known bug, whether the property that must notice it did."""
     check_components(components)
     reasons = _reasons(reasons_path) if reasons_path is not None else {}
     chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
@@ -70,11 +82,13 @@ def bugs(
             out.print(f"\n{row.id} changes the reference:\n{row.change}", markup=False, highlight=False, soft_wrap=True)
     unguarded = reporting.unguarded_properties([bug for _, bug in chosen]) if not names and not components else []
     for slug in unguarded:
-        out.print(f"No known bug is killed by {slug}.", markup=False)
+        out.print(f"No known bug tests the property {slug}.", markup=False)
     tried = _operators(operators, components, processes) if operators else []
     for one in tried:
         if not one.killed and one.name not in reasons:
-            out.print(f"Nobody noticed {one.name} (line {one.line}).", markup=False, soft_wrap=True)
+            out.print(
+                f"No property noticed the operator mutant {one.name} (line {one.line}).", markup=False, soft_wrap=True
+            )
     if corpus_path is not None:
         _write_corpus(corpus_path, [(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)])
     if report_path is not None:
@@ -85,7 +99,7 @@ def bugs(
 
 
 def _operators(count: int, components: tuple[str, ...], processes: int) -> list[OperatorMutant]:
-    """The reference is found by name, as everywhere; its known bugs are no part of it."""
+    """Try operator mutants of the reference, except its known bugs. It is found by its name and not imported here."""
     subject = Subject("reference_impl", "reference", ("known_bugs",))
     return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes)
 
@@ -94,9 +108,9 @@ def _reasons(path: Path) -> dict[str, str]:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path} is no TOML: {error}") from None
+        raise click.UsageError(f"{path} is not TOML: {error}") from None
     if not all(isinstance(reason, str) for reason in found.values()):
-        raise click.UsageError(f'{path}: every entry is a text: "module:function: before -> after" = "reason"')
+        raise click.UsageError(f'{path}: every entry must be a text: "module:function: before -> after" = "reason"')
     return found
 
 

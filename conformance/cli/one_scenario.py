@@ -1,4 +1,4 @@
-"""`conformance replay` and `conformance shrink`: one scenario."""
+"""`conformance replay` and `conformance shrink`: run and reduce one scenario."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ from conformance.scenarios import Scenario, encode_scenario, scenario_id
 
 @click.command(name="replay")
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
-@click.option("--implementation", "name", metavar="NAME", help="On whom.  [default: the one in the file, or reference]")
+@click.option(
+    "--implementation", "name", metavar="NAME", help="What to run it on.  [default: the name in the file, or reference]"
+)
 @assume_option
 @json_option
 def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_path: Path | None) -> int:
@@ -51,17 +53,17 @@ def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_p
 @click.command()
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option(
-    "--implementation", "name", metavar="NAME", help="On whom it fails.  [default: the one in the file, or reference]"
+    "--implementation", "name", metavar="NAME", help="What it fails on.  [default: the name in the file, or reference]"
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="Write here instead of printing, whenever something simpler is found.",
+    help="Do not print the scenario: write it to this file, each time a simpler one is found.",
 )  # fmt: skip
-@click.option("--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="Runs that it may take.")
+@click.option("--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="The maximum number of runs.")
 def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> int:
-    """Make a failing scenario as short as possible, and simple.
+    """Make a failing scenario as short and simple as possible.
 
-    One that was cut off, by its budget or by Ctrl-C, goes on with: conformance shrink FILE -o FILE.
+    To continue a reduction that its budget or Ctrl-C ended, run: conformance shrink FILE -o FILE.
     """
     scenario = read_scenario(path)
     implementation = find_implementation(name or implementation_of(scenario))
@@ -92,7 +94,7 @@ def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> in
 
 
 class _Keeper:
-    """Keeps the best scenario in its file, and beside it how far the reduction is."""
+    """Writes the best scenario to its file, and the progress of the reduction to a file beside it."""
 
     def __init__(self, output: Path | None, scenario: Scenario, reduction: Reduction) -> None:
         self._output = output
@@ -100,16 +102,16 @@ class _Keeper:
         self._reduction = reduction
 
     def named(self, scenario: Scenario) -> Scenario:
-        """With the finding that it is evidence of."""
+        """Return the scenario with the finding of the original one."""
         return Scenario(scenario.component, scenario.config, scenario.steps, self._finding)
 
     def keep(self, scenario: Scenario) -> None:
-        """Something simpler was found."""
+        """Write `scenario`, which is simpler than those before."""
         if self._output is not None:
             reporting.write_text(self._output, encode_scenario(self.named(scenario)))
 
     def remember(self) -> None:
-        """Say beside the scenario how many fresh ones were drawn, unless nothing is left to do."""
+        """Write how many fresh scenarios were drawn, or remove that file if the reduction is finished."""
         if self._output is None:
             return
         beside = _beside(self._output)
@@ -122,7 +124,7 @@ class _Keeper:
 
 
 def _drawn_before(path: Path, scenario: Scenario) -> int:
-    """How far an earlier reduction of this very scenario came."""
+    """Return how many fresh scenarios an earlier reduction of this scenario has drawn."""
     try:
         progress = json.loads(_beside(path).read_text(encoding="utf-8"))
         return int(progress["drawn"]) if progress["scenario"] == scenario_id(scenario) else 0

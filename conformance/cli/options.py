@@ -1,4 +1,4 @@
-"""What the commands share: options, the two consoles, and how input is checked."""
+"""What the commands share: options, the two consoles, and checks of the input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ notes = Console(stderr=True, highlight=False)
 
 
 def say(trouble: str) -> None:
-    """Not wrapped: a path in it can be copied."""
+    """Print an error message without line breaks, so that a path in it can be copied."""
     notes.print(f"conformance: {trouble}", markup=False, soft_wrap=True)
 
 
@@ -36,24 +36,28 @@ component_option = click.option(
     "components",
     metavar="COMPONENT",
     multiple=True,
-    help="One component only. May be given more than once.",
+    help="Use only this component. May be given more than once.",
 )
 json_option = click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
 assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,
-    help="Hold implementations to what needs this capability although they do not claim it.",
+    help="Also judge properties that need this capability, on implementations that do not claim it.",
 )  # fmt: skip
 known_option = click.option(
     "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
-    help="Failures that are known (TOML). A new one counts, and so does one that stopped failing.",
+    help="A list of known failures (TOML). Other failures, and entries that no longer fail, are violations.",
 )  # fmt: skip
 seed_option = click.option(
-    "--seed", default="0", show_default=True, metavar="TEXT", help="Another text, other scenarios."
+    "--seed",
+    default="0",
+    show_default=True,
+    metavar="TEXT",
+    help="The seed of the search. Another text gives other scenarios.",
 )
 
 
 def offered_of(implementation: Implementation, components: tuple[str, ...]) -> list[str]:
-    """The components to look at, of those that the implementation offers."""
+    """Return the components to test. Raises: click.UsageError if the implementation does not offer one of them."""
     offered = [component for component in COMPONENTS if component in offered_components(implementation)]
     missing = [component for component in components if component not in offered]
     if missing or not offered:
@@ -65,7 +69,7 @@ def offered_of(implementation: Implementation, components: tuple[str, ...]) -> l
 
 
 def check_components(components: tuple[str, ...]) -> None:
-    """Raises: click.UsageError for a component that does not exist."""
+    """Raise a click.UsageError if a component does not exist."""
     for component in components:
         try:
             COMPONENTS[component]
@@ -74,7 +78,7 @@ def check_components(components: tuple[str, ...]) -> None:
 
 
 def check_page(page: Path) -> None:
-    """Raises: click.UsageError if a report cannot have this name."""
+    """Raise a click.UsageError if a report cannot have this name."""
     try:
         folder = reporting.scenario_folder(page)
     except ValueError as error:
@@ -87,7 +91,7 @@ def check_page(page: Path) -> None:
 
 
 def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
-    """The capabilities of these names. Raises: click.UsageError for one that does not exist."""
+    """Return the capabilities of these names. Raises: click.UsageError if one does not exist."""
     known = {capability.value: capability for capability in Capability}
     for name in names:
         if name not in known:
@@ -96,6 +100,6 @@ def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
 
 
 def implementation_of(scenario: Scenario) -> str:
-    """On whom it failed when it was written down; else the reference."""
+    """Return the implementation in the finding of a scenario or, if it has none, the reference."""
     finding = scenario.finding
     return finding.implementation if finding is not None and finding.implementation else "reference"

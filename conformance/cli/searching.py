@@ -40,7 +40,11 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, stat
 @implementation_option
 @component_option
 @click.option(
-    "--scenarios", type=click.IntRange(1), default=2000, show_default=True, help="Per implementation and component."
+    "--scenarios",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Scenarios per implementation and component.",
 )
 @seed_option
 @click.option("--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True)
@@ -50,19 +54,19 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, stat
     "--bug-reports",
     "report_folder",
     type=click.Path(path_type=Path),
-    help="Write a bug report folder per violation here.",
+    help="Write a bug report for each violation into this folder.",
 )
 @click.option(
     "--report",
     "page",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a conformance report (Markdown), scenario files in a folder beside it.",
+    help="Write a conformance report (Markdown), and scenario files into a folder beside it.",
 )
 @click.option(
     "--against",
     metavar="NAME",
-    help="Run the same scenarios on this one too, and tell where outcomes differ. No difference is a failure.",
+    help="Also run the scenarios on this one, and show where outcomes differ. A difference is not a failure.",
 )
 @json_option
 def check(
@@ -70,7 +74,7 @@ def check(
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
     against: str | None, json_path: Path | None,
 ) -> int:  # fmt: skip
-    """Search for violations, and say of every property what became of it."""
+    """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
     check_components(components)
     if page is not None:
@@ -133,17 +137,15 @@ def check(
 
 @click.command()
 @click.option("--component", required=True, metavar="COMPONENT")
-@click.option(
-    "--scope", metavar="KEY=VALUE", multiple=True, help="How much there is to explore. Repeat for other keys."
-)
-@click.option("--depth", type=click.IntRange(1), help="So many steps at most.")
+@click.option("--scope", metavar="KEY=VALUE", multiple=True, help="A bound of the scope. May be given more than once.")
+@click.option("--depth", type=click.IntRange(1), help="The maximum number of steps in a run.")
 @click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
 @click.option("--implementation", "name", default="reference", show_default=True)
 @json_option
 def explore(
     component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, json_path: Path | None
 ) -> int:
-    """Judge every run within a small scope, breadth first; the first violation of a kind is a shortest one."""
+    """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one."""
     check_components((component,))
     if bad := [one for one in scope if "=" not in one]:
         raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")

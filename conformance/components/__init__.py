@@ -1,4 +1,4 @@
-"""The components of the suite, by name. All that the suite knows of a gate stands in `components/gate/`."""
+"""The components of the suite, by name. Each folder holds the steps, the ledger and the rules of one component."""
 
 from conformance.components import (
     chain,

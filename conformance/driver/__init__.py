@@ -1,7 +1,7 @@
-"""The driver: what a step, a rule, a ledger and a drain are, and the run that performs, judges and drains.
+"""The driver defines steps, rules, ledgers and drains, and it performs, judges and drains each run.
 
-It knows no component. Every engine reads the same declarations; engines differ in how they choose, never in what a
-step means.
+It names no component. All engines read the same declarations of steps. They differ in how they choose steps, and never
+in what a step means.
 """
 
 from conformance.driver.component import Bound, Component, Components, find_components

@@ -1,4 +1,4 @@
-"""What a component is to engines, replay and reports: its steps, its rules, its drain, and how searches begin."""
+"""A component as engines, replay and reports see it: its steps, its rules, its drain, and how searches of it begin."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _TURNS: Mapping[str, tuple[str, ...]] = {RUN: ("thread", "stop"), FINISH: ("thre
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How often steps of these kinds may occur in one run of an exploration, all together.
+    """Limits how often steps of these kinds, counted together, may occur in one run of an exploration.
 
-    With `each`, as often for every value of their first operand: elements per channel, say.
+    With `each`, the limit holds separately for each value of their first operand, for example for each channel.
     """
 
     steps: tuple[str, ...]
     most: int
-    """Unless the scope says otherwise."""
+    """The default limit. The scope of an exploration may set another one."""
     each: bool = False
     variants: bool = False
-    """It bounds instead how many of the operands that are possible at a time are tried, first ones first."""
+    """If true, the bound limits something else: how many of the operands that are possible in a state the explorer
+    tries. It tries the first ones."""
 
 
 def _nothing(config: Any) -> frozenset[Capability]:
@@ -39,42 +40,44 @@ def _nothing(config: Any) -> frozenset[Capability]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """All that engines, replay and reports need to know of a component.
+    """All that engines, replay and reports need to know about a component.
 
-    Raises: ValueError if a bound, a bias or a prefix names a step that there is not.
+    Raises: ValueError if a bound, a bias or a prefix names a step that the component does not have.
     """
 
     name: str
     port: type[Any]
     """The ABC of the port."""
     config_type: type[Struct]
-    """The configuration in a scenario."""
+    """The type of the configuration in a scenario."""
     configs: tuple[Struct, ...]
     """The configurations that a search draws from."""
     port_config: Callable[[Any], Struct]
-    """What the implementation is given of it."""
+    """Returns, for the configuration of a scenario, the configuration that the factory of the port receives."""
     make_ledger: Callable[[Any, frozenset[Capability]], Ledger]
     steps: tuple[AnyStep, ...]
     properties: tuple[Property, ...]
     drain: Drain[Any]
     final_phase: str
-    """Where little can happen any more, unless a step leads out of it soon: a search does not stay there."""
+    """The phase of the ledger in which little can happen any more. After a few steps in it a search ends the
+    scenario."""
     threads: tuple[str, ...] = ()
-    """The logical threads on which operations run. Empty: operations never pause."""
+    """The logical threads on which operations run; empty if operations never pause."""
     needs: Callable[[Any], frozenset[Capability]] = _nothing
-    """The capabilities without which a configuration means nothing to an implementation."""
+    """Returns the capabilities that an implementation must claim before a scenario can use the configuration."""
     restored_config: Callable[[Any, Any], Struct] | None = None
-    """`restored_config(config, ledger)`: what a fresh port is given in the middle of a run, when the ledger knows what
-    it takes over. Without it, the same as in the beginning."""
+    """`restored_config(config, ledger)` returns the configuration of a fresh port in the middle of a run, when the
+    ledger knows which state the port takes over. None: the fresh port gets the configuration of the first port."""
     explored: Struct | None = None
-    """The configuration of an exploration, unless its scope says otherwise; None: the first of `configs`."""
+    """The default configuration of an exploration; None stands for the first of `configs`."""
     bounds: Mapping[str, Bound] = field(default_factory=dict)
-    """The keys of an exploration's scope, besides the fields of the configuration. A kind of step that is in no bound
-    may occur as often as the ledger enables it."""
+    """The bounds by their key in the scope of an exploration, in which the fields of the configuration are keys too. A
+    kind of step that is in no bound may occur as often as the ledger enables it."""
     biases: tuple[Mapping[str, int], ...] = ()
-    """Other weights by step name: a search may prefer some steps for a whole scenario (swarm testing)."""
+    """Weights by step name that replace the declared ones. A search may use one bias for a whole scenario."""
     prefixes: tuple[tuple[Step, ...], ...] = ()
-    """Short ways to states that are rare: a search begins some scenarios with one. What is not enabled is skipped."""
+    """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
+    steps that are not enabled."""
 
     def __post_init__(self) -> None:
         named = (
@@ -83,19 +86,21 @@ class Component:
             *(step[0] for prefix in self.prefixes for step in prefix if step[0] not in _TURNS),
         )
         if unknown := [name for name in named if self.step(name) is None]:
-            raise ValueError(f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is no step of it")
+            raise ValueError(
+                f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is not one of its steps"
+            )
 
     def step(self, name: str) -> AnyStep | None:
-        """The kind of step of this name."""
+        """Returns the kind of step with this name, or None if there is none."""
         return next((one for one in self.steps if one.name == name), None)
 
     def meant(self, slug: str) -> tuple[Property, ...]:
-        """The properties that a slug means, which may be one of an earlier version; none: there is no such slug."""
+        """Returns the properties that have this slug, or else those that had it in an earlier version."""
         found = tuple(one for one in self.properties if one.slug == slug)
         return found or tuple(one for one in self.properties if slug in one.formerly)
 
     def complaint(self, step: Step) -> str | None:
-        """What is wrong with the form of a step, in words."""
+        """Returns a text that says what is wrong with the form of a step, or None if the form is right."""
         if not step or not isinstance(step[0], str):
             return 'a step is a list that begins with its name, as ["poll"]'
         kind = self.step(step[0])
@@ -115,25 +120,25 @@ class Component:
     def _complaint_of_turn(self, step: Step) -> str | None:
         wants = _TURNS[step[0]]
         if len(step) - 1 != len(wants) or not all(isinstance(operand, str) for operand in step):
-            return f"step {step[0]!r} takes {len(wants)} texts ({', '.join(wants)}), found {list(step[1:])!r}"
+            return f"step {step[0]!r} takes {len(wants)} strings ({', '.join(wants)}), found {list(step[1:])!r}"
         if step[1] not in self.threads:
             return f"{self.name} has no thread {step[1]!r}; it has {', '.join(self.threads)}"
         return None
 
 
 class Components(Mapping[str, Component]):
-    """Components by name, in the order given: a value that is handed on, so that a test can make its own.
+    """Components by name, in the order given. Callers pass this object on, so that a test can pass its own components.
 
-    It reads scenarios too (`conformance.scenarios.Vocabulary`).
+    It is also the `conformance.scenarios.Vocabulary` with which scenarios are read.
     """
 
     def __init__(self, where: str, components: Sequence[Component]) -> None:
         self.where = where
-        """Where this value stands, as `module:object`: only that goes to another process."""
+        """Where this object is defined, as `module:object`. Only this text is sent to another process."""
         self._components = {one.name: one for one in components}
 
     def __getitem__(self, name: str) -> Component:
-        """The component of this name. Raises: KeyError with a sentence that lists those there are."""
+        """Returns the component with this name. Raises: KeyError with a text that lists the known names."""
         if name not in self._components:
             raise KeyError(f"there is no component {name!r}; there are {', '.join(sorted(self._components))}")
         return self._components[name]
@@ -148,16 +153,16 @@ class Components(Mapping[str, Component]):
         return find_components, (self.where,)
 
     def config_type(self, component: str) -> type[Struct]:
-        """The configuration of a component. Raises: KeyError with a sentence if there is no such component."""
+        """Returns the type of the configuration of a component. Raises: KeyError as `__getitem__` does."""
         return self[component].config_type
 
     def complaint(self, component: str, step: Step) -> str | None:
-        """What is wrong with the form of a step, in words; None if it can be read."""
+        """Returns a text that says what is wrong with the form of a step, or None if the form is right."""
         return self[component].complaint(step)
 
 
 def find_components(where: str) -> Components:
-    """The components that stand there, as `module:object`."""
+    """Returns the components that are defined at `where`, given as `module:object`."""
     module, _, name = where.partition(":")
     found = getattr(import_module(module), name)
     assert isinstance(found, Components)

@@ -1,7 +1,7 @@
-"""The fair drain as a list: what is done while something is due, what is done once, what is looked at one by one.
+"""The fair drain as a list of entries: steps that it repeats while they are due, steps that it does once, and so on.
 
-Every run ends in it: nothing new is fed, everything that can happen does, and nothing owed may be left. It advances as
-its steps are issued, never by what a step learns.
+Every run ends with the drain. It feeds nothing new and completes everything that can be completed; then nothing may be
+owed any more. It leaves an entry once it has issued the steps of the entry, whatever the outcomes of these steps are.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Step: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class While(Generic[L]):
-    """The first step that is due is done, and the list looked at again, until none is."""
+    """Does the first step of the table that is due, and begins again with the first, until no step is due."""
 
     table: tuple[Callable[[L], Step | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Once(Generic[L]):
-    """These steps one after the other, unless the condition holds when it is their turn."""
+    """Does these steps in order, unless the condition holds when the drain reaches the entry."""
 
     steps: tuple[Step, ...]
     unless: Callable[[L], bool] | None = None
@@ -31,20 +31,20 @@ class Once(Generic[L]):
 
 @dataclass(frozen=True, slots=True)
 class Each(Generic[L]):
-    """The steps that the ledger names when it is their turn, one by one."""
+    """Does, in order, the steps that the ledger names when the drain reaches the entry."""
 
     steps: Callable[[L], Sequence[Step]]
 
 
 @dataclass(frozen=True, slots=True)
 class End(Generic[L]):
-    """The drain is over here if the condition holds."""
+    """Ends the drain here if the condition holds."""
 
     when: Callable[[L], bool]
 
 
 class Drain(Generic[L]):
-    """The fair drain of a component, as a list."""
+    """The fair drain of a component, as a list of entries."""
 
     __slots__ = ("entries",)
 
@@ -52,12 +52,12 @@ class Drain(Generic[L]):
         self.entries = entries
 
     def begin(self) -> Draining[L]:
-        """One run of it."""
+        """Begins the drain of one run."""
         return Draining(self.entries)
 
 
 class Draining(Generic[L]):
-    """How far the drain of one run is."""
+    """The drain of one run, with its position in the list of entries."""
 
     __slots__ = ("_at", "_entries", "_todo")
 
@@ -65,10 +65,10 @@ class Draining(Generic[L]):
         self._entries = entries
         self._at = 0
         self._todo: list[Step] = []
-        """What is left of the entry before `_at`, last first."""
+        """The steps of the entry before `_at` that are not issued yet, the last one first."""
 
     def next(self, ledger: L) -> Step | None:
-        """The next step; None when the run is over."""
+        """Returns the next step, or None if the drain is over."""
         entries, todo = self._entries, self._todo
         while not todo:
             if self._at == len(entries):

@@ -1,4 +1,4 @@
-"""Judging: an operation that is over is held against the rules, and the ledger learns of it."""
+"""Judges each operation that has ended: the rules check its outcome, and the ledger learns from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
 
 
 class Judge:
-    """The judge of one run: what was put to the test so far, and what the operation that is judged led to."""
+    """The judge of one run. It keeps the outcome of the current operation, and which properties the run exercised."""
 
     __slots__ = ("exercised", "kernel", "ledger", "program", "seen")
 
@@ -28,13 +28,13 @@ class Judge:
         self.ledger = ledger
         self.kernel = kernel
         self.exercised = bytearray(program.blank_marks)
-        """By the place of a property in the program: whether it was put to the test."""
+        """For each property, at its index in the program: 1 if the run has exercised it."""
         self.seen: Seen[Any] = Seen()
 
     def hold(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
-        """Hold what was seen against the rules, and let the ledger learn of it.
+        """Check the outcome in `seen` with the rules, and let the ledger learn from it.
 
-        `signals` are those that the ledger has not heard. Raises: Violation.
+        `signals` are the signals that the ledger has not heard yet. Raises: Violation.
         """
         seen, ledger = self.seen, self.ledger
         seen.operands = operands
@@ -72,14 +72,14 @@ class Judge:
                         raise self._broken(judged, judgement, move, step)
         except Violation:
             raise
-        except Exception as error:  # a judge stumbled: over nonsense, or over a mistake of its own
+        except Exception as error:  # the answer has a wrong type, or the check itself has a bug
             nonsense = self._nonsense(move, step)
             if nonsense is None:
                 raise
             raise nonsense from error
 
     def mark(self, slug: str) -> Property | None:
-        """Note that one of the driver's own rules was put to the test; None: it does not apply."""
+        """Note that the run exercised one of the driver's own rules. Returns it, or None if it does not apply."""
         place = self.program.places.get(slug)
         if place is None:
             return None
@@ -87,7 +87,7 @@ class Judge:
         return self.program.properties[place]
 
     def own(self, slug: str) -> Property:
-        """One of the driver's own rules, or where it does not apply, the one that every operation is held to."""
+        """Returns one of the driver's own rules. If it does not apply, returns the rule `ANSWERS`."""
         place = self.program.places.get(slug)
         return self.program.answers if place is None else self.program.properties[place]
 
@@ -95,7 +95,7 @@ class Judge:
         return self._nonsense(move, step) or Violation(judged, broken, step)
 
     def _nonsense(self, move: Move, step: Step) -> Violation | None:
-        """Whether the last answer is of another type than the interface says, nested values included."""
+        """Returns a violation if the last answer, or a value inside it, has another type than the interface says."""
         if self.seen.error is not None:
             return None
         try:
@@ -103,7 +103,7 @@ class Judge:
         except (TypeError, ValueError, msgspec.ValidationError):
             shown = repr(self.seen.value)
             shown = shown if len(shown) <= 80 else shown[:77] + "..."
-            owed = f"{step[0]} must answer a value of its type"
-            broken = Broken(FailureClass.CRASHED, owed, f"it answered nonsense: {shown}")
+            owed = f"{step[0]} must answer a value of the type that the interface says"
+            broken = Broken(FailureClass.CRASHED, owed, f"it answered a value of the wrong type: {shown}")
             return Violation(self.program.answers, broken, step)
         return None

@@ -1,4 +1,4 @@
-"""What can come of judging: in which way a property is broken, how binding it is, what is reported of it."""
+"""The results of judging: failure classes, judgements and verdicts, with the kinds and levels of properties."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from typing import TypeAlias
 
 
 class FailureClass(StrEnum):
-    """In which way something went wrong."""
+    """The way in which a property is broken."""
 
     LOST = "lost"
     DUPLICATED = "duplicated"
     REORDERED = "reordered"
     CORRUPTED = "corrupted"
     STUCK = "stuck"
-    """Something is owed, and nothing that could happen would deliver it."""
+    """Something is owed, and no step that is still possible would deliver it."""
     LEAKED = "leaked"
     ORPHANED = "orphaned"
-    """Somebody waits for a result that nobody will give."""
+    """A result that was promised, such as that of a channel state future, will never be given."""
     PROTOCOL = "protocol"
     CRASHED = "crashed"
     HUNG = "hung"
     DEADLOCKED = "deadlocked"
-    """Threads wait for each other in a circle, or would if they met."""
+    """Threads wait for each other in a circle, or the order in which they take locks makes that possible."""
 
 
 class Kind(StrEnum):
-    """Always: may never break. Sometimes: a campaign must have seen it. Eventually: holds once the run was drained."""
+    """When a property must hold.
+
+    Always: at every step. Sometimes: in at least one step of a campaign. Eventually: at the end of the drain.
+    """
 
     ALWAYS = "always"
     SOMETIMES = "sometimes"
@@ -35,7 +38,7 @@ class Kind(StrEnum):
 
 
 class Level(StrEnum):
-    """How binding. An untestable property stays visible, and is never reported as passed."""
+    """How binding a property is. An untestable property is listed in reports, but never as passed."""
 
     MUST = "must"
     SHOULD = "should"
@@ -44,7 +47,7 @@ class Level(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What is reported of a property. One that was not exercised has not passed."""
+    """The reported result for a property. A property that was not exercised has not passed."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -55,7 +58,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A property does not hold: in which way, what was owed and why, and what came instead."""
+    """A property does not hold: the failure class, what was owed and why, and what was observed instead."""
 
     failure_class: FailureClass
     owed: str
@@ -66,4 +69,4 @@ class Broken:
 
 
 Judgement: TypeAlias = bool | Broken
-"""False: there was nothing to judge. True: the property was put to the test and held."""
+"""False: there was nothing to judge. True: the property was exercised and held. Broken: it does not hold."""

@@ -1,4 +1,4 @@
-"""The rules that the driver judges itself, of every component: how operations answer, and how threads wait."""
+"""The rules that the driver itself judges for every component: how operations answer, and how threads wait."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
 
 
 def _elsewhere(ledger: object, seen: object) -> bool:
-    """The driver judges it where it happens."""
+    """Judges nothing, because the driver judges these rules itself."""
     return False
 
 
 def answers_property(component: str) -> Property:
-    """The property behind every operation of a component; the driver judges it at each step."""
+    """Returns the property that every operation of a component exercises; the driver judges it at each step."""
     return Property(
         ANSWERS,
         "Every operation answers with a value of its type, or with an error where the interface provides for one.",
@@ -29,9 +29,9 @@ def answers_property(component: str) -> Property:
 def thread_properties(
     component: str, level: Level = Level.MUST, waits: frozenset[Capability] = NOTHING
 ) -> tuple[Property, ...]:
-    """What must be true of every component whose operations can pause.
+    """Returns the properties of waiting threads, for a component whose operations can pause.
 
-    `waits`: the capabilities without which nobody ever waits for anybody in this component.
+    `waits`: the capabilities without which no thread of the component ever waits for another one.
     """
     stepping = frozenset({Capability.STEPPING})
     return (
@@ -40,11 +40,11 @@ def thread_properties(
             invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=stepping | waits,
         ),
         Property(
-            ONE_ORDER, "Threads that can meet take locks in one order.", component, (), _elsewhere, level=level,
-            invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
+            ONE_ORDER, "Threads that can run at the same time take locks in one order.", component, (), _elsewhere,
+            level=level, invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
         ),
         Property(
-            COMES_TO_AN_END, "An operation that has begun comes to an end once all it may wait for has happened.",
+            COMES_TO_AN_END, "An operation that has begun ends once everything that it may wait for has happened.",
             component, (), _elsewhere, kind=Kind.EVENTUALLY, level=level, invariant="I-92",
             tickets=("FLINK-40668", "FLINK-18595"), needs=waits,
         ),

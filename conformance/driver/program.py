@@ -35,10 +35,11 @@ class Move:
         self.fresh_port = kind.fresh_port
         self.crashes = kind.crashes
         self.thread = kind.by if kind.by in threads else ""
-        """The thread on which it runs; empty if it never pauses."""
+        """The thread on which the operation runs; empty if the operation never pauses."""
         mine = [(place, one) for place, one in properties if kind.name in one.on]
         always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES]
-        # What is seen as a fresh port takes over is about the one that goes, and the ledger as it was.
+        # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
+        # against the ledger as it was before.
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
         self.before = tuple((place, one.check, one) for place, one in moving if not one.after_learning)
         self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning)
@@ -47,7 +48,7 @@ class Move:
 
 
 class Program:
-    """A component made ready for one implementation. Made once, used for many runs."""
+    """A component made ready for one implementation. A program is made once and used for many runs."""
 
     __slots__ = (
         "_orders", "answers", "blank_marks", "capabilities", "component", "configs", "factory", "implementation",
@@ -62,7 +63,7 @@ class Program:
         self.configs: tuple[Any, ...] = tuple(
             one for one in component.configs if self.understands(one) and self._shows(one)
         )
-        """Those configurations of the component that mean something to the implementation, and show what it can do."""
+        """The configurations of the component that the implementation understands and that are worth a search."""
         self.threads = component.threads
         self.properties = tuple(one for one in component.properties if one.applies(self.capabilities))
         self.places = {one.slug: index for index, one in enumerate(self.properties)}
@@ -74,16 +75,16 @@ class Program:
         self._orders = LockOrder()
 
     def understands(self, config: Any) -> bool:
-        """Whether the implementation has all that this configuration needs."""
+        """Returns whether the implementation claims all capabilities that this configuration needs."""
         return self.component.needs(config) <= self.capabilities
 
     def _shows(self, config: Any) -> bool:
-        """Whether it is worth a search. An operation that cannot be stepped inside runs whole in any interleaving: a
-        fine scenario can be replayed on it, and is no more than a whole one."""
+        """Returns whether the configuration is worth a search. Without the capability `stepping`, operations run whole
+        in either interleaving: a fine scenario can be replayed, but shows nothing more than a whole one."""
         return config.interleaving == "whole" or Capability.STEPPING in self.capabilities
 
     def made_by(self, factory: Factory) -> Program:
-        """The same program on ports made by another factory."""
+        """Returns a copy of this program that makes its ports with another factory."""
         twin = object.__new__(Program)
         for name in Program.__slots__:
             setattr(twin, name, getattr(self, name))
@@ -91,20 +92,20 @@ class Program:
         return twin
 
     def without_judges(self) -> Program:
-        """The same program, with nothing judged: to get again to where every step was judged before."""
+        """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
         twin = self.made_by(self.factory)
         twin.moves = {kind.name: Move(kind, self.threads, []) for kind in self.component.steps}
         return twin
 
     def exercised(self, marks: bytes) -> list[str]:
-        """The slugs of the properties that are marked in a run."""
+        """Returns the slugs of the properties that are marked as exercised in `marks`."""
         return [slug for slug, place in self.places.items() if marks and marks[place]]
 
     def has_order(self, order: LockOrder) -> bool:
-        """Whether the locks taken in this run and in all runs before it have one order.
+        """Returns whether the locks taken in this run and in all runs before it have one order.
 
-        Where they have, the run alone has one. Where they have not, the run must be looked at by itself: what other
-        runs did saves time here, and decides nothing.
+        If they have, the locks of this run alone have one too. If they have not, the caller must check this run by
+        itself: the other runs only save time here, and never decide the verdict.
         """
         orders = self._orders
         orders.absorb(order)

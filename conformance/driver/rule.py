@@ -1,4 +1,4 @@
-"""What a rule is: one function, its name the slug, its docstring the statement, its decorator the rest.
+"""A rule is one function: its name is the slug, its docstring is the statement, and its decorator says the rest.
 
 ```python
 @rule(poll, invariant="I-30", tickets=("FLINK-19681",))
@@ -6,8 +6,8 @@ def priority_events_come_first(ledger: Ledger, seen: Seen[GateTaken | None]) -> 
     \"\"\"A poll answers a priority event if any channel has one.\"\"\"
 ```
 
-A rule is tied to the steps themselves, not to their names: what it sees is of the type that they answer, and so are
-their operands. Every check is called alike, `check(ledger, seen)`, so that the hot path needs no cases.
+The decorator takes the steps themselves and not their names, so the type checker knows the types of the answer and of
+the operands in `seen`. Every check is called in the same way, `check(ledger, seen)`, which keeps the hot path simple.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ NOTHING: frozenset[Capability] = frozenset()
 class Property:
     """A named sentence about a component, and the check that decides it.
 
-    `check(ledger, seen)` reads the ledger as it was before the operation, or with `after_learning` as it is now.
+    `check(ledger, seen)` reads the ledger as it was before the operation. With `after_learning`, it reads the ledger
+    after the ledger has learned from the operation.
     """
 
     slug: str
@@ -50,18 +51,18 @@ class Property:
     needs: frozenset[Capability] = NOTHING
     after_learning: bool = False
     quiet: bool = False
-    """It is judged only when no operation is in flight, and then after learning."""
+    """The driver judges it only while no operation is in flight, and after the ledger has learned."""
     formerly: tuple[str, ...] = ()
-    """Slugs that it had in earlier versions: files that name one of them mean this property."""
+    """Slugs that it had in earlier versions. Files that name one of them mean this property."""
 
     def applies(self, capabilities: Iterable[Capability]) -> bool:
-        """Whether an implementation that claims `capabilities` can be held to it."""
+        """Returns whether an implementation that claims `capabilities` must have this property."""
         return self.needs <= frozenset(capabilities)
 
 
 @dataclass(frozen=True)
 class Shared(Generic[LC, VC, *Ops]):
-    """A rule of a part: said once, adopted by the components that have the part."""
+    """A rule of a part. It is declared once, and each component that has the part adopts it."""
 
     check: Callable[[LC, Seen[VC, *Ops]], Judgement]
     invariant: str
@@ -73,15 +74,15 @@ class Shared(Generic[LC, VC, *Ops]):
 def shared(
     invariant: str = "", tickets: tuple[str, ...] = (), *, kind: Kind = Kind.ALWAYS, quiet: bool = False
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
-    """Declare the rule of a part, for ledgers that have it."""
+    """Declare the rule of a part, for ledgers that have the part."""
     return lambda check: Shared(check, invariant, tickets, kind, quiet)
 
 
 class Rules(Generic[L]):
-    """The rules of one component, in the order declared: where one outcome breaks several, the first is reported."""
+    """The rules of one component in the order of declaration. If an outcome breaks several, the first is reported."""
 
     def __init__(self, component: str, *given: Property) -> None:
-        """`given`: what stands before all that is declared, as the rules that the driver judges itself."""
+        """`given`: properties that come before all declared ones, such as the rules that the driver judges itself."""
         self.component = component
         self.all: list[Property] = list(given)
 
@@ -107,10 +108,10 @@ class Rules(Generic[L]):
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:
-        """Declare what must be true whenever one of these steps is over.
+        """Declare what must be true whenever one of these steps has ended.
 
-        Steps whose operands differ can be judged together by a rule that does not read operands, those whose answers
-        differ by one that does not read the answer.
+        A rule may name steps with different operands if it does not read the operands, and steps with different types
+        of answers if it does not read the answer.
         """
         return self._declare(on, **rest)
 
@@ -130,12 +131,12 @@ class Rules(Generic[L]):
     ) -> Callable[[Callable[[L, Seen[object]], bool]], Callable[[L, Seen[object]], bool]]: ...
 
     def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING) -> Any:
-        """Declare a situation that a campaign must have seen, decided before the ledger learns of the operation."""
+        """Declare a situation that a campaign must have seen. The check reads the ledger before it learns."""
         return self._declare(on, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD)
 
     def sight(self, slug: str, statement: str, on: AnyStep, check: Callable[[L, Seen[Any]], bool],
               needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
-        """Declare a situation of a family whose members differ in a value."""
+        """Declare a goal without a function of its own: one of several goals that differ only in a value."""
         self._declare((on,), slug, statement, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD)(check)
 
     @overload
@@ -163,7 +164,7 @@ class Rules(Generic[L]):
         self, one: Shared[Any, Any, *tuple[Any, ...]], *on: AnyStep, slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), **rest: Any,
     ) -> None:  # fmt: skip
-        """Adopt the rule of a part, about these steps. A component that means more by it has a slug of its own."""
+        """Adopt the rule of a part for these steps. A component for which it means more gives it another slug."""
         self._declare(
             on, slug, statement, invariant=invariant or one.invariant, tickets=tickets or one.tickets,
             kind=one.kind, quiet=one.quiet, **rest,
@@ -186,7 +187,7 @@ class Rules(Generic[L]):
 
 
 class DocstringsNeeded(RuntimeError):
-    """A rule says what it demands in its docstring, and this Python has stripped it."""
+    """A rule has no docstring, which is its statement. Python may have removed it because of -OO."""
 
 
-_CURE = "Statements are docstrings: run Python without -OO, and write one for each rule."
+_CURE = "The docstring of a rule is its statement: write one for each rule, and run Python without -OO."

@@ -1,4 +1,4 @@
-"""Running one scenario from its beginning to the end of its drain."""
+"""Runs one scenario from its beginning to the end of its drain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.scenarios import Entry, Step
 
 
 class Run:
-    """What came of one scenario."""
+    """The result of running one scenario."""
 
     __slots__ = ("closing_steps", "entries", "exercised", "performed", "violation")
 
@@ -20,13 +20,13 @@ class Run:
         self.exercised = b"" if world is None else bytes(world.exercised)
         self.entries = () if world is None or world.entries is None else tuple(world.entries)
         self.performed: list[Step] = [] if world is None else world.performed
-        """What was enabled, turns with the place where they ended."""
+        """The steps that were enabled. Each turn has the place where it ended."""
         self.closing_steps = closing_steps
         self.violation = violation
 
 
 def run_scenario(program: Program, config: Any, steps: Iterable[Step], record: bool = False) -> Run:
-    """Perform what is enabled of `steps`, then drain. With `record`, skipped steps are entries too."""
+    """Perform those of `steps` that are enabled, then drain. With `record`, each step has an entry, also if skipped."""
     world = None
     try:
         world = World(program, config, record)

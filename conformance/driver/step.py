@@ -1,4 +1,4 @@
-"""What a step is: one function that performs an operation on a port, and what belongs to it.
+"""A step is one function that performs an operation on a port; its decorator says when it is enabled, and so on.
 
 ```python
 @step("task", LIVE, when=always, begin=Ledger.begin_poll, learn=Ledger.end_poll, weight=40)
@@ -6,8 +6,8 @@ def poll(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
     return port.poll()
 ```
 
-The name, the operands and the type of the answer are those of the function. The type checker holds all of it together:
-port, ledger, operands and answer must be the same for the operation, for what enables it and for what is learned.
+The name, the operands and the type of the answer are those of the function. The type checker checks that the function
+and the arguments of the decorator agree on the types of the port, the ledger, the operands and the answer.
 """
 
 from __future__ import annotations
@@ -36,24 +36,26 @@ Ops = TypeVarTuple("Ops")
 
 Operands: TypeAlias = tuple[Any, ...]
 NO_OPERANDS: Sequence[tuple[()]] = ((),)
-"""A step without operands is enabled."""
+"""What `when` returns for a step without operands that is enabled."""
 DISABLED: Sequence[Any] = ()
+"""What `when` returns for a step that is not enabled."""
 
 RUN = "run"
-"""A turn: `("run", thread, stop)` lets a paused thread go on until it pauses at `stop`, is over or must wait."""
+"""A turn: `("run", thread, stop)` lets a paused thread go on until it pauses at `stop`, ends, or must wait."""
 FINISH = "finish"
-"""A turn: `("finish", thread)` lets it go on until its operation is over or it really must wait."""
+"""A turn: `("finish", thread)` lets a paused thread go on until its operation ends or it must wait."""
 
 
 class Ledger:
-    """What the driver needs of every ledger; the rest is between the steps and the rules of a component."""
+    """The part of every ledger that the driver uses. Only the steps and rules of its component use the rest."""
 
     __slots__ = ("closing", "phase")
 
     closing: bool
-    """The scenario is over: this is the fair drain."""
+    """True during the fair drain."""
     phase: str
-    """Which steps can be meant at all: the coarsest part of the state. Kept, since every draw of a search reads it."""
+    """The coarsest part of the state: each step names the phases in which it can be enabled. The ledger stores the
+    phase and does not compute it, because a search reads it at every draw."""
 
     def __init__(self) -> None:
         self.closing = False
@@ -63,7 +65,7 @@ class Ledger:
 
 
 class Seen(Generic[V, *Ops]):
-    """What an operation led to, `Seen[answer, *operands]`. The same object serves a whole run."""
+    """The operands and the outcome of an operation, `Seen[answer, *operands]`. A run uses one object for all steps."""
 
     __slots__ = ("error", "operands", "signals", "value")
 
@@ -74,11 +76,11 @@ class Seen(Generic[V, *Ops]):
 
 
 class Step(Generic[L, V, *Ops]):
-    """A kind of step: ledger, answer and operands stand in its type.
+    """A kind of step. Its type names the types of the ledger, the answer and the operands.
 
-    It is enabled when the ledger is in one of the phases `during` which it can be meant, and `when(ledger)` answers the
-    operands that are possible now, `((),)` if there are none. Both depend on the ledger alone, so they say the same for
-    every implementation.
+    It is enabled if the ledger is in one of the phases in `during` and `when(ledger)` returns operands that are
+    possible now; for a step without operands these are `((),)`. Both depend on the ledger alone, and never on an
+    implementation.
     """
 
     __slots__ = (
@@ -88,29 +90,29 @@ class Step(Generic[L, V, *Ops]):
 
     name: str
     by: str
-    """Who acts. If it is a thread of the component, the operation runs on that thread, may pause there, and cannot
-    begin while the thread is busy."""
+    """The name of the actor. If it is a thread of the component, the operation runs on that thread, may pause there,
+    and cannot begin while the thread is busy."""
     during: tuple[str, ...]
     when: Callable[[L], Sequence[tuple[*Ops]]]
     begin: Callable[[L, Unpack[Ops]], None] | None
-    """What is known as soon as the operation begins."""
+    """`begin(ledger, *operands)`: what the ledger learns when the operation begins."""
     call: Callable[..., Answer[V]]
     """`call(port, ledger, *operands)` performs the operation."""
     end: Callable[[L, Unpack[Ops]], None] | None
-    """What is known when it is over, whatever came of it."""
+    """`end(ledger, *operands)`: what the ledger learns when the operation has ended, whatever the outcome is."""
     learn: Callable[..., None] | None
     """`learn(ledger, seen, *operands)`: what the ledger learns from the outcome."""
     operands: Mapping[str, type]
     answers: Any
-    """The type of a proper answer."""
+    """The type that the answer must have."""
     weight: int
-    """How likely a search draws it, among the others; 1 is meant to be rare."""
+    """How often a search draws it, relative to the other steps. A step with weight 1 is intended to be rare."""
     fails: bool
-    """An error is a possible answer, and some rule judges it."""
+    """The operation may answer an error, and a rule judges the error."""
     fresh_port: bool
-    """Once the call has answered, a fresh port takes the place of this one."""
+    """After the call has answered, the driver replaces the port with a fresh one."""
     crashes: bool
-    """Every operation in flight is abandoned first."""
+    """Before the call, the driver abandons every operation that is in flight."""
 
     def __call__(self, *operands: *Ops) -> tuple[Any, ...]:
         """The step as it stands in a scenario: `persisted(3)` is `("persisted", 3)`."""
@@ -125,7 +127,10 @@ Operation: TypeAlias = Callable[[P, L, Unpack[Ops]], Answer[V]]
 
 
 class Steps(Generic[P, L]):
-    """The steps of one component, in the order declared: tables to draw from, and ranks of scenarios, rest on it."""
+    """The steps of one component in the order of declaration.
+
+    The draws of a search and the ranks of scenarios depend on this order.
+    """
 
     def __init__(self) -> None:
         self.all: list[AnyStep] = []
@@ -153,7 +158,7 @@ class Steps(Generic[P, L]):
         self, by: str, during: tuple[str, ...], *, when: Any, begin: Any = None, end: Any = None, learn: Any = None,
         weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, name: str = "",
     ) -> Any:  # fmt: skip
-        """Declare a step; `Step` says what each part means. `name`, where the function cannot have the step's name."""
+        """Declare a step. `Step` explains the arguments. `name` replaces the name of the function."""
 
         def declare(call: Callable[..., Any]) -> AnyStep:
             one: AnyStep = Step()
@@ -171,12 +176,12 @@ class Steps(Generic[P, L]):
 
 
 def always(ledger: object) -> Sequence[tuple[()]]:
-    """Enabled whenever the phase is right."""
+    """The `when` of a step without operands that is enabled in all phases in `during`."""
     return NO_OPERANDS
 
 
 def _answer(hint: Any) -> Any:
-    """`Answer[V]` is V or a coroutine of it: the V."""
+    """Returns the V of `Answer[V]`, which is V or a coroutine that returns V."""
     values = [one for one in (get_args(hint) or (hint,)) if get_origin(one) is not Coroutine]
     answer = values[0]
     for one in values[1:]:

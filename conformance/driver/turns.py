@@ -1,7 +1,8 @@
-"""Turns: an operation that is not over is a paused thread, and what the way threads wait proves.
+"""Turns let paused threads go on, and this module judges how threads wait.
 
-A thread goes on by turns, which are steps like any other. What can be seen of threads while they wait is judged here:
-that none wait for each other in a circle, that locks are taken in one order, that what was begun comes to an end.
+A thread whose operation has begun and not ended is paused. It goes on by turns, which are steps like any other. Three
+rules are judged here: threads do not wait for each other in a circle, they take locks in one order, and an operation
+that has begun comes to an end.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from conformance.scheduling import PAUSED, Kernel, LockOrder, Thread, Waitable, 
 
 
 def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
-    """Let a paused thread go on, and note what it answered, if its operation is over.
+    """Let a paused thread go on. If its operation ends, store the outcome in `judge.seen`.
 
-    Returns the turn with the place where it ended: `run` where it paused, `finish` where its operation is over.
+    Returns the turn with the place where it ended: `run` and the place of the next pause, or `finish` if the operation
+    has ended.
     """
     thread = kernel.threads[step[1]]
     seen = judge.seen
@@ -40,7 +42,7 @@ def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
 
 
 def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> None:
-    """A thread must wait: may it ever go on? Raises: Violation."""
+    """Check whether a thread that must wait is in a deadlock. Raises: Violation."""
     judge.mark(COMES_TO_AN_END)
     if at.holders():
         judged = judge.mark(NO_CIRCLE)
@@ -50,24 +52,27 @@ def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> No
 
 
 def check_order(kernel: Kernel, judge: Judge, operation: Step) -> None:
-    """Locks were taken one inside the other as never before in this run. Raises: Violation."""
+    """Check the lock order after a thread took a lock inside others as never before in this run. Raises: Violation."""
     kernel.order.changed = False
     judged = judge.mark(ONE_ORDER)
     if judged is not None and not judge.program.has_order(kernel.order) and (cycle := kernel.order.cycle()):
-        owed = "locks must be taken in one order by all threads that can meet"
+        owed = "threads that can run at the same time must take locks in one order"
         raise Violation(judged, Broken(FailureClass.DEADLOCKED, owed, describe(cycle)), operation)
 
 
 def check_end(kernel: Kernel, judge: Judge, busy: Thread | None) -> None:
-    """The drain has nothing left to do, or only for the thread `busy`, and somebody waits. Raises: Violation."""
+    """Report the operation that still waits although the drain has no step left, or only one of the thread `busy`.
+
+    Raises: Violation.
+    """
     stuck = busy or next(thread for thread in kernel.threads.values() if thread.coroutine is not None)
-    owed = "an operation must come to an end once all it may wait for has happened"
+    owed = "an operation must end once everything that it may wait for has happened"
     broken = Broken(FailureClass.STUCK, owed, kernel.waiting())
     raise Violation(judge.own(COMES_TO_AN_END), broken, stuck.operation)
 
 
 def abandon(kernel: Kernel, judge: Judge, signals: list[Signal], step: Step) -> None:
-    """Every operation in flight dies here and now. Raises: Violation if one does not."""
+    """Abandon every operation in flight. Raises: Violation if one of them raises an error at that."""
     complaints = kernel.close()
     for thread in kernel.threads.values():
         thread.emitted.clear()
@@ -77,15 +82,15 @@ def abandon(kernel: Kernel, judge: Judge, signals: list[Signal], step: Step) -> 
 
 
 def whole(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run an asynchronous operation that never has to wait. Raises: PortError PROTOCOL if it does."""
+    """Run an asynchronous operation to its end. Raises: PortError of kind PROTOCOL if it has to wait."""
     try:
         while (at := coroutine.send(None)) is not None and at.ready():
             at.grant(_NOBODY)
     except StopIteration as end:
         return end.value
     coroutine.close()
-    raise PortError(ErrorKind.PROTOCOL, "the operation paused, but here operations run whole")
+    raise PortError(ErrorKind.PROTOCOL, "the operation paused, although it must run to its end without a pause")
 
 
 _NOBODY = Thread("nobody", LockOrder())
-"""Runs operations of components without threads, and observations."""
+"""The thread of operations that belong to no thread of the component: they never pause."""

@@ -1,4 +1,4 @@
-"""What a run ends with when a property does not hold."""
+"""The exception with which a run ends when a property does not hold."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ class Violation(Exception):
         self.property = judged
         self.broken = broken
         self.step = step
-        """The operation at which it showed; of a turn, the operation that went on."""
+        """The operation at which the failure showed. For a turn, it is the operation that went on."""
 
     @property
     def signature(self) -> tuple[str, str, str]:
-        """What makes two failures the same one: property, class, and the operation at which it showed."""
+        """Failures with equal signatures count as one: property, failure class, operation at which it showed."""
         return self.property.slug, self.broken.failure_class.value, self.step[0]
 
 
 def as_error(error: Exception) -> Error:
-    """An exception as an outcome. Whatever is not a PortError is a crash of the implementation."""
+    """Returns an exception as the error of an outcome. All but PortError count as crashes of the implementation."""
     if isinstance(error, PortError):
         return Error(error.kind, error.reason, error.checkpoint_reason)
     return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {error}")
 
 
 def unexpected(judged: Property, error: Error, step: Step) -> Violation:
-    """An operation answered an error where the interface does not provide for one."""
+    """Returns the violation for an operation that answered an error although the interface allows none here."""
     classes = {ErrorKind.CRASHED: FailureClass.CRASHED, ErrorKind.HUNG: FailureClass.HUNG}
     owed = f"{step[0]} must answer as the interface says"
-    observed = f"it answered the error {error.kind}, which is not provided for here"
+    observed = f"it answered an error of kind {error.kind}, which the interface does not allow here"
     if error.kind is ErrorKind.HUNG:
         observed = "it did not answer in time"
     elif error.kind is ErrorKind.CRASHED:
-        observed = "it did not answer"
+        observed = "it gave no valid answer"
     observed += f": {error.reason}" if error.reason else ""
     failure_class = classes.get(error.kind, FailureClass.PROTOCOL)
     return Violation(judged, Broken(failure_class, owed, observed), step)

@@ -1,8 +1,8 @@
-"""One run of a component, its ledger beside it: the only place where a step happens.
+"""One run of a component with its ledger. This is the only place where steps are performed.
 
-Every engine, replay and the reducer perform steps here and nowhere else. An operation is called, its outcome is
-judged against what the ledger owed before, the ledger learns, and what depends on both is judged then. This is the hot
-path, so it is plain: no reflection, no logging, one reused `Seen`.
+All engines, replay and the reducer perform their steps here. The world calls the operation and judges its outcome
+against what the ledger owed before. Then the ledger learns, and the rules that depend on both are judged. This is the
+hot path, so it uses no reflection and no logging, and it reuses one `Seen`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from conformance.scenarios import Entry, Step
 from conformance.scheduling import PAUSED, Kernel, Thread
 
 LONGEST_DRAIN = 10_000
-"""Steps after which a drain counts as endless. A real one has about as many steps as the scenario before it."""
+"""A drain with more steps counts as endless. A normal drain has about as many steps as the scenario before it."""
 
 
 class World:
-    """One run: a fresh port, a fresh ledger, and what was done so far."""
+    """One run: a fresh port, a fresh ledger, and the steps performed so far."""
 
     __slots__ = ("config", "entries", "judge", "kernel", "ledger", "moves", "performed", "port", "program", "threads")
 
@@ -36,7 +36,7 @@ class World:
         self.moves = program.moves
         self.entries: list[Entry] | None = [] if record else None
         self.performed: list[Step] = []
-        """The steps done so far, turns with the place where they ended; the drain is not among them."""
+        """The steps performed so far, without those of the drain. Each turn has the place where it ended."""
         self.kernel = Kernel(program.threads, config.interleaving == "fine") if program.threads else None
         self.threads: dict[str, Thread] = {} if self.kernel is None else self.kernel.threads
         self.ledger = program.component.make_ledger(config, program.capabilities)
@@ -45,11 +45,11 @@ class World:
 
     @property
     def exercised(self) -> bytearray:
-        """By the place of a property in the program: whether it was put to the test."""
+        """For each property, at its index in the program: 1 if the run has exercised it."""
         return self.judge.exercised
 
     def choices(self, name: str) -> Sequence[Operands]:
-        """The operands with which this kind of step is enabled now."""
+        """Returns the operands with which this kind of step is enabled now."""
         move = self.moves.get(name)
         if move is None:
             return [(thread.name,) for thread in self.threads.values() if thread.runnable] if name == FINISH else ()
@@ -59,13 +59,13 @@ class World:
         return move.when(self.ledger)
 
     def enabled(self, step: Step) -> bool:
-        """Whether the step means something now."""
+        """Returns whether the step is enabled now."""
         if step[0] in self.moves:
             return step[1:] in self.choices(step[0])
         return step[1] in self.threads and self.threads[step[1]].runnable
 
     def perform(self, step: Step) -> None:
-        """Do an enabled step, judge it, and let the ledger learn. Raises: Violation."""
+        """Perform an enabled step, judge it, and let the ledger learn from it. Raises: Violation."""
         move = self.moves.get(step[0])
         if move is None:
             self._turn(step)
@@ -111,7 +111,7 @@ class World:
             self._replace_port(step)
 
     def _turn(self, step: Step) -> None:
-        """Let a paused thread go on."""
+        """Let a paused thread go on, and judge its operation if that has ended."""
         kernel, judge, port = self.kernel, self.judge, self.port
         assert kernel is not None
         thread = self.threads[step[1]]
@@ -123,7 +123,7 @@ class World:
             return
         seen = judge.seen
         seen.signals = port.signals
-        if thread.emitted:  # rules see all that the operation emitted; the ledger heard this part before
+        if thread.emitted:  # rules see all signals of the operation; the ledger has heard these already
             seen.signals = [*thread.emitted, *port.signals]
             thread.emitted.clear()
         if self.entries is not None:
@@ -137,7 +137,7 @@ class World:
             self._replace_port(operation)
 
     def _paused(self, thread: Thread, step: Step) -> None:
-        """An operation is not over. What it emitted so far is heard."""
+        """Record that an operation has paused, and let the ledger hear the signals that it emitted so far."""
         kernel, signals, at = self.kernel, self.port.signals, thread.waits_for
         assert kernel is not None
         assert at is not None
@@ -154,7 +154,7 @@ class World:
             turns.check_wait(kernel, self.judge, thread, at)
 
     def drain(self) -> int:
-        """End the run fairly. Returns how many steps that took. Raises: Violation."""
+        """End the run with the fair drain. Returns how many steps the drain took. Raises: Violation."""
         ledger, draining = self.ledger, self.program.component.drain.begin()
         ledger.closing = True
         done, before = 0, len(self.performed)
@@ -163,7 +163,7 @@ class World:
                 kernel = self.kernel
                 if kernel is None or not kernel.in_flight:
                     step = draining.next(ledger)
-                elif (thread := kernel.runnable()) is not None:  # first everybody who can goes on
+                elif (thread := kernel.runnable()) is not None:  # threads that can go on come first
                     step = FINISH, thread.name
                 else:
                     step = draining.next(ledger)
@@ -175,18 +175,18 @@ class World:
                 self.perform(step)
                 done += 1
                 if done > LONGEST_DRAIN:
-                    owed, observed = "a run must come to an end", f"it did not within {LONGEST_DRAIN} steps"
+                    owed, observed = "the drain must come to an end", f"it did not end within {LONGEST_DRAIN} steps"
                     raise Violation(self.program.answers, Broken(FailureClass.STUCK, owed, observed), step)
         finally:
             del self.performed[before:]
 
     def close(self) -> None:
-        """The run is over, whatever is still in flight."""
+        """End the run, and abandon the operations that are still in flight."""
         if self.kernel is not None and self.kernel.in_flight:
             self.kernel.close()
 
     def _replace_port(self, step: Step) -> None:
-        """A fresh port takes over, as the ledger says."""
+        """Replace the port with a fresh one, which takes over the state that the ledger knows."""
         component = self.program.component
         if component.restored_config is None:
             config = component.port_config(self.config)
@@ -195,7 +195,7 @@ class World:
         self.port = self._fresh_port(step, config)
 
     def _fresh_port(self, step: Step, config: Any) -> Port:
-        """A new port of the implementation under test. Raises: Violation if it cannot be made."""
+        """Returns a new port of the implementation under test. Raises: Violation if the factory fails."""
         try:
             return self.program.factory(config)
         except Exception as error:

@@ -1,6 +1,6 @@
-"""Ways to choose steps of a component, and to make what they find short.
+"""Engines choose the steps of a component, and shorten the scenarios that fail.
 
-Engines hold choice and nothing else; what a step means, and what must be true, is in `conformance.components`.
+Engines only choose. What a step means, and what must be true, is declared in `conformance.components`.
 """
 
 from conformance.engines.check import Check, Found, check

@@ -1,7 +1,7 @@
-"""Determinism: one scenario in twenty runs twice, and both runs must be answered alike.
+"""Audits determinism: one scenario in twenty runs twice, and both runs must have the same outcomes.
 
-An implementation that is not a function of its scenario can be neither reduced nor replayed, so this is a finding of
-its own, which names the first step and the field in which the runs differ.
+If they have not, failures of the implementation can be neither reduced nor replayed. This is therefore a finding of its
+own, which names the first step and the field in which the runs differ.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from conformance.scenarios import Scenario
 
 ONE_IN = 20
 OPERATION = "replay"
-"""Stands for the operation at which a run is not deterministic: whichever it is, it is the same finding."""
+"""The operation in the signature of such a finding. Differences at different operations count as one finding."""
 
 
 def is_audited(text: str) -> bool:
-    """Whether the scenario with this seed is one of those that run twice: a function of the text alone."""
+    """Returns whether the scenario with this seed runs twice. This depends only on the text of the seed."""
     return crc32(text.encode()) % ONE_IN == 0
 
 
 def audit(program: Program, scenario: Scenario, run: Run) -> tuple[Signature, Failure] | None:
-    """Run a scenario again. None if both runs are alike, or if it crashed or hung: that is not asked for twice.
+    """Run a scenario again. Returns None if both runs are the same, or if the first run crashed or hung.
 
-    One that was run without a record is run twice.
+    A crash or a hang is not repeated. A scenario that was run without a record is run two more times.
     """
     if run.violation is not None and run.violation.broken.failure_class in (FailureClass.CRASHED, FailureClass.HUNG):
         return None
@@ -39,9 +39,9 @@ def audit(program: Program, scenario: Scenario, run: Run) -> tuple[Signature, Fa
         where = f"step {index + 1} ({operation}) differs in {field}"
     elif (run.violation and run.violation.signature) != (again.violation and again.violation.signature):
         told = [None if one.violation is None else one.violation.property.slug for one in (run, again)]
-        where = f"once {told[0] or 'nothing'} failed, and once {told[1] or 'nothing'}"
+        where = f"in one run {told[0] or 'no property'} failed, in the other {told[1] or 'no property'}"
     else:
         return None
-    owed = "the same steps must be answered alike every time"
+    owed = "the same steps must have the same outcomes every time"
     signature = ANSWERS, FailureClass.PROTOCOL.value, OPERATION
-    return signature, Failure(scenario, owed, f"they were not: {where}")
+    return signature, Failure(scenario, owed, f"they had different outcomes: {where}")

@@ -1,10 +1,10 @@
-"""Searching an implementation that is far away: a whole scenario in one message.
+"""Searches an implementation behind a wire, with a whole scenario in one message.
 
-The reference draws and runs the scenario, and its calls are written down. They are sent at once; one outcome per call
-comes back. Then the scenario is judged as always, by the same ledger and the same properties, against a port that
-answers from that list. Operations of threads are sent whole, one after the other. If the ledger, having learned from
-those outcomes, would call something else than what was sent, judging stops there and the scenario is run again step by
-step; so is every scenario in which a violation was found, before it is believed.
+The search draws and runs the scenario on the reference, and records the calls. It sends them in one message and gets
+one outcome for each call. Then it runs the scenario again, with the same ledger and the same properties, on a port that
+answers from the list of outcomes. Operations of threads are sent whole, one after the other. If the ledger, which has
+learned from these outcomes, would make another call than the one that was sent, the search runs the scenario again step
+by step. It does the same with every scenario that shows a violation, before it reports the violation.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ GENERATOR = "reference"
 
 
 def generator_of(program: Program) -> Implementation:
-    """What draws the scenarios of an implementation that is far away: the reference, unless it lacks the component."""
+    """Returns the implementation that draws the scenarios: the reference, unless it lacks the component."""
     reference = find_implementation(GENERATOR)
     return reference if program.component.name in reference.components() else program.implementation
 
 
 def batch_of(program: Program) -> Batch | None:
-    """How the implementation runs a whole scenario in one message, if somebody near can draw it."""
+    """Returns the function that runs a whole scenario in one message; None if there is none or nothing to draw with."""
     batch = program.implementation.batch
     return batch if batch is not None and generator_of(program) is not program.implementation else None
 
 
 class _Departed(BaseException):
-    """The next call is not the one that was sent. Not an Exception: no driver may take it for an answer."""
+    """The next call is not the one that was sent. It is no Exception, which the driver would take for an outcome."""
 
 
 class Recording:
-    """A port that writes down what is called of another."""
+    """A port that records the calls that it passes on to another port."""
 
     def __init__(self, port: Any, calls: list[Call]) -> None:
         self._port = port
@@ -57,7 +57,7 @@ class Recording:
 
 
 class _Scripted:
-    """A port that answers from a list of outcomes, as long as it is called as was foreseen."""
+    """A port that answers from a list of outcomes, as long as the calls are those that were sent."""
 
     def __init__(self, script: _Script) -> None:
         self._script = script
@@ -75,7 +75,7 @@ class _Scripted:
 
 
 class _Script:
-    """Calls and their outcomes, read once from front to back."""
+    """The calls that were sent and their outcomes, which are read once from front to back."""
 
     def __init__(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         self._pairs = iter(zip(calls, outcomes, strict=True))
@@ -92,9 +92,9 @@ class _Script:
 
 
 class Messenger:
-    """Runs whole scenarios on an implementation that is far away, one message each.
+    """Runs whole scenarios on an implementation behind a wire, each in one message.
 
-    What is to be sent is what was called on the `local` program since `forget`.
+    A message has the calls that were made on the `local` program since `forget`.
     """
 
     def __init__(self, program: Program, batch: Batch) -> None:
@@ -106,13 +106,13 @@ class Messenger:
         self.local.configs = tuple(config for config in program.configs if config.interleaving == "whole")
 
     def forget(self) -> None:
-        """The next scenario begins."""
+        """Forget the recorded calls, because the next scenario begins."""
         self._calls.clear()
 
     def judge(self, scenario: Scenario, record: bool = False) -> Run:
-        """Send the calls of the scenario, and judge it by what was answered.
+        """Send the calls of the scenario, and judge it by the outcomes.
 
-        An implementation that was lost on the way is a finding, also if the scenario goes well when it is run again.
+        A crash or a hang is a finding even if the second run, step by step, passes.
         """
         component = self.program.component
         config = component.port_config(scenario.config)
@@ -133,14 +133,14 @@ class Messenger:
         return run
 
     def run(self, scenario: Scenario) -> Run:
-        """A scenario from anywhere, recorded."""
+        """Run a scenario that was not drawn here, and record its entries."""
         self.forget()
         run_scenario(self.local, scenario.config, scenario.steps)
         return self.judge(scenario, record=True)
 
 
 def noting(factory: Factory, calls: list[Call]) -> Callable[[Any], Any]:
-    """Makes ports that write down what is called, their making included."""
+    """Returns a factory whose ports record their calls in `calls`. The making of a port is recorded too."""
 
     def make(config: Any) -> Any:
         calls.append((NEW, config))
@@ -150,7 +150,7 @@ def noting(factory: Factory, calls: list[Call]) -> Callable[[Any], Any]:
 
 
 class BatchSearch:
-    """Draws on the reference, runs elsewhere. Answers as `Search` does."""
+    """Draws scenarios on the reference and runs them on an implementation behind a wire. Replaces `Search`."""
 
     def __init__(self, program: Program, batch: Batch, length: int = LENGTH) -> None:
         self.program = program
@@ -158,7 +158,7 @@ class BatchSearch:
         self._search = Search(self._messenger.local, length)
 
     def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
-        """One scenario, drawn on the reference and judged on the implementation."""
+        """Draw one scenario on the reference, and judge it on the implementation."""
         self._messenger.forget()
         scenario, drawn = self._search.run(seed)
         if drawn.violation is not None:
@@ -167,7 +167,7 @@ class BatchSearch:
 
 
 def recording(program: Program) -> Callable[[Scenario], Run]:
-    """The quickest way to run one whole scenario, and to have its entries."""
+    """Returns the quickest function that runs a whole scenario and records its entries."""
     batch = batch_of(program)
     if batch is not None:
         return Messenger(program, batch).run
@@ -175,6 +175,6 @@ def recording(program: Program) -> Callable[[Scenario], Run]:
 
 
 def searching(program: Program) -> Search | BatchSearch:
-    """The quickest way to search an implementation."""
+    """Returns the quickest search for an implementation."""
     batch = batch_of(program)
     return Search(program) if batch is None else BatchSearch(program, batch)

@@ -1,7 +1,7 @@
-"""Scenarios as lists of calls: drawn on the reference, performed anywhere, judged by nobody.
+"""Scenarios as lists of calls, which are drawn on the reference, performed on any implementation, and not judged.
 
-What a ledger would notice is left to the searches. Here it is only seen whether an operation answers in the terms of
-its interface, and whether it does so again.
+The outcomes only show whether an operation answers in the terms of its interface, and whether the same calls have the
+same outcomes again. Searches find what breaks a property.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from conformance.ports.signatures import answer_type, operations
 from conformance.scheduling import LockOrder, Thread
 
 ENDING = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
-"""Errors after which an object is given up."""
+"""The kinds of errors after which no more calls are made to an object."""
 MOST_DRAWN = 100
-"""Scenarios that are drawn for every operation to occur."""
+"""The largest number of scenarios that are drawn so that every operation occurs."""
 FEWEST = 3
-"""Scenarios that are performed, also if fewer call every operation."""
+"""The smallest number of scenarios that are performed, even if fewer of them call every operation."""
 _SHOWN = 160
 
 
 class Happened(NamedTuple):
-    """One call and what came of it. An operation that waited comes again when it is over."""
+    """One call and its outcome. An operation that waits has a second entry when it has ended."""
 
     call: Call
     outcome: Outcome
 
     def same(self, other: Happened) -> bool:
-        """Whether the outcomes are the same; what an error says is for people."""
+        """Returns whether the outcomes are the same. The texts of errors are not compared."""
         return told(self.outcome) == told(other.outcome)
 
     @property
     def ended(self) -> bool:
-        """Whether the object was given up here."""
+        """Whether no more calls are made to the object, because this call crashed or hung."""
         return self.outcome.error is not None and self.outcome.error.kind in ENDING
 
 
 def told(outcome: Outcome) -> tuple[Any, ...]:
-    """What counts of an outcome."""
+    """Returns those parts of an outcome that are compared."""
     error = outcome.error
     failed = error and (error.kind, error.checkpoint_reason)
     return outcome.value, tuple(outcome.signals), failed, outcome.paused_at is not None
 
 
 def draw(program: Program) -> Iterator[tuple[Call, ...]]:
-    """A handful of scenarios of configurations that the implementation understands, with every operation."""
+    """Yields a few scenarios, in configurations that the implementation understands, which call every operation."""
     calls: list[Call] = []
     drawing = Program(program.component, generator_of(program))
     drawing = drawing.made_by(noting(drawing.factory, calls))
@@ -74,7 +74,7 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
 
 
 def perform(component: Component, factory: Factory, calls: Sequence[Call]) -> list[Happened]:
-    """Call one after the other. Operations that wait go on as soon as they can. Ends where an object is given up."""
+    """Perform the calls in order, up to a crash or a hang. Operations that wait go on as soon as they can."""
     performance = _Performance(component, factory)
     try:
         for call in calls:
@@ -100,7 +100,7 @@ class _Performance:
             try:
                 self._port = self._factory(call[1])
             except Exception as error:
-                failed = as_error(error)  # whatever it is, there is nothing to call
+                failed = as_error(error)  # after any error there is no port to call
                 self._note(call, error=Error(ErrorKind.CRASHED, f"{failed.kind}, {failed.reason}"))
             else:
                 self._note(call)
@@ -117,7 +117,7 @@ class _Performance:
         self._go_on()
 
     def abandon(self) -> None:
-        """What waits is forgotten."""
+        """Abandon the operations that wait."""
         for one in self._waiting:
             one.coroutine.close()
         self._waiting.clear()
@@ -162,10 +162,10 @@ class _Waiting:
 
 
 def nonsense(component: Component, operation: str, value: Any, signals: Sequence[Any]) -> Error | None:
-    """What is wrong with the type of an answer, nested values included."""
+    """Returns an error if the answer or a signal, or a value inside one of them, has a wrong type; otherwise None."""
     for wanted, found, what in (
-        (answer_type(getattr(component.port, operation)), value, "answered nonsense"),
-        (tuple[Signal, ...], tuple(signals), "emitted nonsense"),
+        (answer_type(getattr(component.port, operation)), value, "answered a value of the wrong type"),
+        (tuple[Signal, ...], tuple(signals), "emitted signals of the wrong type"),
     ):
         try:
             msgspec.convert(msgspec.to_builtins(found), wanted)
@@ -177,7 +177,7 @@ def nonsense(component: Component, operation: str, value: Any, signals: Sequence
 
 
 def shown(what: Any) -> str:
-    """A call, an outcome or a configuration as it would look on a wire."""
+    """Returns a call, an outcome or a configuration as JSON, shortened to fit into a message."""
     try:
         text = msgspec.json.encode(what).decode()
     except (TypeError, ValueError):

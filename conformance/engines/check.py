@@ -1,4 +1,4 @@
-"""Holding one component of one implementation to its properties, and what came of it."""
+"""Checks one component of one implementation against its properties."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from conformance.engines.tally import Counter, Signature, Tally
 from conformance.scenarios import Finding, Scenario
 
 PATIENCE = {"crashed": 50, "hung": 2}
-"""So many scenarios may end in a crash or a hang; then an implementation is not searched any further."""
+"""How many scenarios may end in a crash or a hang until the search of an implementation ends."""
 REDUCTION = {"crashed": 300, "hung": 0}
-"""Runs that reducing a crash or a hang may take: each may cost a new process, or the time limit."""
+"""How many runs the reduction of a crash or a hang may take. Each may cost a new process, or the whole time limit."""
 
 Progress = Callable[[int], None]
-"""Told how many scenarios are done."""
+"""Called with the number of scenarios that are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Found:
     """What was owed and why, in the scenario below."""
     observed: str
     scenario: Scenario
-    """Carries the finding it is evidence of."""
+    """The shortest scenario known, with its finding."""
     count: int
-    """How many scenarios failed alike."""
+    """How many scenarios failed with this signature."""
 
     @property
     def slug(self) -> str:
@@ -44,39 +44,39 @@ class Found:
 
     @property
     def failure_class(self) -> str:
-        """In which way."""
+        """The class of the failure, as `lost`."""
         return self.signature[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One component of one implementation, checked."""
+    """The result of checking one component of one implementation."""
 
     program: Program
     tally: Tally
     found: tuple[Found, ...]
     comparison: Comparison | None = None
-    """Where it parts ways with another implementation, if one was named."""
+    """The differences from another implementation, if one was named."""
 
     def verdict(self, judged: Property) -> Verdict:
-        """What is reported of a property of the component."""
+        """Returns the verdict on a property of the component."""
         return verdict(judged, self.program, self.tally)
 
     @property
     def idle(self) -> bool:
-        """No property was put to the test, apart from the one that every operation is."""
+        """Whether no property was exercised, apart from `ANSWERS`, which every operation exercises."""
         return len(self.tally.exercised) < 2
 
     @property
     def clean(self) -> bool:
-        """No property failed."""
+        """Whether no property failed."""
         return not self.found
 
 
 def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
-    """What a tally says of a property. One that was not exercised has not passed.
+    """Returns the verdict on a property. A property that was not exercised has not passed.
 
-    Unknown: it was not exercised, but runs crashed or hung before they could have done so.
+    Its verdict is unknown if runs crashed or hung before they could have exercised it.
     """
     if judged.slug not in program.places:
         return Verdict.NOT_APPLICABLE
@@ -89,7 +89,7 @@ def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
 
 
 def missed_goals(program: Program, tally: Tally) -> list[Property]:
-    """The *sometimes* properties that apply and were never seen."""
+    """Returns the goals that apply to the implementation and that no scenario has reached."""
     return [one for one in program.properties if one.kind is Kind.SOMETIMES and not tally.exercised.get(one.slug)]
 
 
@@ -101,9 +101,9 @@ def search_range(
     spent: Iterable[str] = (),
     differ: Differ | None = None,
 ) -> Tally:
-    """Run the random scenarios with these numbers, as long as the implementation does not crash or hang too often.
+    """Run the random scenarios with these numbers, until the implementation has crashed or hung too often (`PATIENCE`).
 
-    `spent` are the classes of failures before, which took patience too. Every run is shown to `differ`.
+    `spent`: the classes of earlier failures, which count too. `differ` compares every run with its baseline.
     """
     search, counter = searching(program), Counter(program)
     left = dict(PATIENCE)
@@ -112,7 +112,8 @@ def search_range(
             left[failure_class] -= 1
     for done, text in enumerate(seeds(seed, program.component.name, numbers)):
         audited = is_audited(text)
-        # What is far away is audited step by step, so that an answer to a message is not held against one to a call.
+        # Over a wire, the audit makes both of its runs step by step: an outcome in one message is never compared with
+        # an outcome step by step.
         record = audited or differ is not None if isinstance(search, Search) else differ is not None and not audited
         scenario, run = search.run(text, record)
         counter.add(scenario, run)
@@ -147,7 +148,7 @@ def check(
 
 
 def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tuple[Found, ...]:
-    """The failures of a tally, each with a scenario made as short as the budget allows; in the order of signatures."""
+    """Returns the failures of a tally in the order of signatures, each with a reduced scenario."""
     found = []
     for signature, failure in sorted(tally.failures.items()):
         try:

@@ -1,7 +1,7 @@
-"""Where two implementations that were given the same scenario part ways.
+"""Finds the first difference between two runs of the same scenario.
 
-A difference is no violation: nobody says here who is right, or that only one answer is. Compared is what the interface
-promises, so the texts of errors are not.
+A difference is not a violation: one of the two answers may be right, or both. Only what the interface promises is
+compared, so the texts of errors are not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.ports import Resources
 from conformance.scenarios import Entry
 
 ENABLED = "enabled"
-"""The field of a difference that shows before an answer: one ledger enables the step and the other does not."""
+"""The field of a difference before any answer: the ledger of one run enables the step, that of the other does not."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -24,12 +24,12 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 def first_difference(
     baseline: Run, other: Run, violations: bool = False, resources: bool = True
 ) -> tuple[int, str, str] | None:
-    """The first difference between two recorded runs of the same steps: index, operation of the baseline, field.
+    """Returns the first difference of two recorded runs of the same steps: index, operation of the baseline, field.
 
-    The field is `value`, `signals`, `error` or `enabled`. From the first violation on, whichever run it is in, nothing
-    is compared: what differs there is that violation, and is counted as such; with `violations` the step at which it
-    showed is compared too. Without `resources`, counts of what is held are not: how memory is pooled is everybody's
-    own. None: there is no difference.
+    The field is `value`, `signals`, `error` or `enabled`. Returns None if there is no difference. Nothing is compared
+    from the first violation in either run on, because that difference is counted as a violation already; with
+    `violations`, the step of the violation is compared too. Without `resources`, the counts of held resources are not
+    compared, because each implementation may pool memory in its own way.
     """
     left, right = baseline.entries, other.entries
     if violations:
@@ -40,7 +40,8 @@ def first_difference(
         field = _field(left[index], right[index], resources)
         if field is not None:
             return index, left[index].step[0], field
-    # What ended without a violation was over; if the other run went on, its ledger saw something else owed.
+    # A run that ended without a violation has finished its drain. If the other run went on, its ledger was still owed
+    # something, so it enabled a step that the first ledger did not.
     if end_left < end_right and baseline.violation is None:
         return end_left, right[end_left].step[0], ENABLED
     if end_right < end_left and other.violation is None:
@@ -49,7 +50,7 @@ def first_difference(
 
 
 def _judged(run: Run) -> int:
-    """How many entries come before a violation."""
+    """Returns how many entries come before the violation; all entries if there is none."""
     return len(run.entries) if run.violation is None else max(0, len(run.entries) - 1)
 
 
@@ -72,15 +73,15 @@ def _field(left: Entry, right: Entry, resources: bool) -> str | None:
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Whether two answers are the same, as far as the interface promises anything."""
-    if isinstance(left, Resources) and isinstance(right, Resources):  # what one of them cannot tell does not differ
+    """Returns whether two answers are equal in everything that the interface promises."""
+    if isinstance(left, Resources) and isinstance(right, Resources):  # an unknown count (None) equals any count
         pairs = zip(astuple(left), astuple(right), strict=True)
         return all(a is None or b is None or a == b for a, b in pairs)
     return _json(left) == _json(right)
 
 
 def _json(value: Any) -> bytes:
-    """As bytes, since `==` takes True for 1; a value that is nothing of the interface stands for its type."""
+    """Returns JSON, because `==` takes True for 1. A value that JSON cannot hold is represented by its type."""
     try:
         return _encoder.encode(value)
     except (TypeError, ValueError, OverflowError):

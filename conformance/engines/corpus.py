@@ -1,6 +1,6 @@
-"""The corpus: minimal scenarios that once showed a bug, replayed before anything is searched for.
+"""The corpus: minimal scenarios that once showed a bug. A check replays them before it searches.
 
-They cost milliseconds and are where an implementation most likely fails, if it fails at all.
+The replay takes milliseconds, and an implementation that has a bug is most likely to fail in these scenarios.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PACKAGE = Path(conformance.__file__).parent
 
 
 def corpus_folder() -> Path | None:
-    """Where the corpus lies: in the package where it is installed, among the tests in a working copy."""
+    """Returns the folder of the corpus: in the installed package, or among the tests of a working copy."""
     places = (_PACKAGE / "corpus", _PACKAGE.parent / "tests" / "corpus")
     return next((place for place in places if place.is_dir()), None)
 
@@ -31,7 +31,7 @@ class _About(Struct):
 
 @cache
 def corpus(component: Component) -> tuple[tuple[str, Scenario], ...]:
-    """The scenarios of a component with their names, in the order of names. Raises: SchemaError."""
+    """Returns the scenarios of a component with their names, in the order of the names. Raises: SchemaError."""
     folder = corpus_folder()
     if folder is None:
         return ()
@@ -44,10 +44,10 @@ def corpus(component: Component) -> tuple[tuple[str, Scenario], ...]:
 
 
 def replay_corpus(program: Program) -> dict[Signature, Failure]:
-    """The failures among the scenarios that mean something to the implementation.
+    """Returns the failures in the scenarios whose configurations the implementation understands.
 
-    What holds in them is no evidence for anybody: they were made for somebody else. The first that crashes or hangs
-    is the last.
+    A property that holds in these scenarios does not count as exercised, because they were made for known bugs of other
+    implementations. The replay ends after the first crash or hang.
     """
     tally = Tally()
     for _, scenario in corpus(program.component):

@@ -1,13 +1,14 @@
-"""Recognising a state: two runs that are in the same state have the same future.
+"""Recognises states: two runs in the same state can go on in the same ways.
 
-A coroutine cannot be copied, but it can be looked into. Everything reachable from the port, the ledger and every paused
-thread is walked: of a thread its locals *and* its evaluation stack, since the position of a loop or the left half of an
-expression stand nowhere else. Objects are numbered in the order met, so that sharing counts: two equal lists are not
-one list. The result is the whole canonical form, not a hash of it, so that two states are never taken for one. What is
-not known is refused: to guess would be to merge states in silence.
+A coroutine cannot be copied, but it can be inspected. The digest of a state has everything reachable from the port, the
+ledger and every paused thread: of a thread its locals *and* its evaluation stack, because only the stack has the
+position of a loop or the left half of an expression. Objects are numbered in the order in which they are met, so that
+sharing counts: two equal lists are not one list. The digest is the whole canonical form and not a hash of it, so that
+different states never have the same digest. An object of an unknown kind is an error, because a guess could merge
+different states without notice.
 
-The stack is read through the garbage collector's view of a suspended coroutine. That is a detail of CPython;
-`check_recognition` tries it on operations made to fool it, and the explorer refuses to run where that fails.
+The garbage collector shows the stack of a suspended coroutine. That is a detail of CPython. `check_recognition` tests
+it with operations whose states differ only on the stack, and the explorer refuses to run if the test fails.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ _LIST, _DICT, _TUPLE, _SAME, _UNSET = "[]", "{}", "()", "=", "unset"
 
 
 class CannotRecognise(TypeError):
-    """A state holds something that cannot be told from something else."""
+    """A state holds an object whose content cannot be compared, or this Python does not show the evaluation stack."""
 
 
 class Recogniser:
-    """Digests worlds; it remembers what the classes met so far look like inside."""
+    """Makes the digests of worlds. It remembers how to walk the classes that it has met."""
 
     def __init__(self) -> None:
         self._atoms: set[type] = set(_ATOMS)
@@ -60,11 +61,11 @@ class Recogniser:
         }
 
     def digest(self, world: World) -> State:
-        """The state of a run. Raises: CannotRecognise."""
+        """Returns the digest of the state of a run. Raises: CannotRecognise."""
         return self.walk(world.port, world.ledger, *world.threads.values())
 
     def walk(self, *roots: Any) -> State:
-        """Everything reachable from these objects, in one canonical form."""
+        """Returns everything reachable from these objects, in one canonical form."""
         out: list[Any] = []
         met: dict[int, int] = {}
         for root in roots:
@@ -84,7 +85,7 @@ class Recogniser:
                 self._value(value, out, met)
 
     def _learn(self, value: Any, kind: type) -> None:
-        """How to walk a class that was not met before."""
+        """Remember how to walk a class that was not met before."""
         if isinstance(value, (enum.Enum, type)) or _is_frozen(value):
             self._atoms.add(kind)
             return
@@ -93,7 +94,7 @@ class Recogniser:
             "itertools",
             "collections",
         ):
-            raise CannotRecognise(f"a state holds a {kind.__name__}, which cannot be told from another")
+            raise CannotRecognise(f"a state holds a {kind.__name__}, which cannot be compared with another")
         slots = [
             name
             for base in reversed(kind.__mro__)
@@ -101,7 +102,7 @@ class Recogniser:
             if name not in ("__dict__", "__weakref__")
         ]
         if not slots and not kind.__dictoffset__ and kind.__basicsize__ > object.__basicsize__:
-            raise CannotRecognise(f"a state holds a {kind.__name__}, whose inside is out of sight")
+            raise CannotRecognise(f"a state holds a {kind.__name__}, whose content cannot be read")
         self._walks[kind] = self._object(kind, tuple(slots))
 
     def _object(self, kind: type, slots: tuple[str, ...]) -> Callable[[Any, list[Any], dict[int, int]], None]:
@@ -183,7 +184,7 @@ class Recogniser:
         inside = value.__reduce__()[1:]
         out.append(len(inside))
         for one in inside:
-            if type(one) is tuple:  # made by __reduce__, so its identity means nothing; what it holds is real
+            if type(one) is tuple:  # made by __reduce__, so only the content is part of the state
                 out.append(len(one))
                 for part in one:
                     self._value(part, out, met)
@@ -204,7 +205,7 @@ class Recogniser:
         self._frames(value.coroutine, out, met)
 
     def _frames(self, coroutine: Any, out: list[Any], met: dict[int, int]) -> None:
-        """A suspended coroutine, then what it awaits, down to where it pauses."""
+        """Walk a suspended coroutine, then what it awaits, down to the waitable at which it pauses."""
         awaiting = coroutine
         while awaiting is not None:
             if type(awaiting) is CoroutineType:
@@ -212,7 +213,7 @@ class Recogniser:
             elif type(awaiting) is GeneratorType:
                 code, frame, inner = awaiting.gi_code, awaiting.gi_frame, awaiting.gi_yieldfrom
             else:
-                raise CannotRecognise(f"a thread awaits a {type(awaiting).__name__}, whose inside is out of sight")
+                raise CannotRecognise(f"a thread awaits a {type(awaiting).__name__}, whose content cannot be read")
             referents = gc.get_referents(awaiting)
             last = len(referents) - 1 - referents[::-1].index(code)
             values = [value for value in referents[last + 1 :] if value is not inner]
@@ -224,7 +225,7 @@ class Recogniser:
 
 
 def _again(value: Any, out: list[Any], met: dict[int, int]) -> bool:
-    """Whether an object was met before; if not, it has a number now."""
+    """Returns whether an object was met before. If it was not, gives it a number."""
     number = met.get(id(value))
     if number is None:
         met[id(value)] = len(met)
@@ -234,7 +235,7 @@ def _again(value: Any, out: list[Any], met: dict[int, int]) -> bool:
 
 
 def _reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    """All attributes at once."""
+    """Returns a function that reads all these attributes at once."""
     if not names:
         return lambda value: ()
     if len(names) == 1:
@@ -244,11 +245,11 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
 
 
 def _skip(value: Any, out: list[Any], met: dict[int, int]) -> None:
-    """The scheduler itself: its threads are walked as roots, and which locks were ever taken decides nothing."""
+    """Skips the scheduler: its threads are roots, and the lock orders of the past do not influence later steps."""
 
 
 def _is_frozen(value: Any) -> bool:
-    """Whether it is a value: what is equal to it is as good."""
+    """Returns whether an object is immutable, so that an equal object can replace it."""
     if isinstance(value, msgspec.Struct):
         frozen = type(value).__struct_config__.frozen
     elif is_dataclass(value):
@@ -256,13 +257,13 @@ def _is_frozen(value: Any) -> bool:
     else:
         return False
     if frozen:
-        hash(value)  # refuses, in words of its own, what holds something mutable
+        hash(value)  # raises a TypeError if it holds something mutable
     return bool(frozen)
 
 
 # ---- whether it works on this Python ---------------------------------------------------------------------------------
 class _Cell:
-    """Operations whose future depends on what stands in no local variable."""
+    """Operations whose next steps depend on values that no local variable holds."""
 
     def __init__(self) -> None:
         self.lock = Lock("lock")
@@ -274,10 +275,10 @@ class _Cell:
             return self.x
 
     async def read_twice(self) -> tuple[int, int]:
-        return self.x, await self.read()  # the first value lives on the stack only
+        return self.x, await self.read()  # only the stack has the first value
 
     async def count(self) -> None:
-        for _ in (0, 0, 0):  # how far the loop is stands in an iterator on the stack only
+        for _ in (0, 0, 0):  # only an iterator on the stack has the position of the loop
             await self.read()
 
     async def flip(self) -> None:
@@ -289,7 +290,7 @@ _STEPS = (("a", "read_twice"), ("a", "count"), ("b", "flip"), ("a", ""), ("b", "
 
 
 def outcomes(depth: int, recogniser: Recogniser | None) -> dict[tuple[int, int] | None, None]:
-    """What the operations can answer, found with or without recognising states."""
+    """Returns what the operations can answer, found with or without recognising states."""
     found: dict[tuple[int, int] | None, None] = {}
     seen: set[State] = set()
     frontier: list[tuple[tuple[str, str], ...]] = [()]
@@ -326,11 +327,14 @@ def _step(kernel: Kernel, cell: _Cell, name: str, operation: str) -> bool:
 
 @cache
 def check_recognition() -> None:
-    """Raises: CannotRecognise where suspended coroutines do not show their evaluation stack as this file needs it."""
+    """Test whether states can be recognised on this Python.
+
+    Raises: CannotRecognise if suspended coroutines do not show their evaluation stack as this file needs it.
+    """
     expected = dict.fromkeys([(0, 0), (0, 1), (1, 0), (1, 1), None])
     try:
         found = outcomes(9, Recogniser())
     except Exception as error:
         raise CannotRecognise(f"states cannot be recognised on this Python: {error}") from error
     if found.keys() != expected.keys():
-        raise CannotRecognise("states cannot be recognised on this Python: different futures look alike")
+        raise CannotRecognise("states cannot be recognised on this Python: different states have the same digest")

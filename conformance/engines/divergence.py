@@ -1,10 +1,10 @@
-"""Where an implementation parts ways with another one that is given the same scenarios.
+"""Finds the differences between an implementation and a baseline that runs the same scenarios.
 
-A divergence is no failure: nobody says here who is right, or that only one answer is. Only scenarios whose operations
-run whole are compared, in configurations that both understand, and each up to its first difference: what follows from
-that is not counted again. Divergences are grouped by operation, field and the kinds of what differs. A scenario in
-which either side breaks a property is set apart: there a violation is reported, and the divergence only says where it
-can be seen.
+A divergence is not a failure: one of the two answers may be right, or both. Only scenarios whose operations run whole
+are compared, in configurations that both implementations understand. Each scenario counts with its first difference
+only, because the later ones may follow from the first. Divergences are grouped by operation, field and the kinds of the
+two outcomes. Scenarios in which one side breaks a property are listed apart: there the violation is reported, and the
+divergence only shows where it can be seen.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from conformance.ports import Capability, Implementation, Outcome
 from conformance.scenarios import Entry, Scenario, Step
 
 BUDGET = 1_500
-"""Scenarios, each run on both sides, that the reduction of one divergence may take..."""
+"""How many scenarios the reduction of one divergence may run on both sides."""
 FAR_BUDGET = 600
-"""... and so many if one of the sides is far away."""
+"""The same limit if one of the two implementations is behind a wire."""
 MOST_CRASHES = 5
-"""So many scenarios may crash or hang the baseline; then nothing is compared any further."""
+"""The comparison ends after so many scenarios in which the baseline crashes or hangs."""
 _CUT_SHORT = frozenset({FailureClass.CRASHED, FailureClass.HUNG})
 
 
@@ -36,19 +36,19 @@ class Group(NamedTuple):
     """Divergences that are counted as one."""
 
     operation: str
-    """Of the baseline, at which it showed."""
+    """The operation of the baseline at which the difference showed."""
     field: str
     """What differs: `value`, `signals`, `error` or `enabled`."""
     kinds: Kinds
     """The kinds of the two outcomes in words, that of the baseline first."""
     broken_by_baseline: str = ""
-    """The slug of the property that the baseline breaks in the scenario; empty: none."""
+    """The slug of the property that the baseline breaks in the scenario; empty if it breaks none."""
     broken: str = ""
-    """That which the implementation breaks."""
+    """The slug of the property that the implementation breaks; empty if it breaks none."""
 
     @property
     def free(self) -> bool:
-        """Neither side breaks a property, so either answer may be right."""
+        """Whether neither side breaks a property, so that either answer may be right."""
         return not self.broken_by_baseline and not self.broken
 
 
@@ -60,18 +60,18 @@ class Divergence:
     count: int
     """In how many scenarios it was the first difference."""
     scenario: Scenario
-    """If neither side breaks a property: reduced to the simplest that is known."""
+    """An example. If neither side breaks a property, it is the simplest that is known."""
     at: int
-    """The index of the entry in which the runs of that scenario differ; behind its steps: in the fair drain."""
+    """The index of the entry in which the runs of that scenario differ. After its last step: in the fair drain."""
     step: Step
     baseline: Outcome | None
-    """What the baseline answered there; None: nothing, the step was not enabled or the run over."""
+    """What the baseline answered there. None: the step was not enabled, or the run had ended."""
     other: Outcome | None
-    """What the implementation answered there."""
+    """What the implementation answered there, or None as for the baseline."""
 
     @property
     def in_drain(self) -> bool:
-        """It shows in the fair drain that ends every run."""
+        """Whether the difference shows in the fair drain that ends every run."""
         return self.at >= len(self.scenario.steps)
 
 
@@ -80,19 +80,19 @@ class Comparison:
     """One component of one implementation, compared with a baseline."""
 
     against: str
-    """The name by which the baseline was asked for."""
+    """The name by which the user asked for the baseline."""
     compared: int
-    """So many scenarios were run on both sides."""
+    """How many scenarios were run on both sides."""
     divergences: tuple[Divergence, ...] = ()
-    """Those in which neither side breaks a property."""
+    """The divergences in scenarios in which neither side breaks a property."""
     at_violations: tuple[Divergence, ...] = ()
-    """Those in which one does; not reduced, since the violation is."""
+    """The divergences in scenarios in which one side does. They are not reduced, because the violation is."""
     reason: str = ""
-    """Why nothing was compared, or no more; empty if all was."""
+    """Why nothing was compared, or why the comparison ended early; empty if it did neither."""
 
 
 class _Diverges(Violation):
-    """Stands for a divergence where a reduction looks for a violation."""
+    """A divergence in the form of a violation, so that it can be reduced."""
 
     def __init__(self, group: Group, program: Program, step: Step) -> None:
         super().__init__(program.answers, Broken(FailureClass.PROTOCOL, "", ""), step)
@@ -113,12 +113,12 @@ class _Difference:
 
 
 class Differ:
-    """Compares runs of one component with those of a baseline, as they come, and tells in the end where they part."""
+    """Compares each run of one component with a run of the baseline, and returns the divergences at the end."""
 
     def __init__(
         self, name: str, baseline: Implementation, program: Program, assume: Iterable[Capability] = ()
     ) -> None:
-        """`name` is that by which the baseline was asked for. One that lacks the component is never run."""
+        """`name`: the name by which the user asked for the baseline. It is never run if it lacks the component."""
         self.name = name
         self.program = program
         self._seen: dict[Group, Failure] = {}
@@ -143,7 +143,7 @@ class Differ:
         self._budget = BUDGET if near else FAR_BUDGET
 
     def see(self, scenario: Scenario, run: Run) -> None:
-        """Compare one run of the implementation. One that has no entries is run again."""
+        """Compare one run of the implementation. A run without entries is repeated with a record."""
         if self._reason or not self._comparable(scenario) or _cut_short(run):
             return
         left = self._run_baseline(scenario)
@@ -162,7 +162,7 @@ class Differ:
                 known.absorb(example)
 
     def conclude(self) -> Comparison:
-        """All that was seen, the free divergences reduced; the most frequent come first."""
+        """Returns all divergences, the most frequent first. Those in which no property is broken are reduced."""
         ranked = sorted(self._seen.items(), key=lambda pair: (-pair[1].count, pair[0]))
         found = [self._divergence(group, failure) for group, failure in ranked]
         return Comparison(
@@ -174,13 +174,13 @@ class Differ:
         )
 
     def _comparable(self, scenario: Scenario) -> bool:
-        config = scenario.config  # where threads pause depends on the inside of an implementation
+        config = scenario.config  # in fine runs, the places of pauses depend on the implementation
         return config.interleaving == "whole" and self._baseline.understands(config)
 
     def _divergence(self, group: Group, failure: Failure) -> Divergence:
         scenario = failure.scenario
         if group.free:
-            with suppress(ValueError):  # if it does not show twice, what was seen is told as it was seen
+            with suppress(ValueError):  # a divergence that does not show again is reported unreduced
                 scenario = reduce(self._drawing(), scenario, self._budget, judge=self._judge).scenario
         difference = _compare(self._run_baseline(scenario), self._run_other(scenario))
         if difference is None:
@@ -199,7 +199,7 @@ class Differ:
         )
 
     def _drawing(self) -> Program:
-        """Where fresh scenarios are drawn: near, and in the configurations that both understand."""
+        """Returns the program that draws fresh scenarios: in this process, in configurations that both understand."""
         program = self._baseline
         if program.implementation.batch is not None:
             program = Program(program.component, generator_of(program))
@@ -208,7 +208,7 @@ class Differ:
         return twin
 
     def _judge(self, scenario: Scenario) -> Run:
-        """A run whose violation is the divergence, and whose steps are those that meant something on either side."""
+        """Returns a run whose violation is the divergence, and whose steps are those that either side performed."""
         left, right = self._run_baseline(scenario), self._run_other(scenario)
         difference = _compare(left, right)
         run = Run(None, 0, None)
@@ -223,7 +223,7 @@ class Differ:
 
 
 def _compare(left: Run, right: Run) -> _Difference | None:
-    """The first difference of two recorded runs, and what either side breaks."""
+    """Returns the first difference of two recorded runs, with the properties that each side breaks."""
     found = first_difference(left, right, violations=True, resources=False)
     if found is None:
         return None

@@ -1,8 +1,8 @@
-"""Says of an implementation what it does wrong as an adapter, in the order in which a person would mend it.
+"""Finds out what an implementation does wrong as an adapter, in the order in which a person would fix it.
 
-It does not search for bugs. It looks at what a search takes for granted: that ports can be made, that every operation
-answers in the terms of its interface, that a fresh port is fresh, that the same calls have the same outcomes, in one
-message or step by step. Where something is wrong, what builds on it is not looked at.
+The doctor does not search for bugs. It examines what a search assumes: that the factory makes ports, that every
+operation answers in the terms of its interface, that a fresh port has no old state, and that the same calls have the
+same outcomes, in one message or step by step. If something is wrong, the doctor skips what depends on it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from conformance.ports import (
 
 
 def examine(make: Callable[[], Implementation], components: Mapping[str, Component] = COMPONENTS) -> Iterator[Examined]:
-    """All that is looked at, first things first. `make` is asked again where only a fresh one can tell.
+    """Yields the results of all examinations in order. It calls `make` again when it needs a fresh implementation.
 
-    Raises: UnusableImplementation if it cannot be started.
+    Raises: UnusableImplementation if the implementation cannot be started.
     """
     implementation = make()
     with closing(implementation):
@@ -56,11 +56,11 @@ def _examine(
         f"Capabilities: {', '.join(sorted(implementation.capabilities)) or 'none'}.", noted=True,
     )  # fmt: skip
     if unknown := sorted(set(map(str, offered)) - set(known)):
-        found = f"It offers what this suite does not know: {', '.join(unknown)}."
-        yield Examined("components", found, f"Correct the names. Known are {', '.join(known)}.")
+        found = f"It offers components that this suite does not know: {', '.join(unknown)}."
+        yield Examined("components", found, f"Correct the names. The suite knows {', '.join(known)}.")
     if not components:
         if not (wrong or unknown):
-            yield Examined("components", "It offers none.", f"Offer some of {', '.join(known)}.")
+            yield Examined("components", "It offers no component.", f"Offer at least one of {', '.join(known)}.")
         return
     healthy: list[Patient] = []
     for component in components:
@@ -74,7 +74,7 @@ def _examine(
 
 
 def _about(implementation: Implementation) -> str:
-    """Its name and version. Raises: UnusableImplementation."""
+    """Returns its name and version. Raises: UnusableImplementation."""
     try:
         name, version = implementation.name, implementation.version
     except UnusableImplementation:
@@ -88,7 +88,7 @@ def _about(implementation: Implementation) -> str:
 
 
 def _elsewhere(patients: list[Patient], make: Callable[[], Implementation]) -> Iterator[Examined]:
-    """The same calls on another one that was made from nothing: what depends on the process shows here."""
+    """Perform the same calls on a second implementation that was started anew: no outcome may depend on the process."""
     if not patients:
         return
     with closing(make()) as other:
@@ -97,15 +97,15 @@ def _elsewhere(patients: list[Patient], make: Callable[[], Implementation]) -> I
             again = perform(patient.component, other.components()[component], patient.scenarios[0])
             if difference := patient.difference(patient.histories[0], again):
                 yield Examined(
-                    f"{component}: another start", f"Started again, it had other outcomes. {difference}",
+                    f"{component}: another start", f"After a second start, it had other outcomes. {difference}",
                     "An outcome must depend on the calls alone: no clock, no random number, no order of a hash table.",
                 )  # fmt: skip
                 return
-    yield Examined("another start", "Started again, it answers the same calls alike.")
+    yield Examined("another start", "After a second start, the same calls have the same outcomes.")
 
 
 def _claims(implementation: Implementation, patients: list[Patient], all_healthy: bool) -> Iterator[Examined]:
-    """Capabilities that are claimed, and nothing that was looked at has them."""
+    """Yields a finding if the implementation claims `resources` and no component ever counted any."""
     if Capability.RESOURCES not in implementation.capabilities or not patients:
         return
     if any(one.counts_resources for one in patients):
@@ -113,7 +113,7 @@ def _claims(implementation: Implementation, patients: list[Patient], all_healthy
     if all_healthy:
         yield Examined(
             "capabilities", "It claims `resources`, but `resources` never answered a count.",
-            "Answer counts (0 is one), or do not claim `resources`.",
+            "Answer counts (0 is a count), or do not claim `resources`.",
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Why each step of a minimal scenario is there."""
+"""Explains why a minimal scenario needs each of its steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.scenarios import Scenario
 
 
 def explain(program: Program, scenario: Scenario) -> tuple[str, ...]:
-    """One phrase per step: what becomes of the scenario without it. Empty if the scenario does not fail."""
+    """Returns one phrase for each step: what happens without it. Returns nothing if the scenario does not fail."""
     violation = run_scenario(program, scenario.config, scenario.steps).violation
     if violation is None:
         return ()
@@ -24,14 +24,14 @@ def _without(program: Program, scenario: Scenario, index: int, signature: Signat
     if not meaningless:
         return f"without it, {phrase}"
     which = ", ".join(map(str, meaningless))
-    return f"step{'s' * (len(meaningless) > 1)} {which} would mean nothing, and {phrase}"
+    return f"without it, step{'s' * (len(meaningless) > 1)} {which} would be skipped, and {phrase}"
 
 
 def _phrase(found: Signature | None, signature: Signature) -> str:
     if found is None:
         return "nothing fails"
     if found == signature:
-        return "it fails all the same"
+        return "the scenario fails in the same way"
     if found[0] == signature[0]:
-        return f"the same property fails otherwise ({found[1]}, at {found[2]})"
+        return f"the same property fails in another way ({found[1]}, at {found[2]})"
     return f"{found[0]} fails instead"

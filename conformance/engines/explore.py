@@ -1,8 +1,8 @@
-"""Exhaustive exploration: every run of a small scope, breadth first.
+"""Explores all runs in a small scope, breadth first.
 
-The first violation of each signature is a shortest one. A coroutine cannot be copied, so a state is reached again by
-performing its steps; a digest recognises states that were seen before, and the fair drain is judged once from each
-state. `complete` means that nothing is left to explore: within the scope, there is no other run.
+The first violation of each signature is therefore a shortest one. A coroutine cannot be copied, so the explorer replays
+the prefix, the steps that led to a state, to reach the state again. A digest recognises states that were seen before,
+and the fair drain is judged once from each state. `complete` means that the scope has no other run.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ROOT = -1
 
 Counts = tuple[int, ...]
 Progress = Callable[[int, int, int], None]
-"""Told the depth, the states and the transitions so far."""
+"""Called with the depth, the number of states and the number of transitions so far."""
 
 
 class ScopeError(ValueError):
-    """A scope that the component does not have; the text says what it has."""
+    """A scope has a key or a value that its component does not allow. The text says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +39,30 @@ class Scope:
 
     config: Any
     most: Mapping[str, int]
-    """By key of the component's bounds."""
+    """The limit of each bound of the component, by its key."""
 
     def as_text(self) -> dict[str, Any]:
-        """The scope as it was, or could have been, given: by key."""
+        """Returns the scope by key, as it was given, with the defaults."""
         config: dict[str, Any] = msgspec.to_builtins(self.config)
         return {**config, **self.most}
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What came of exploring one scope."""
+    """The result of exploring one scope."""
 
     program: Program
     scope: Scope
     states: int
     transitions: int
     depth: int
-    """Steps on the longest shortest way to a state."""
+    """How many levels of the breadth-first search were explored. A state of level n is reached in n steps."""
     complete: bool
     found: tuple[Found, ...]
 
 
 def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
-    """The scope given as texts by key; defaults for the rest.
+    """Returns the scope that is given as texts by key, with the defaults for the other keys.
 
     Raises: ScopeError.
     """
@@ -78,7 +78,7 @@ def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
     for key, text in given.items():
         if key in most:
             if not text.isdecimal():
-                raise ScopeError(f"{key} bounds how often something happens: {text!r} is no such number")
+                raise ScopeError(f"{key} bounds how often steps may occur: {text!r} is not a number")
             most[key] = int(text)
         else:
             config[key] = _value(text)
@@ -86,11 +86,11 @@ def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
     try:
         return Scope(msgspec.convert({**base, **config}, component.config_type, strict=False), most)
     except msgspec.ValidationError as error:
-        raise ScopeError(f"{component.name} has no such configuration: {error}") from error
+        raise ScopeError(f"{component.name} does not allow this configuration: {error}") from error
 
 
 def _value(text: str) -> Any:
-    """JSON where it is JSON, else a text; commas make a list."""
+    """Returns the value of a JSON text. Of any other text, returns the parts between commas, or else the text."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -101,9 +101,10 @@ class Explorer:
     """Explores one scope of one implementation."""
 
     def __init__(self, program: Program, scope: Scope, turns: tuple[str, ...] = (RUN,), drain: bool = True) -> None:
-        """With turns `(RUN,)` every state is reached; with FINISH too, the lengths are those of written scenarios.
+        """With the turns `(RUN,)` the explorer reaches every state. With FINISH too, one step can finish an operation,
+        as in scenarios that the reducer has shortened, so the numbers of steps can be compared.
 
-        Raises: CannotRecognise, where states cannot be told apart on this Python.
+        Raises: CannotRecognise if states cannot be recognised on this Python.
         """
         check_recognition()
         self.program = program
@@ -141,7 +142,7 @@ class Explorer:
         progress: Progress | None = None,
         until: str | None = None,
     ) -> Exploration:
-        """Go on until nothing is left, or a limit is reached, or the property `until` is violated."""
+        """Explore until no state is left, a limit is reached, or the property `until` is violated."""
         self._stop = until
         frontier = self._begin()
         level, complete = 0, False
@@ -163,7 +164,7 @@ class Explorer:
         )  # fmt: skip
 
     def shortest(self, slug: str) -> int | None:
-        """How many steps the shortest run took in which the property failed."""
+        """Returns how many steps the shortest run has in which the property failed; None if it did not fail."""
         return min((len(steps) for signature, (steps, _) in self._found.items() if signature[0] == slug), default=None)
 
     def _done(self) -> bool:
@@ -189,7 +190,7 @@ class Explorer:
         return path
 
     def _reach(self, at: int) -> World:
-        """A world in this state; nothing is judged on the way, which was judged before."""
+        """Returns a world in this state. The steps on the way to it were judged before and are not judged again."""
         world = World(self._silent, self.scope.config)
         perform = world.perform
         for step in self._path(at):
@@ -198,7 +199,7 @@ class Explorer:
         return world
 
     def _expand(self, at: int, following: list[int]) -> None:
-        """Do every step that is possible in a state."""
+        """Perform every step that is possible in a state."""
         world: World | None = self._reach(at)
         assert world is not None
         counts = self._counts[at]
@@ -223,7 +224,10 @@ class Explorer:
             world.close()
 
     def _arrive(self, world: World, parent: int, step: Step, counts: tuple[Any, ...], following: list[int]) -> bool:
-        """A step led here. Whether the world is still in the state from which it came, and can be used again."""
+        """Add the state that a step has reached, if it is new, and judge the drain from it.
+
+        Returns whether the step did not change the state, so that the world can be used for the next step.
+        """
         key = (counts, self._recogniser.digest(world))
         known = self._states.get(key)
         if known is not None:
@@ -248,7 +252,7 @@ class Explorer:
         return False
 
     def _possible(self, world: World, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
-        """The steps enabled in this state and allowed by the scope, with what is counted after them."""
+        """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
         for kind in self.program.component.steps:
             for operands in world.choices(kind.name)[: self._variants.get(kind.name)]:
                 counted = self._count(kind.name, operands, counts)
@@ -260,7 +264,7 @@ class Explorer:
                     yield ((RUN, thread.name, "") if turn == RUN else (FINISH, thread.name)), counts
 
     def _count(self, name: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """What is counted after a step; None if that is more than the scope allows."""
+        """Returns the counts after a step; None if they are higher than the scope allows."""
         for place, most, bound in self._bounding[name]:
             counted = _one_more(counts[place], operands, bound)
             if (max(counted.values()) if isinstance(counted, _Each) else counted) > most:
@@ -282,15 +286,15 @@ class Explorer:
             yield Found(signature, broken.owed, broken.observed, scenario, 1)
         cycle = self._orders.cycle() if ONE_ORDER in self.program.places else ()
         if cycle and not any(signature[0] == ONE_ORDER for signature in self._found):
-            # No single run has the contradiction, but two have: each order is possible.
-            owed = "locks must be taken in one order by all threads that can meet"
+            # No single run has the contradiction, but several runs together have: each of the orders is possible.
+            owed = "threads that can run at the same time must take locks in one order"
             signature = ONE_ORDER, FailureClass.DEADLOCKED.value, "across-runs"
             scenario = Scenario(self.program.component.name, self.scope.config, ())
             yield Found(signature, owed, f"in different runs: {describe(cycle)}", scenario, 1)
 
 
 class _Each(dict[Any, int]):
-    """Counts by first operand. Hashable, since a new one is made for every count."""
+    """Counts by first operand. It is hashable, because it is never changed: every count makes a new one."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(sorted(self.items())))

@@ -1,4 +1,4 @@
-"""A second opinion: the scenario again, in a process that has seen nothing else."""
+"""Replays a scenario in a new process, so that nothing of an earlier run can influence the verdict."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class _Request(Struct, frozen=True):
 
 
 class Opinion(Struct, frozen=True):
-    """What a replay in a fresh process came to."""
+    """The verdict of a replay in a fresh process."""
 
     verdict: str
     reason: str
 
     @property
     def confirms(self) -> bool:
-        """It fails there too."""
+        """Whether the scenario fails in the fresh process too."""
         return self.verdict == ReplayVerdict.FAILED.value
 
 
 def in_fresh_process(
     scenario: Scenario, implementation: str, assume: Iterable[Capability] = (), components: Components = COMPONENTS
 ) -> Opinion:
-    """Replay a scenario, which carries its finding, on an implementation by name.
+    """Replay a scenario and its finding in a fresh process, on the implementation with this name.
 
-    An implementation that takes its process with it confirms nothing; the reason says how the process ended.
+    If the process dies, the opinion confirms nothing, and its reason says how the process ended.
     """
     request = _Request(
         encode_scenario(scenario), implementation, tuple(sorted(one.value for one in assume)), components.where
@@ -57,7 +57,7 @@ def in_fresh_process(
     try:
         return msgspec.json.decode(done.stdout, type=Opinion)
     except msgspec.DecodeError:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it wrote nothing to stderr"]
         return Opinion("UNKNOWN", f"the process ended with status {done.returncode}: {lines[-1]}")
 
 

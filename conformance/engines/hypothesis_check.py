@@ -1,7 +1,7 @@
-"""The same check, with Hypothesis choosing the steps and shrinking what fails.
+"""Checks a component with Hypothesis, which chooses the steps and shrinks a scenario that fails.
 
-Much slower per step than the random search, and a better reader of structure; what it finds is a scenario like any
-other.
+It is much slower per step than the random search, but makes more use of the structure of a scenario. What it finds is a
+scenario like any other.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from conformance.engines.tally import Counter, Failure, Signature
 from conformance.scenarios import Scenario, Step
 
 STEPS = 50
-"""Steps of one example at most."""
+"""The largest number of steps of one example."""
 
 
 def machine_settings(examples: int) -> settings:
-    """No deadline, no database, no health checks: verdicts depend on nothing but the seed."""
+    """Returns settings without deadline, database and health checks, so that verdicts depend only on the seed."""
     return settings(
         max_examples=examples,
         stateful_step_count=STEPS,
         deadline=None,
         database=None,
         derandomize=False,
-        report_multiple_bugs=False,  # several at once would need one signature each, which the tally already has
+        report_multiple_bugs=False,  # only one exception can be caught below
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
         print_blob=False,
@@ -47,7 +47,10 @@ def check_with_hypothesis(
     progress: Progress | None = None,
     differ: Differ | None = None,
 ) -> Check:
-    """At most one violation: Hypothesis stops at the first and shrinks it; what it leaves over is reduced as always."""
+    """Check a component. The result has at most one violation: Hypothesis stops at the first one and shrinks it.
+
+    The shrunk scenario is then reduced like any other.
+    """
     counter = Counter(program)
     machine = state_machine(program)
     done = 0
@@ -56,7 +59,7 @@ def check_with_hypothesis(
     def count(world: World, steps: list[Step], closing_steps: int, violation: Violation | None) -> None:
         nonlocal done, failed
         if failed:
-            return  # shrinking
+            return  # Hypothesis is shrinking: these runs do not count
         failed = violation is not None
         run = Run(world, closing_steps, None)
         scenario = Scenario(program.component.name, world.config, tuple(steps))
@@ -75,8 +78,8 @@ def check_with_hypothesis(
     except Violation as violation:
         failure = violation.signature, violation.broken
     except Flaky:
-        owed = "the same steps must be answered alike every time"
-        failure = (ANSWERS, FailureClass.PROTOCOL.value, "replay"), Broken(FailureClass.PROTOCOL, owed, "they were not")
+        owed, observed = "the same steps must have the same outcomes every time", "they had different outcomes"
+        failure = (ANSWERS, FailureClass.PROTOCOL.value, "replay"), Broken(FailureClass.PROTOCOL, owed, observed)
     tally = counter.tally()
     if failure is not None:
         assert machine.last is not None

@@ -1,4 +1,4 @@
-"""Whether the suite finds a known bug: the known bug is the test, the suite is on trial."""
+"""Tests the suite with a known bug: a search must find the bug."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from conformance.scenarios import Finding, Scenario
 MOST_SCENARIOS = 20_000
 """A bug that is not found in so many scenarios has survived."""
 _LOOK_ON = 40
-"""Further scenarios after the first hit: which other properties notice, and a shorter one to begin reduction with."""
+"""How many further scenarios are run after the first hit, to see which other properties notice the bug, and to find a
+shorter scenario to reduce."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """What it took to find a known bug. CPU seconds are for people; nothing is decided by them."""
+    """What it took to find a known bug. CPU seconds are information for people; no result depends on them."""
 
     killed: bool
     scenarios: int
-    """Up to and including the first in which the property failed that must notice."""
+    """How many scenarios were run, up to the first in which the property failed that must notice the bug."""
     cpu_seconds: float
     shortest: Found | None
     noticed: dict[str, int]
-    """In how many of the scenarios run each property failed, by slug."""
+    """In how many scenarios each property failed, by slug."""
     reduction_seconds: float = 0.0
-    """CPU seconds of reducing the scenario, within those above."""
+    """The part of `cpu_seconds` that the reduction of the scenario took."""
 
 
 def kill(
@@ -42,8 +43,8 @@ def kill(
 ) -> Kill:  # fmt: skip
     """Search until the property that must notice the bug fails, then reduce.
 
-    Other properties may fail in other scenarios; only the named one counts. There is one bug, so whatever the operation
-    at which that property fails, it is the same failure.
+    Other properties may fail in other scenarios; only the named one counts. Since there is only one bug, all failures
+    of this property count as one, whatever the operation at which they show.
     """
     implementation: Implementation = bug.build()
     began = process_time()

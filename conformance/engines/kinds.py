@@ -1,7 +1,7 @@
-"""What kind of difference it is: the two sides of one in a few words, without the numbers that change from run to run.
+"""Describes the two sides of a difference in a few words, without the numbers that change from run to run.
 
-Differences of one cause get the same words, so that many scenarios come to a few groups. The words are part of the
-data: they name types and values of the interface, never what one implementation says in its error texts.
+Differences with the same cause get the same words, so that many scenarios form a few groups. The words are part of the
+data of a campaign: they name types and values of the interface, and never error texts of an implementation.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from conformance.ports import Error, Resources
 from conformance.scenarios import Entry
 
 Kinds = tuple[str, str]
-"""The side of the baseline and that of the other, in words."""
+"""The words for the baseline, and those for the other implementation."""
 
 OVER = "the run is over"
 NOT_ENABLED = "not enabled"
 
 
 def kinds_of(left: Entry | None, right: Entry | None, field: str) -> Kinds:
-    """The two sides of a difference in `field`, as `first_difference` names it; None: the run had ended before."""
+    """Returns the words for a difference in `field` (see `first_difference`). An entry is None if its run had ended."""
     if field == ENABLED or left is None or right is None or left.outcome is None or right.outcome is None:
         return _enabled(left, right), _enabled(right, left)
     a, b = left.outcome, right.outcome
@@ -58,7 +58,7 @@ def _signals(left: Sequence[Any], right: Sequence[Any]) -> Kinds:
 
 
 def _names(signals: Sequence[Any]) -> str:
-    """The signals without what they carry; several of one kind in a row are named once."""
+    """Returns the names of the signals without their fields. Several signals of one type in a row are named once."""
     names: list[str] = []
     for signal in signals:
         name = _type_name(signal)
@@ -77,7 +77,7 @@ def _error(error: Error | None) -> str:
 
 
 def _pair(left: Any, right: Any) -> Kinds:
-    """Two values that differ: their kinds, or if these are alike, what differs inside."""
+    """Returns the words for two values that differ: for their kinds, or if these are equal, for what differs inside."""
     if isinstance(left, Struct) and type(left) is type(right):
         for name in left.__struct_fields__:
             a, b = getattr(left, name), getattr(right, name)
@@ -118,7 +118,7 @@ def _kind(value: Any) -> str:
 
 
 def _type_name(value: Any) -> str:
-    """The name of its type in words: `PriorityAvailable` is "priority available"."""
+    """Returns the name of the type in words: `PriorityAvailable` is "priority available"."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", type(value).__name__).lower()
 
 

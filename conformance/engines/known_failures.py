@@ -1,4 +1,4 @@
-"""Failures that are known: a strict list, in which an entry that stopped failing is as much news as a new failure.
+"""Reads the list of known failures. The suite reports an entry that no longer fails, just like a new failure.
 
 ```toml
 [[failure]]
@@ -6,13 +6,13 @@ property = "priority-events-leave-with-and-without-credit"
 component = "subpartition"
 class = "stuck"
 ticket = "FLINK-40519"
-reason = "only poll and announcement know that priority passes"
+reason = "a blocked subpartition hands out priority events, but is not available for them"
 scenario = "flink-40519-availability.json"      # beside this file
 implementation = "flink-component@2.3.0"  # optional: for this one only
 ```
 
-The scenario decides: it must still fail with that property and class. A failure that a search found is known if it has
-the signature with which the scenario fails now.
+The suite replays the scenario of each entry, which must still fail with that property and class. A failure that a
+search found is known if it has the signature with which the scenario fails now.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class KnownFailure:
     implementation: str | None
 
     def concerns(self, name: str, component: str) -> bool:
-        """Whether it is about this component of the implementation that was asked for by this name."""
+        """Returns whether it is about this component of the implementation that the user asked for by this name."""
         return self.component == component and self.implementation in (None, name)
 
     def signatures(
         self, implementation: Implementation, assume: Iterable[Capability] = (),
         components: Mapping[str, Component] = COMPONENTS,
     ) -> tuple[Signature, ...]:  # fmt: skip
-        """How its scenario fails now; empty if it does not fail any more as it is recorded.
+        """Returns the signatures with which its scenario fails now; empty if it no longer fails as it is recorded.
 
-        An entry with the slug of an earlier version that was split since stands for every property that it meant.
+        If the entry has the slug of an earlier property that was split since, it counts for each of the new properties.
         """
         violation = replay(self.scenario, implementation, assume, components).violation
         meant = components[self.component].meant(self.property)
@@ -83,12 +83,12 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a list means for one implementation now."""
+    """The result of replaying a list of known failures on one implementation."""
 
     known: dict[Signature, KnownFailure]
-    """How it may fail without that being news."""
+    """The signatures with which the implementation is known to fail."""
     fixed: tuple[KnownFailure, ...]
-    """Entries whose scenario does not fail any more as it is recorded."""
+    """Entries whose scenario no longer fails as it is recorded."""
     failing: tuple[KnownFailure, ...] = ()
     """Entries whose scenario still fails as it is recorded."""
 
@@ -97,7 +97,7 @@ def standing(
     entries: Iterable[KnownFailure], name: str, implementation: Implementation, components: Iterable[str],
     assume: Iterable[Capability] = (), known_components: Mapping[str, Component] = COMPONENTS,
 ) -> Standing:  # fmt: skip
-    """Replay the entries that concern these components of the implementation that was asked for as `name`."""
+    """Replay the entries that concern these components of the implementation that the user asked for as `name`."""
     known: dict[Signature, KnownFailure] = {}
     fixed: list[KnownFailure] = []
     failing: list[KnownFailure] = []

@@ -1,4 +1,4 @@
-"""The Hypothesis state machine of an component.
+"""The Hypothesis state machine of a component.
 
 One rule per kind of step; a rule draws only operands for which the step is enabled now, so a failing example reads
 like a program: `state.unaligned_barrier(checkpoint=1)`, `state.poll()`, `state.finish(thread='recovery')`. The fair
@@ -17,26 +17,26 @@ from conformance.driver import FINISH, RUN, AnyStep, Operands, Program, Violatio
 from conformance.scenarios import Scenario, Step
 
 Observer = Callable[[World, list[Step], int, Violation | None], None]
-"""Told of each run that ended: its world, its steps, how long the drain was, and what broke."""
+"""Called after each run with its world, its steps, the number of steps of the drain, and the violation or None."""
 
 
 class ConformanceMachine(RuleBasedStateMachine):
-    """What all machines share."""
+    """The base class of the machines of all components."""
 
     program: Program
     observer: Observer | None = None
     last: Scenario | None = None
-    """The scenario of the run that ended last: after a failure, the one that Hypothesis reports."""
+    """The scenario of the run that ended last. After a failure, this is the one that Hypothesis reports."""
 
     def __init__(self) -> None:
         super().__init__()
         self.world: World | None = None
         self.violation: Violation | None = None
         self.drawn: tuple[str, dict[int, Any]] = "", {}
-        """The step whose operands are being drawn, and what was drawn so far, by place."""
+        """The name of the step whose operands are being drawn, and the operands drawn so far, by index."""
 
     def choices(self, name: str) -> Sequence[Operands]:
-        """The operands with which a step is enabled now; none before the run has begun."""
+        """Returns the operands with which a step is enabled now; none before the run has begun."""
         return () if self.world is None else self.world.choices(name)
 
     def do(self, step: Step) -> None:
@@ -50,7 +50,7 @@ class ConformanceMachine(RuleBasedStateMachine):
             raise
 
     def teardown(self) -> None:
-        """Drain what did not fail before, and record the scenario."""
+        """Drain the run if it has not failed, and record the scenario."""
         world = self.world
         if world is None:
             return
@@ -69,7 +69,7 @@ class ConformanceMachine(RuleBasedStateMachine):
 
 
 def state_machine(program: Program) -> type[ConformanceMachine]:
-    """The machine for one component of one implementation."""
+    """Returns the machine for one component of one implementation."""
     component = program.component
 
     def configure(self: ConformanceMachine, config: Any) -> None:
@@ -103,7 +103,7 @@ def _rule(kind: AnyStep) -> Any:
 
 
 def _operand(name: str, place: int) -> Any:
-    """One operand of a step, among those that are possible together with what was drawn for the others."""
+    """Returns a strategy for one operand: the values that are possible together with the operands drawn before."""
 
     def choose(self: ConformanceMachine) -> Any:
         of, drawn = self.drawn
@@ -126,7 +126,7 @@ def _operand(name: str, place: int) -> Any:
 
 
 def _turn(name: str, *stop: str) -> Any:
-    """A thread that can go on does, to its next pause or to the end of its operation."""
+    """Returns the Hypothesis rule of a turn, which goes to the next pause or to the end of the operation."""
 
     def enabled(self: ConformanceMachine) -> bool:
         return bool(self.choices(FINISH))
@@ -142,7 +142,7 @@ def _turn(name: str, *stop: str) -> Any:
 
 
 def _nothing_left(names: Sequence[str]) -> Any:
-    """Hypothesis calls a state without an enabled rule an error; in a bounded search it is the end."""
+    """Returns a rule that is enabled if no other is: without it, Hypothesis takes the end of a run for an error."""
 
     def over(self: ConformanceMachine) -> bool:
         return self.world is not None and not any(self.choices(name) for name in names)

@@ -20,20 +20,20 @@ from conformance.scenarios import Scenario
 
 T = TypeVar("T")
 Watch = Callable[[int], None]
-"""Told how many searches are over."""
+"""Called with the number of searches that are over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be found out about each bug."""
+    """What the kill matrix finds out about each known bug."""
 
     seeds: tuple[str, ...]
     scenarios: int
-    """After so many without a hit a bug has survived."""
+    """A bug that is not found in so many scenarios has survived."""
     optimal: bool = False
-    """Explore too: how short can a scenario be?"""
+    """Find out by exploration, too, how short a scenario can be."""
     confirmed: bool = False
-    """Replay the minimal scenario in a fresh process."""
+    """Replay the minimal scenario in a fresh process, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +41,21 @@ class Line:
     """One known bug, searched for with every seed."""
 
     bug: str
-    """The name by which it is found."""
+    """The name with which `find_known_bug` finds it."""
     kills: tuple[Kill, ...]
-    """In the order of the seeds."""
+    """One for each seed, in the order of the seeds."""
     optimum: int | None = None
     opinion: Opinion | None = None
 
     @property
     def forms(self) -> list[Scenario]:
-        """The different minimal scenarios, the most frequent first."""
+        """Returns the different minimal scenarios, the most frequent first."""
         found = Counter(one.shortest.scenario for one in self.kills if one.shortest is not None)
         return [scenario for scenario, _ in found.most_common()]
 
 
 def matrix(names: Sequence[str], asked: Asked, processes: int = 1, watch: Watch | None = None) -> list[Line]:
-    """A line for each known bug of these names, in their order: the same for any number of processes."""
+    """Returns a line for each of these known bugs, in their order, which is the same for any number of processes."""
     kills: list[Kill] = []
     with _mapping(processes) as over:
         for one in over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds]):
@@ -81,7 +81,7 @@ def _kill(name: str, seed: str, scenarios: int) -> Kill:
 
 
 def _optimum(name: str) -> int | None:
-    """None where this Python cannot tell states apart."""
+    """Returns None if this Python cannot recognise states."""
     try:
         return optimal_steps(find_known_bug(name))
     except CannotRecognise:
@@ -93,7 +93,7 @@ Mapping = Callable[[Callable[..., T], Iterable[tuple[Any, ...]]], Iterator[T]]
 
 @contextmanager
 def _mapping(processes: int) -> Iterator[Mapping[Any]]:
-    """Apply a function to many arguments, results in their order; fresh processes, since a fork would copy this one."""
+    """Yields a `map` that keeps the order and may use several processes, which are started fresh and not forked."""
     if processes <= 1:
         yield lambda function, arguments: (function(*one) for one in arguments)
         return

@@ -1,10 +1,10 @@
-"""Operator mutants: the reference with one operator, constant or statement changed, by the thousand.
+"""Operator mutants: copies of the reference in which a program has changed one operator, constant or statement.
 
-Known bugs are bugs that somebody made. Operator mutants ask the dull question beside: is there a line of the reference
-that may be changed without anybody noticing? One that survives is equivalent, or about something the properties leave
-open, or a hole.
+People write the known bugs. The operator mutants show in addition whether a program can change a line of the reference
+without breaking a property. A mutant that survives behaves like the reference, or changes something that the properties
+leave open, or shows that a property is missing.
 
-A mutant is a changed copy of the package, as a known bug is; it lives in a process of its own, since it may not end.
+A mutant is a changed copy of the package, as a known bug is. It runs in a process of its own, because it may not end.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
 MOST_CPU_SECONDS = 60
-"""A mutant that computes for longer does not end: that, too, is noticed."""
+"""A mutant that needs more CPU time is stopped. It counts as one that does not end, and as killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,20 @@ class Point:
 
     module: str
     file: str
-    """Below the package."""
+    """The path of the file, relative to the package."""
     where: str
-    """The function, as in a traceback."""
+    """The qualified name of the function, as in a traceback."""
     line: int
     before: str
     after: str
     number: int
-    """Of this change among those of the module."""
+    """The number of this change among those of the module, from 0."""
     again: int = 1
-    """Of this change among those of the function that read alike."""
+    """The number of this change among those of the function with the same texts, from 1."""
 
     @property
     def name(self) -> str:
-        """Names the change for as long as the function stays as it is, wherever it stands."""
+        """The name of the change, which stays the same as long as the function does, even if the function moves."""
         suffix = f" ({self.again})" if self.again > 1 else ""
         return f"{self.module}:{self.where}: {self.before} -> {self.after}{suffix}"
 
@@ -68,22 +68,22 @@ class Subject:
     package: str
     make: str
     leave_out: tuple[str, ...] = ()
-    """Subpackages that are no part of the implementation."""
+    """Subpackages that are not part of the implementation."""
 
 
 class Trial(Struct, frozen=True):
-    """What became of one mutant."""
+    """The result of the search for one mutant."""
 
     killed: bool
     component: str = ""
     property: str = ""
-    """The one that noticed first; `does-not-end` or `cannot-be-loaded` if it came to nothing."""
+    """The slug of the property that failed first; `does-not-end` or `cannot-be-loaded` if the search got no result."""
     scenarios: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorMutant:
-    """A change, and what became of it."""
+    """A change, and the result of the search for it."""
 
     name: str
     line: int
@@ -96,10 +96,13 @@ class OperatorMutant:
 def try_operators(
     subject: Subject, components: Sequence[str], count: int, scenarios: int, processes: int = 1
 ) -> list[OperatorMutant]:
-    """So many changes, spread evenly over the package; in the order of its source, whatever the number of processes."""
+    """Try `count` changes, spread evenly over the package.
+
+    Returns the results in the order of the source, whatever the number of processes is.
+    """
     every = points(Package(subject.package, subject.leave_out))
     chosen = [every[place * len(every) // count] for place in range(min(count, len(every)))]
-    with ThreadPoolExecutor(max(1, processes)) as pool:  # threads that wait for processes
+    with ThreadPoolExecutor(max(1, processes)) as pool:  # the threads only wait for processes
         trials = list(pool.map(lambda point: run_apart(subject, point, components, scenarios), chosen))
     return [
         OperatorMutant(point.name, point.line, one.killed, one.component, one.property, one.scenarios)
@@ -108,7 +111,7 @@ def try_operators(
 
 
 def points(package: Package) -> list[Point]:
-    """Every change of a package, in the order of its files."""
+    """Returns every possible change of a package, in the order of its files."""
     found = []
     for file, module in sorted(package.files.items()):
         alike: Counter[tuple[str, str, str]] = Counter()
@@ -120,7 +123,7 @@ def points(package: Package) -> list[Point]:
 
 
 def changed_text(text: str, number: int) -> str:
-    """The source of a module with one of its changes made; everything else stands where it stood."""
+    """Returns the source of a module with one change made. Everything else stays in its place."""
     _, node, changed = list(_changes(ast.parse(text)))[number]
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
@@ -134,7 +137,7 @@ def changed_text(text: str, number: int) -> str:
 
 
 class _Request(Struct, frozen=True):
-    """What the process of a mutant is told."""
+    """The input of the process of a mutant."""
 
     package: str
     make: str
@@ -162,7 +165,7 @@ def run_apart(subject: Subject, point: Point, components: Sequence[str], scenari
 
 # ---- in the process of the mutant ------------------------------------------------------------------------------------
 def main() -> None:
-    """Make one changed copy, search, and say on stdout what came of it."""
+    """Make one changed copy, search, and write the result to stdout."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
     asked = msgspec.json.decode(sys.stdin.read(), type=_Request)
     with contextlib.redirect_stdout(sys.stderr):
@@ -174,7 +177,7 @@ def main() -> None:
 
 def _search(implementation: Implementation, components: Sequence[str], scenarios: int) -> Trial:
     done = 0
-    for most in (scenarios // 10, scenarios):  # most mutants are found at once, by somebody
+    for most in (scenarios // 10, scenarios):  # the first scenarios of one of the components kill most mutants
         for component in components:
             search = Search(Program(COMPONENTS[component], implementation))
             for text in seeds("operators", component, range(0 if most < scenarios else scenarios // 10, most)):
@@ -190,7 +193,7 @@ Found = tuple[str, ast.stmt | ast.expr, ast.stmt | ast.expr]
 
 
 def _changes(tree: ast.Module) -> Iterator[Found]:
-    """Changes inside functions, in the order of the source: where, what, and what instead."""
+    """Yields the changes inside functions in the order of the source: the function, the node, and its replacement."""
     for node in tree.body:
         yield from _inside(node, "")
 
@@ -234,7 +237,7 @@ def _changed(node: ast.AST) -> Iterator[ast.stmt | ast.expr]:
 
 
 def _is_effect(node: ast.AST) -> bool:
-    """A statement that is there for what it does: a call, or an assignment into an object."""
+    """Returns whether a statement is a call, or an assignment to an attribute or an item."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, (ast.Call, ast.Await))
     return isinstance(node, (ast.Assign, ast.AugAssign)) and isinstance(_target(node), (ast.Attribute, ast.Subscript))
@@ -245,6 +248,6 @@ def _target(node: ast.Assign | ast.AugAssign) -> ast.expr:
 
 
 def _shown(node: ast.AST) -> str:
-    """On one line."""
+    """Returns the source of a node on one line, shortened to 70 characters."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 70 else f"{text[:67]}..."

@@ -1,4 +1,4 @@
-"""How short a scenario can be that shows a known bug: proved, not found."""
+"""Finds out by exploration how short a scenario that shows a known bug can be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.engines.explore import Explorer, scope_of
 from conformance.ports import KnownBug
 
 MOST_STATES = 10_000
-"""States after which the optimum of a bug stays unknown."""
+"""The exploration of a bug ends after so many states; then the optimum stays unknown."""
 
 _DEFAULTS: Mapping[str, str] = MappingProxyType({})
 
@@ -20,9 +20,10 @@ def optimal_steps(
     bug: KnownBug, given: Mapping[str, str] = _DEFAULTS, most_states: int = MOST_STATES,
     components: Mapping[str, Component] = COMPONENTS,
 ) -> int | None:  # fmt: skip
-    """The steps of a shortest scenario within the scope in which the property fails that must notice the bug.
+    """Returns how many steps the shortest scenario has in which the property that must notice the bug fails.
 
-    None: there is none within the scope, or it was not reached. Raises: ScopeError, CannotRecognise.
+    Returns None if the scope has no such scenario, or if the exploration ended before it reached one.
+    Raises: ScopeError, CannotRecognise.
     """
     implementation = bug.build()
     try:

@@ -1,4 +1,4 @@
-"""One component of an implementation, as `conformance doctor` looks at it."""
+"""Examines one component of an implementation, for `conformance doctor`."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ NEEDED: dict[Capability, tuple[str, ...]] = {
     ),
     Capability.RECOVERS_BY_PUSHING: ("insert_recovery_barrier", "insert_recovery_barriers"),
 }  # fmt: skip
-"""The operations that nobody needs who does not claim the capability; of one component, or of all that have them."""
+"""For each capability, the operations that only an implementation with this capability needs. A name with a component
+means the operation of that component, a name without one the operation of all components that have it."""
 _FRESH = "The same calls must have the same outcomes on every fresh object."
 
 
 class Patient:
-    """One component under examination. Answers are in `histories`, one for each of the `scenarios`."""
+    """One component under examination. `histories` has the outcomes of each of the `scenarios`."""
 
     def __init__(self, program: Program, make: Callable[[], Implementation]) -> None:
         self.component = program.component
@@ -56,7 +57,7 @@ class Patient:
         self._name = program.component.name
 
     def examine(self) -> Iterator[Examined]:
-        """What is wrong, first things first; it ends where going on would only repeat it."""
+        """Yields the results of the examinations in order, until one finds something wrong that the next ones need."""
         for look in (self._ports, self._outcomes, self._answers, self._batch, self._release):
             for one in look():
                 self.wrong = self.wrong or one.wrong
@@ -67,11 +68,11 @@ class Patient:
     def difference(
         self, first: Sequence[Happened], second: Sequence[Happened], names: tuple[str, str] = ("first", "then")
     ) -> str:
-        """The first call at which two histories part, in words; empty if they are the same."""
+        """Returns a text about the first call at which two histories differ; empty if they are the same."""
         for number, (one, other) in enumerate(zip_longest(first, second)):
             if one is None or other is None:
                 known = one or other
-                return f"Call {number}, {shown(known.call)}, was reached once only: {_outcome(known.outcome)}."
+                return f"Only one of two runs reached call {number}, {shown(known.call)}: {_outcome(known.outcome)}."
             if not one.same(other):
                 return (
                     f"The first call that differs is call {number}, {shown(one.call)}: {names[0]} "
@@ -89,8 +90,8 @@ class Patient:
         if not configs:
             needs = sorted({need for one in self.component.configs for need in self.component.needs(one)})
             yield self._wrong(
-                "configurations", f"It claims none of what a {self._name} needs: {', '.join(needs)}.",
-                f"Claim what it can do, or do not offer {self._name}.",
+                "configurations", f"It claims no capability that a {self._name} needs: {', '.join(needs)}.",
+                f"Claim the capabilities that it has, or do not offer {self._name}.",
             )  # fmt: skip
             return
         for config in configs:
@@ -99,18 +100,18 @@ class Patient:
             except Exception as error:
                 kind, reason, _ = _error(as_error(error))
                 yield self._wrong(
-                    "configurations", f"No {self._name} could be made of {shown(config)}: {kind}, {reason}.",
-                    "Every legal configuration must make a port; what only some can do is a capability.",
+                    "configurations", f"The factory made no {self._name} from {shown(config)}: {kind}, {reason}.",
+                    "Make a port from every legal configuration. If a feature is missing, do not claim its capability.",
                 )  # fmt: skip
                 return
             if not isinstance(port, self.component.port):
                 yield self._wrong(
-                    "configurations", f"A {type(port).__name__} was made of {shown(config)}.",
-                    f"Make a subclass of conformance.ports.{self.component.port.__name__}.",
+                    "configurations", f"From {shown(config)} the factory made a {type(port).__name__}.",
+                    f"Make an object of a subclass of conformance.ports.{self.component.port.__name__}.",
                 )  # fmt: skip
                 return
         yield self._well(
-            "configurations", f"Ports can be made of {f'all {len(configs)}' if len(configs) > 1 else 'it'}."
+            "configurations", f"The factory makes ports from {f'all {len(configs)}' if len(configs) > 1 else 'it'}."
         )
 
     # ---- the same again ------------------------------------------------------------------------------------------
@@ -125,14 +126,14 @@ class Patient:
             if any(_is(ErrorKind.HUNG, one) for one in history):
                 yield self._unanswered(len(self.histories) - 1)
                 return
-            perform(self.component, self._program.factory, calls[: len(calls) // 2])  # leaves an object in mid-life
+            perform(self.component, self._program.factory, calls[: len(calls) // 2])  # leaves an object in mid-scenario
             again = perform(self.component, self._program.factory, calls)
             if difference := self.difference(history, again):
                 yield self._unlike(calls, history, difference)
                 return
 
     def _unlike(self, calls: Sequence[Call], history: list[Happened], difference: str) -> Examined:
-        """The second time was not as the first. Is that what was left behind, or chance?"""
+        """Returns the finding if the second run differs from the first: was state left over, or was it chance?"""
         with closing(self._make()) as other:
             fresh = perform(self.component, other.components()[self._name], calls)
         if self.difference(history, fresh) and len(self.histories) == 1:
@@ -142,7 +143,7 @@ class Patient:
             )  # fmt: skip
         return self._wrong(
             "a fresh object", f"The same calls had other outcomes the second time. {difference}",
-            f"{_FRESH} A new object must drop the one before, with everything that is kept outside of it.",
+            f"{_FRESH} A new object must drop the one before, with all data of it that is kept elsewhere.",
         )  # fmt: skip
 
     # ---- answers -------------------------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ class Patient:
         )  # fmt: skip
         missing = [name for name in names if name not in called]
         if missing and not reported:
-            yield Examined(f"{self._name}: answers", f"Nothing led to {', '.join(missing)}.", noted=True)
+            yield Examined(f"{self._name}: answers", f"No scenario called {', '.join(missing)}.", noted=True)
         if not reported and not doubtful:
             yield self._well(
                 "answers", f"{len(names) - len(missing)} of {len(names)} operations were called, in "
@@ -177,28 +178,28 @@ class Patient:
             )  # fmt: skip
 
     def _was_foreseen(self, number: int) -> bool:
-        """Whether all answers before the last were those of the reference, so that the last call means something."""
+        """Returns whether all earlier answers were those of the reference, so that the last call was allowed."""
         return _alike(self.histories[number][:-1], self._owed(self.scenarios[number]))
 
     def _unanswered(self, number: int) -> Examined:
-        """The last call of a history got no proper answer."""
+        """Returns the finding for the last call of a history, which got no proper answer."""
         call, outcome = self.histories[number][-1]
         operation = str(call[0])
         kind, reason, _ = _error(outcome.error)
         if operation == NEW:
             return self._wrong(
-                "answers", f"No port could be made of {shown(call[1])}, in the middle of a scenario: {reason}.",
-                "A scenario makes further ports where a restore begins; each takes the place of the one before.",
+                "answers", f"In the middle of a scenario, the factory made no port from {shown(call[1])}: {reason}.",
+                "A scenario makes further ports where a restore begins; each replaces the port before.",
             )  # fmt: skip
         found = f"`{operation}` did not answer call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
         wants = _type_name(answer_type(getattr(self.component.port, operation)))
         cure = f"`{operation}` answers {wants}, or an error of a kind other than crashed."
         if kind == ErrorKind.HUNG:
-            cure = f"`{operation}` must answer at once: {wants}, or that it waits. Nothing may block the program."
+            cure = f"`{operation}` must answer at once: {wants}, or that it waits. No operation may block the program."
         for capability, needed in NEEDED.items():
             if {operation, f"{self._name}.{operation}"} & set(needed) and capability in self._program.capabilities:
-                found += f" Yet it claims `{capability}`."
-                cure += f" If it cannot do that, do not claim `{capability}`."
+                found += f" The implementation claims `{capability}`, which needs the operation."
+                cure += f" If the operation is not possible, do not claim `{capability}`."
         return self._wrong("answers", found, cure)
 
     # ---- in one message ------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ class Patient:
                 ways = ("step by step", "in one message")
                 if difference := self.difference(history, _until_the_end(told_so), ways):
                     said = "The same calls had other outcomes step by step than in one message."
-                    cure = "Do the same for `call` as for each call of a `scenario`, `new` as for `open`."
+                    cure = "Treat each call of a `scenario` like a `call`, and `new` like `open`."
                     if attempt == 2:
                         said = "The same scenario in one message had other outcomes the second time."
                         cure = f"{_FRESH} `new` must drop the object before, as `open` does."
@@ -227,7 +228,7 @@ class Patient:
         yield self._well("in one message", "A whole scenario has the same outcomes as its calls step by step.")
 
     def _run(self, batch: Batch, calls: Sequence[Call], waits: bool) -> tuple[list[Happened] | None, Examined | None]:
-        """What came of a scenario in one message, or nothing if an operation waits in it; or what was wrong."""
+        """Send a scenario in one message. Returns its history, or None if an operation waits; then what was wrong."""
         started = perf_counter()
         try:
             outcomes = batch(self._name, calls[0][1], calls)
@@ -236,14 +237,14 @@ class Patient:
                 return None, None
             cure = "Answer a `scenario` with one outcome for each call, `new` included; go on after an error."
             if error.kind is ErrorKind.PROTOCOL:
-                cure = "What does not wait step by step must not wait in a `scenario`."
+                cure = "An operation that does not wait step by step must not wait in a `scenario`."
             return None, self._wrong("in one message", f"A scenario was not answered: {error.reason}.", cure)
         self.batch_seconds += perf_counter() - started
         self.batches += 1
         if waits:
             return None, self._wrong(
-                "in one message", "An operation that waits step by step was answered in a scenario as if it did not.",
-                "Answer it with `blocked` there, too; the scenario is then run step by step.",
+                "in one message", "An operation that waits step by step got an answer in a `scenario` without waiting.",
+                "Answer it with `blocked` there, too; the suite then runs the scenario step by step.",
             )  # fmt: skip
         return [Happened(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)], None
 
@@ -256,7 +257,7 @@ class Patient:
                 if (one := self._ended_badly((*part, *ending), history)) is not None:
                     yield one
                     return
-        yield self._well("release", "It may be called at any moment, and twice.")
+        yield self._well("release", "`release` may be called at any moment, and twice.")
 
     def _ended_badly(self, calls: Sequence[Call], history: Sequence[Happened]) -> Examined | None:
         releases = [one for one in history if one.call[0] == "release"]
@@ -266,7 +267,7 @@ class Patient:
             which = "A second `release`" if failed is not releases[0] else "`release`"
             return self._wrong(
                 "release", f"{which} failed, {after}: {_outcome(failed.outcome)}.",
-                "`release` gives everything back, at any moment; once that is done, it does nothing.",
+                "`release` must give everything back, at any moment; a second `release` must do nothing.",
             )  # fmt: skip
         outcome = next(one.outcome for one in reversed(history) if one.call[0] == "resources")
         if outcome.error is not None:
@@ -279,20 +280,20 @@ class Patient:
             if held and not any(self._legally_held(calls, history)):
                 return self._wrong(
                     "release", f"After `release`, `resources` still answers {', '.join(held)}, {after}.",
-                    "Give back what is held, and count what is held now; or do not claim `resources`.",
+                    "Give everything back in `release`, and count only what is held now; or do not claim `resources`.",
                 )  # fmt: skip
         return None
 
     def _legally_held(self, calls: Sequence[Call], history: Sequence[Happened]) -> list[int]:
-        """What somebody else holds after these calls, who took it and has not given it back yet."""
+        """Returns the counts of what may still be held after these calls: what the consumer took and did not return."""
         owed = self._owed(calls)
         if not _alike(history[:-1], owed):
-            return [1]  # unknown: who answered something else may have handed out something else
+            return [1]  # unknown: with other answers, it may have handed out other buffers
         value = next(one.outcome.value for one in reversed(owed) if one.call[0] == "resources")
         return [count for count in asdict(value).values() if count]
 
     def _owed(self, calls: Sequence[Call]) -> list[Happened]:
-        """What the reference makes of these calls."""
+        """Returns the outcomes of these calls on the reference."""
         return perform(self.component, generator_of(self._program).components()[self._name], calls)
 
     def _wrong(self, what: str, found: str, cure: str) -> Examined:
@@ -302,11 +303,11 @@ class Patient:
         return Examined(f"{self._name}: {what}", found)
 
 
-_DOUBT = "Its answers had parted from the reference's before, so this is not judged: `conformance check` does that."
+_DOUBT = "Earlier answers differed from those of the reference: only `conformance check` can judge this one."
 
 
 def _until_the_end(history: list[Happened]) -> list[Happened]:
-    """Until an object was given up, as a stepwise run ends."""
+    """Returns the history up to the first crash or hang, where a run step by step ends too."""
     end = next((number for number, one in enumerate(history) if one.ended), len(history))
     return history[: end + 1]
 
@@ -316,7 +317,7 @@ def _is(kind: ErrorKind, happened: Happened) -> bool:
 
 
 def _alike(mine: Sequence[Happened], theirs: Sequence[Happened]) -> bool:
-    """Whether the answers, as far as both go, are the same; counts may be unknown, and signals are not looked at."""
+    """Returns whether the answers to the calls that both have are the same. Signals and resources are not compared."""
     first, second = ([one for one in history if one.call[0] != "resources"] for history in (mine, theirs))
     return all(_value(one) == _value(other) for one, other in zip(first, second, strict=False))
 

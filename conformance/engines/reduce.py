@@ -1,9 +1,9 @@
-"""Making a failing scenario short, and simple: cut, drop, ddmin, lower, then look once more from scratch.
+"""Makes a failing scenario short and simple: deletes steps, simplifies the rest, then draws fresh scenarios.
 
-A candidate counts only if it fails with the same signature: property, failure class, and the operation at which it
-showed. Deleting alone sticks in local minima, so the last stage draws fresh scenarios, no longer than one and a half
-times the best, and reduces those that fail alike. The budget is a number of runs, so that a reduction ends alike on
-every machine; one that was cut off goes on where it was.
+A candidate counts only if it fails with the same signature: property, failure class, and the operation at which the
+failure showed. Deleting steps alone ends in local minima. The last stage therefore draws fresh scenarios, at most one
+and a half times as long as the best, and reduces those that fail with the signature. The budget is a number of runs, so
+that a reduction has the same result on every machine. A reduction that used up its budget can go on later.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from conformance.engines.simpler import (
 from conformance.scenarios import Scenario
 
 BUDGET = 20_000
-"""Runs that one reduction may take: nine of ten known bugs need less than half of them."""
+"""How many runs one reduction may take. Nine of ten known bugs need less than half of them."""
 AGAIN = 4_000
-"""Fresh scenarios that the last stage draws. With half as many, more known bugs keep several normal forms."""
+"""How many fresh scenarios the last stage draws. With half as many, more known bugs keep several minimal scenarios."""
 
 Signature = tuple[str, str, str]
 _Key = tuple[Any, Steps]
-"""What a scenario does. Many ways lead to the same few short ones, so no candidate is run, or shortened, twice."""
+"""The configuration and the steps of a candidate. Many changes lead to the same short candidates; with this key, none
+of them is run or shortened twice."""
 Alike = Callable[[Signature], bool]
-"""Whether a failure counts as the same as the one to be reduced."""
+"""Returns whether a failure with this signature counts as the failure that is reduced."""
 Better = Callable[[Scenario], None]
-"""Told of every scenario that is better than all before."""
+"""Called with every scenario that is simpler than all before."""
 Judge = Callable[[Scenario], Run]
-"""Runs a scenario; the violation of the run is what is to be kept. It need not be one of a property."""
+"""Runs a scenario. The reduction keeps the violation of this run, which need not be the violation of a property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +51,18 @@ class Reduced:
     scenario: Scenario
     signature: Signature
     broken: Broken
-    """What is owed and observed in that scenario; in a longer one the numbers were others."""
+    """What is owed and observed in that scenario. In a longer one, the numbers in these texts were others."""
     runs: int
     finished: bool = True
-    """Nothing was left to try; otherwise the budget ended it."""
+    """True if nothing was left to try, false if the budget ended the reduction."""
 
 
 class NotDeterministic(ValueError):
-    """The same scenario does not fail alike twice."""
+    """A scenario that failed does not fail in the same way when it is run again."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the scenario fails in different ways when it is run again: the implementation is not deterministic"
+            "the scenario does not fail in the same way when it is run again: the implementation is not deterministic"
         )
 
 
@@ -72,26 +73,27 @@ def reduce(
     alike: Alike | None = None,
     judge: Judge | None = None,
 ) -> Reduced:
-    """The simplest scenario that fails as this one does, as far as the budget allows.
+    """Returns the simplest scenario that fails as this one does and that the budget suffices to find.
 
-    Without `alike`, only failures with the same signature count: two bugs may break one property. With `judge`,
-    scenarios are drawn on the program and judged by that.
+    Without `alike`, only failures with the same signature count, because two bugs may break one property. With `judge`,
+    the program draws scenarios and `judge` runs them.
 
-    Raises: ValueError if the scenario does not fail, NotDeterministic if it does not fail alike twice.
+    Raises: ValueError if the scenario does not fail, or the budget is 0. NotDeterministic if the scenario does not fail
+    in the same way when it is run again.
     """
     if budget <= 0:
-        raise ValueError("it was not reduced: every run would take too long")
+        raise ValueError("the scenario was not reduced: every run would take too long")
     reduction = Reduction(program, scenario, alike=alike, judge=judge)
     reduction.go_on(budget - reduction.runs)
     return reduction.result()
 
 
 class Reduction:
-    """A reduction that can be left at any moment and taken up again: `best` and `drawn` are all that it needs.
+    """A reduction that can be interrupted at any moment and resumed from `best` and `drawn` alone.
 
-    What it remembers besides only saves runs.
+    Everything else that it remembers only saves runs.
 
-    Raises: ValueError if the scenario does not fail, NotDeterministic if it does not fail alike twice.
+    Raises: ValueError if the scenario does not fail, NotDeterministic if it does not fail in the same way twice.
     """
 
     def __init__(
@@ -109,13 +111,13 @@ class Reduction:
         if violation is None:
             raise ValueError("the scenario does not fail, so there is nothing to reduce")
         self.signature: Signature = violation.signature
-        """Of the scenario as it was given."""
+        """The signature of the scenario as it was given."""
         self.drawn = drawn
-        """Fresh scenarios drawn so far."""
+        """How many fresh scenarios were drawn so far."""
         self.runs = 0
         self.finished = False
         self.better = better
-        """Told of every scenario that is simpler than all before."""
+        """Called with every scenario that is simpler than all before."""
         self._alike = alike or self.signature.__eq__
         self._ranking = Ranking(program)
         self._known: dict[_Key, Scenario | None] = {}
@@ -126,10 +128,10 @@ class Reduction:
         if best is None:
             raise NotDeterministic
         self.best = best
-        """The simplest scenario known; never worse than before, whenever this is left."""
+        """The simplest scenario known so far."""
 
     def go_on(self, budget: int) -> bool:
-        """Spend so many runs, or fewer. Whether nothing is left to try."""
+        """Go on for at most so many runs. Returns whether nothing is left to try."""
         self._left = budget
         while not self.finished and self._left > 0:
             self._shortened(self.best)
@@ -137,7 +139,7 @@ class Reduction:
         return self.finished
 
     def result(self) -> Reduced:
-        """What it came to. Raises: NotDeterministic."""
+        """Returns the best scenario with its failure. Raises: NotDeterministic."""
         last = self._run(self.best).violation
         if last is None or not self._alike(last.signature):
             raise NotDeterministic
@@ -145,7 +147,7 @@ class Reduction:
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     def _shortened(self, scenario: Scenario) -> Scenario:
-        """Delete and simplify until nothing more goes, or somewhere is reached where that was done before."""
+        """Delete and simplify until nothing changes, or until it reaches a scenario that was shortened before."""
         reached: list[_Key] = []
         while (key := (scenario.config, scenario.steps)) not in self._shortened_before:
             found = self._simplified(self._deleted(scenario))
@@ -153,12 +155,12 @@ class Reduction:
             if found == scenario:
                 break
             scenario = found
-        if self._left > 0:  # else it was cut off
+        if self._left > 0:  # otherwise the budget ended it too early
             self._shortened_before.update(reached)
         return scenario
 
     def _deleted(self, scenario: Scenario) -> Scenario:
-        """Delta debugging over steps, single steps and pairs of steps last."""
+        """Delete steps by delta debugging: chunks first, then single steps, and pairs of steps last."""
         size = max(1, len(scenario.steps) // 2)
         while True:
             found = self._first(scenario, without_chunks(scenario.steps, size))
@@ -180,7 +182,7 @@ class Reduction:
         return None
 
     def _simplified(self, scenario: Scenario) -> Scenario:
-        """A simpler configuration, and simpler steps."""
+        """Try simpler configurations and simpler steps."""
         rank = self._ranking(scenario)
         simpler = self._ranking.simpler_configs(scenario.config)
         found = self._in_another_config(scenario, rank, simpler, with_exchanged_numbers)
@@ -196,7 +198,10 @@ class Reduction:
         return scenario
 
     def _simpler_elsewhere(self) -> bool:
-        """Whether the best is simpler now, in another configuration: shorter, or there one step stands for another."""
+        """Try to simplify the best scenario in other configurations: to shorten it, or to exchange one step.
+
+        Returns whether that succeeded.
+        """
         rank, configs = self._ranking(self.best), self._ranking.configs()
         simpler = self._ranking.simpler_configs(self.best.config)
         return (
@@ -219,10 +224,12 @@ class Reduction:
         return None
 
     def _draw_again(self) -> bool:
-        """Fresh scenarios, no longer than one and a half times the best: the way out of a local minimum.
+        """Draw fresh scenarios, at most one and a half times as long as the best, to leave a local minimum.
 
-        Half of them consist of the kinds of steps that the best one has, in its configuration and in each other in
-        turn; the others of any, in simpler configurations and in all. False: something better was found.
+        Half of them use only the kinds of steps that the best one has, in its configuration and in all configurations
+        in turn. The others use all kinds of steps, in simpler configurations and in all.
+
+        Returns whether all were drawn; False if a better scenario was found before or the budget is used up.
         """
         if not self.best.steps:
             return True
@@ -246,7 +253,7 @@ class Reduction:
         return True
 
     def _searches(self) -> list[Search]:
-        """What fresh scenarios are drawn by, in turn."""
+        """Returns the searches that draw the fresh scenarios, in turn."""
         length = max(2, len(self.best.steps) + len(self.best.steps) // 2)
         used = {step[0] for step in self.best.steps}
         only = tables(
@@ -281,7 +288,10 @@ class Reduction:
         return run_scenario(self.program, scenario.config, scenario.steps)
 
     def _failing(self, scenario: Scenario) -> Scenario | None:
-        """The scenario without what it skipped or did not reach, if it fails with the signature."""
+        """Returns the scenario without the steps that were skipped or not reached, if it fails with the signature.
+
+        Otherwise, and if the budget is used up, returns None.
+        """
         key = scenario.config, scenario.steps
         if key in self._known:
             return self._known[key]

@@ -1,4 +1,4 @@
-"""Running one scenario again, with its history and a verdict on it."""
+"""Runs one scenario again, and gives its history and a verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.scenarios import History, Scenario, SchemaError, decode_scenari
 
 
 class ReplayVerdict(StrEnum):
-    """What a replay says of an implementation."""
+    """The verdict of a replay on an implementation."""
 
     FAILED = "FAILED"
     FIXED = "FIXED"
@@ -22,17 +22,17 @@ class ReplayVerdict(StrEnum):
 
 
 def read_scenario(path: Path, components: Components = COMPONENTS) -> Scenario:
-    """The scenario in a file. Raises: SchemaError, OSError."""
+    """Returns the scenario in a file. Raises: SchemaError, OSError."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is no scenario") from None
+        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is not a scenario") from None
     return decode_scenario(text, components, str(path))
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A verdict, why, and the history it rests on."""
+    """A verdict, the reason for it, and the history of the run."""
 
     verdict: ReplayVerdict
     reason: str
@@ -47,8 +47,8 @@ def replay(
 ) -> Replay:  # fmt: skip
     """Run a scenario and judge it.
 
-    FAILED: a property broke. NOT APPLICABLE: the implementation does not offer the component, the property that the
-    scenario is evidence of does not apply to it, or nothing of the scenario was enabled. FIXED: everything held.
+    FAILED: a property does not hold. NOT APPLICABLE: the implementation does not offer the component, the property in
+    the finding of the scenario does not apply, or no step was enabled. FIXED: every property that applies held.
     """
     component = components[scenario.component]
     if scenario.component not in offered_components(implementation):

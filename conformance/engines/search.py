@@ -1,10 +1,10 @@
-"""The fast random search: draws only steps that the ledger enables.
+"""The fast random search. It draws only steps that the ledger enables.
 
-Scenarios are drawn in different manners, because what one reaches another does not: all steps alike, the declared
-weights, a bias of the component, or weights of the scenario's own (swarm testing: a scenario that does a lot of one
-thing, and nothing of another, reaches states that an even mixture does not). Threads switch in different habits: most
-races need few switches in the right places. A scenario is a function of the component and a seed text, on every machine
-and every Python.
+It draws scenarios in different manners, because each manner reaches states that the others do not: with equal weights,
+with the declared weights, with a bias of the component, or with random weights of the scenario's own. The last is swarm
+testing: a scenario that does much of one thing, and nothing of another, reaches states that an even mixture does not.
+Threads take turns in different habits, because most races need few switches in the right places. A scenario depends
+only on the program and a seed text; it is the same on every machine and with every Python.
 """
 
 from __future__ import annotations
@@ -18,51 +18,54 @@ from conformance.scenarios import Scenario
 from conformance.scheduling import Thread
 
 LENGTH = 100
-"""Steps of a scenario at most, the drain not counted."""
+"""The largest number of steps of a scenario, without the drain."""
 _MISSES = 80
-"""Draws in a row that found nothing enabled, after which a scenario is over: little can happen any more."""
+"""After so many draws in a row that found no enabled step, a scenario ends: little can happen any more."""
 _LAST_STEPS = 3
-"""Steps that one scenario spends in the final phase."""
+"""How many steps a scenario may perform in the final phase."""
 
 EVEN = 1 / 3
-"""The share of scenarios in which all kinds of steps are alike, and nothing is preferred..."""
+"""The share of scenarios in the even manner: all kinds of steps have the same weight, and no prefix is used."""
 _ALIKE = 10
-"""... but what is declared with the weight 1 is meant to be rare, as the end of a run is, and this much rarer."""
+"""The weight of a kind of step in the even manner. A kind that is declared with weight 1 keeps that weight, because it
+is intended to be rare, as the end of a run is."""
 _DECLARED, _BIASED = 0.55, 0.8
-"""Up to there the declared weights, then one of the biases, then weights of the scenario's own."""
+"""Up to the first share, scenarios have the declared weights, up to the second one of the biases; the others have
+random weights of their own."""
 _LONG = 0.7
-"""The share of scenarios that may have the full length. The others end earlier: what the drain judges shows only where
-a run ends."""
+"""The share of scenarios that may have the full length. The others end earlier, because the drain judges only the state
+in which a run ends."""
 _SWARMS = 48
-"""So many different weights of their own are in use: drawing new ones for each scenario would take too long."""
+"""The number of different sets of random weights. To make new tables for each scenario would take too long."""
 _FACTORS = (0, 0.25, 1, 1, 1, 1, 3, 6)
-"""What such weights multiply the declared ones by, kinds of steps and threads each for itself."""
+"""The factors by which random weights differ from the declared ones. Each kind of step and each thread draws one."""
 _PREFIXED = 0.25
-"""The share of scenarios that begin with a prefix, where the component has any and not all steps are alike."""
+"""The share of scenarios that begin with a prefix, of those that are not in the even manner."""
 
 Table = tuple[tuple[str, Callable[[Any], Sequence[Operands]], str], ...]
-"""Names of steps with their choices and threads, each as often as its weight."""
+"""The kinds of steps with name, `when` and thread. Each occurs as often as its weight."""
 Tables = dict[str, Table]
-"""By phase of the ledger."""
+"""One table for each phase of the ledger."""
 
 
 class Habit(NamedTuple):
     """How the threads of a scenario take turns."""
 
     runs: float
-    """How much of the turns go to the next pause only; the others to the end of the operation."""
+    """The share of turns that go to the next pause only. The others go to the end of the operation."""
     fair: float = 0.0
-    """How often a thread is drawn first, all threads alike; otherwise a step is, so that threads with much to do are
-    drawn more often."""
+    """The share of draws that draw a thread first, with equal weights. The others draw a step first, so that threads
+    with many steps are drawn more often."""
     preemptions: int = -1
-    """So often at most a thread that could go on does not; -1: whenever another one is drawn."""
+    """How often the search may leave a thread that could go on. -1: whenever it draws another thread."""
 
 
 _EVEN_HABIT = Habit(0.75, 0.5)
 HABITS = (Habit(0.75), Habit(0.95, 0.5), Habit(0.75, 0.9), Habit(0.4, 0.5), Habit(0.9, 0, 1), Habit(0.9, 0, 3))
-"""Of these one is drawn for a scenario whose operations pause, unless all steps are alike in it."""
+"""A scenario whose operations pause draws one of these habits, unless it is in the even manner."""
 _PREEMPTED = 0.15
-"""How often a thread whose preemptions are counted is left at a pause, once the scenario has come to them."""
+"""The share of pauses at which the search leaves a thread, if it counts preemptions and has reached the first step at
+which they are allowed."""
 
 
 class Search:
@@ -75,7 +78,7 @@ class Search:
         self._tables = Manners(program.component).tables if only is None else lambda manner, draw: only
 
     def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
-        """One scenario, drawn and run at once."""
+        """Draw and run one scenario."""
         program = self.program
         draw = Random(seed).random
         configs = program.configs
@@ -102,14 +105,14 @@ class Search:
         return Scenario(program.component.name, config, tuple(run.performed)), run
 
     def _begin(self, world: World, draw: Callable[[], float]) -> None:
-        """Take a short way to a rare state. Raises Violation."""
+        """Perform a prefix, which leads to a rare state. Raises: Violation."""
         prefixes = self.program.component.prefixes
         for step in prefixes[int(draw() * len(prefixes))]:
             if world.enabled(step):
                 world.perform(step)
 
     def _draw(self, world: World, by_phase: Tables, length: int, draw: Callable[[], float]) -> None:
-        """Steps until the length is reached, or little can happen any more. Raises Violation."""
+        """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
         ledger, perform, threads = world.ledger, world.perform, world.threads
         final = self.program.component.final_phase
         patience = _LAST_STEPS
@@ -138,7 +141,7 @@ class Search:
                 return
 
     def _draw_fine(self, world: World, by_phase: Tables, habit: Habit, length: int, draw: Callable[[], float]) -> None:
-        """The same where operations pause, so that others can come in between. Raises Violation."""
+        """As `_draw`, but operations pause, so that other threads can run in between. Raises: Violation."""
         ledger, perform, threads, performed = world.ledger, world.perform, world.threads, world.performed
         final = self.program.component.final_phase
         runs, fair, preemptions = habit
@@ -189,7 +192,7 @@ class Search:
 
 
 class Manners:
-    """What scenarios of one component are drawn from. Tables are made when they are first needed."""
+    """The tables from which scenarios of one component are drawn. They are made when they are first needed."""
 
     def __init__(self, component: Component) -> None:
         self._component = component
@@ -201,7 +204,7 @@ class Manners:
         self._swarms: dict[int, Tables] = {}
 
     def tables(self, manner: float, draw: Callable[[], float]) -> Tables:
-        """Those of one scenario, whose manner is a number below 1."""
+        """Returns the tables of one scenario, whose manner is a number below 1."""
         if manner < EVEN:
             return self._even
         if manner < _DECLARED:
@@ -216,19 +219,19 @@ class Manners:
 
 
 def swarm_weights(component: Component, number: int) -> dict[str, int]:
-    """The weights of a swarm: some kinds of steps, and some threads, a lot, little or not at all."""
+    """Returns the random weights with this number: some steps and threads are frequent, others rare or absent."""
     draw = Random(f"swarm/{component.name}/{number}").random
 
     def factor() -> float:
         return _FACTORS[int(draw() * len(_FACTORS))]
 
-    # A thread that does nothing at all leaves little to see: rarely is the least.
+    # Without one of the threads little can happen: a thread may be rare, but not absent.
     threads = {thread: factor() or 0.5 for thread in component.threads}
     return {kind.name: round(kind.weight * factor() * threads.get(kind.by, 1)) for kind in component.steps}
 
 
 def tables(component: Component, weights: Mapping[str, int]) -> Tables:
-    """What to draw from in each phase. A phase in which these weights leave nothing over has all its steps, alike."""
+    """Returns the tables for these weights. A phase in which all weights are 0 has all its steps, equally often."""
     threads = component.threads
 
     def of(phase: str) -> Table:
@@ -244,5 +247,5 @@ def tables(component: Component, weights: Mapping[str, int]) -> Tables:
 
 
 def seeds(seed: int | str, component: str, numbers: Iterable[int]) -> Iterable[str]:
-    """The seed texts of numbered scenarios."""
+    """Yields the seed texts of the scenarios with these numbers."""
     return (f"{seed}/{component}/{number}" for number in numbers)

@@ -1,8 +1,8 @@
-"""What makes one failing scenario simpler than another, and the changes that may lead to a simpler one.
+"""Defines when one failing scenario is simpler than another, and the changes that may lead to a simpler one.
 
-Scenarios are ranked: fewer steps, then a simpler configuration, then steps that are declared earlier, with
-smaller operands. A reduction only ever moves down in that order, so that the many scenarios that show one bug come to
-one normal form.
+Scenarios are ranked: fewer steps come first, then a simpler configuration, then steps that are declared earlier, with
+smaller operands. A reduction accepts only scenarios of a lower rank, so that the many scenarios that show one bug end
+in one minimal scenario.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Ranking:
         self._configs = {config: _rank_of(config, index) for index, config in enumerate(known)}
 
     def __call__(self, scenario: Scenario) -> Rank:
-        """Simpler scenarios have smaller ranks."""
+        """Returns the rank of a scenario. Simpler scenarios have smaller ranks."""
         return (
             len(scenario.steps),
             self._configs.get(scenario.config) or _rank_of(scenario.config, len(self._configs)),
@@ -40,15 +40,15 @@ class Ranking:
         )
 
     def of(self, step: Step) -> Rank:
-        """The rank of a step among others."""
+        """Returns the rank of a step among others."""
         return self._kinds.get(step[0], len(self._kinds)), tuple(map(_operand_rank, step[1:]))
 
     def configs(self) -> list[Any]:
-        """All configurations, simplest first."""
+        """Returns all configurations, the simplest first."""
         return sorted(self._configs, key=self._configs.__getitem__)
 
     def simpler_configs(self, config: Any) -> list[Any]:
-        """Those that are simpler: operations that run whole, then little in it, then the order of the component."""
+        """Returns the simpler configurations: first by interleaving (whole), then by size, then as declared."""
         limit = self._configs.get(config) or _rank_of(config, len(self._configs))
         return sorted((one for one, rank in self._configs.items() if rank < limit), key=self._configs.__getitem__)
 
@@ -62,7 +62,7 @@ def _operand_rank(operand: Any) -> Rank:
 
 
 def _size(value: Any) -> int:
-    """How much there is in a configuration."""
+    """Returns the size of a configuration: the sum of its numbers, plus one for each list."""
     value = msgspec.to_builtins(value)
     if isinstance(value, dict):
         return sum(map(_size, value.values()))
@@ -73,13 +73,13 @@ def _size(value: Any) -> int:
 
 # ---- fewer steps -----------------------------------------------------------------------------------------------------
 def without_chunks(steps: Steps, size: int) -> Iterator[Steps]:
-    """The steps without so many neighbours, at every place."""
+    """Yields the steps without one chunk of this size, for every chunk."""
     for at in range(0, len(steps), size):
         yield steps[:at] + steps[at + size :]
 
 
 def without_pairs(steps: Steps) -> Iterator[Steps]:
-    """The steps without any two; too many tries where there are many steps."""
+    """Yields the steps without one pair of steps, for every pair. Of a long list, these would be too many."""
     if len(steps) <= 24:
         for second in range(1, len(steps)):
             for first in range(second):
@@ -88,14 +88,20 @@ def without_pairs(steps: Steps) -> Iterator[Steps]:
 
 # ---- as many steps, but simpler ones ---------------------------------------------------------------------------------
 def with_exchanged_numbers(program: Program, steps: Steps) -> Iterator[Steps]:
-    """The same steps, and with channels exchanged: what was the remote one may be another elsewhere."""
+    """Yields the same steps, and the steps with two numbers exchanged.
+
+    In another configuration, another channel may be the remote one.
+    """
     yield steps
     for change in _renamings(program, steps):
         yield change(steps)
 
 
 def without_one_number(program: Program, steps: Steps) -> Iterator[Steps]:
-    """The same steps, some of which may not be needed elsewhere, and those without one channel, say: others move up."""
+    """Yields the same steps, and the steps without one number, for example without one channel.
+
+    Another configuration may need fewer of the same steps. Numbers above the missing one become smaller by one.
+    """
     yield steps
     for operand, found in _numbers(program, steps).items():
         for gone in found if len(found) > 1 else ():
@@ -106,14 +112,17 @@ def without_one_number(program: Program, steps: Steps) -> Iterator[Steps]:
 
 
 def with_one_exchanged(program: Program, steps: Steps) -> Iterator[Steps]:
-    """One step exchanged: what belongs to one configuration may stand for something simpler in another."""
+    """Yields the steps with one step replaced by a simpler one, which may be enough in another configuration."""
     if len(steps) <= MOST_EXCHANGED // 2:
         for change in _simpler_kinds(program, steps):
             yield change(steps)
 
 
 def changes(program: Program, steps: Steps) -> Iterator[Change]:
-    """All changes that are worth a try. They apply to later versions of the steps as well, or change nothing there."""
+    """Yields all changes that are worth a try.
+
+    A change can also be applied after others have changed the steps. It may then change nothing.
+    """
     yield from _turns_to_the_end(steps)
     yield from _renamings(program, steps)
     yield from _lowerings(steps)
@@ -122,7 +131,7 @@ def changes(program: Program, steps: Steps) -> Iterator[Change]:
 
 
 def _turns_to_the_end(steps: Steps) -> list[Change]:
-    """A thread that may as well go on to the end of its operation: first all of them, then each by itself."""
+    """Turns go to the end of the operation instead of to a pause: first all turns together, then each by itself."""
     turns = [index for index, step in enumerate(steps) if step[0] == RUN and len(step) == 3]
     found: list[Change] = [
         lambda old, index=index: (
@@ -138,13 +147,13 @@ def _turns_to_the_end(steps: Steps) -> list[Change]:
 
 
 def _named(program: Program, step: Step) -> list[tuple[str, int | str]]:
-    """The operands of a step with their names; a turn of a thread has none."""
+    """Returns the operands of a step with their names. Those of a turn have no names and are left out."""
     kind = program.component.step(step[0])
     return list(zip(kind.operands if kind is not None else (), step[1:], strict=False))
 
 
 def _numbers(program: Program, steps: Steps) -> dict[str, dict[int, None]]:
-    """The values of each operand, by its name, in the order in which they appear."""
+    """Returns the numbers that appear as each operand, by its name, in the order in which they appear."""
     values: dict[str, dict[int, None]] = {}
     for step in steps:
         for name, operand in _named(program, step):
@@ -154,9 +163,9 @@ def _numbers(program: Program, steps: Steps) -> dict[str, dict[int, None]]:
 
 
 def _renamings(program: Program, steps: Steps) -> list[Change]:
-    """Two values of one operand change places: channel 0 and channel 1.
+    """Two values of one operand are exchanged, for example channel 0 and channel 1.
 
-    The places where a thread stops are called after what is there, so numbers in their names change as well.
+    The name of a place where a thread pauses may contain such a number, so the numbers in these names change as well.
     """
     return [
         _swapping(program, name, small, big)
@@ -211,13 +220,14 @@ def _lowerings(steps: Steps) -> list[Change]:
 
 _SMALL = (0, 1, -1)
 MOST_EXCHANGED = 12
-"""Steps of a scenario in which every step is tried as every simpler one; too many tries where there are more."""
+"""In a scenario with at most so many steps, each step is tried as every simpler one. In a longer one, these would be
+too many tries."""
 
 
 def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
-    """Another step that is declared earlier: with the same operands, or small ones.
+    """A step is replaced by one that is declared earlier, with the same operands or small ones.
 
-    One that names no checkpoint, say, where the old one did, or the other way round, moves the numbers behind it.
+    If only one of the two steps names a checkpoint, for example, the checkpoint numbers in later steps are shifted.
     """
     if len(steps) > MOST_EXCHANGED:
         return
@@ -241,7 +251,7 @@ def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
 
 
 def _typed(kind: AnyStep, operands: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Operands of the types that this kind of step has: 1 is no truth value."""
+    """Returns the operands converted to the types that this kind of step has: a bool and an int are not the same."""
     return tuple(
         type_(value) if type_ in (bool, int) and isinstance(value, int) else value
         for type_, value in zip(kind.operands.values(), operands, strict=True)
@@ -249,7 +259,7 @@ def _typed(kind: AnyStep, operands: tuple[int | str, ...]) -> tuple[int | str, .
 
 
 def _moves(count: int) -> Iterator[Change]:
-    """A step comes earlier: steps that do not depend on each other come to stand in one order."""
+    """One step moves to an earlier place, so that steps that do not depend on each other get the same order."""
     for at in range(1, count):
         for to in range(at):
             yield (
@@ -260,7 +270,7 @@ def _moves(count: int) -> Iterator[Change]:
 
 
 def _exchanging(program: Program, index: int, step: Step, moved: set[str], by: int) -> Change:
-    """Another step in this place; operands of these names behind it become larger or smaller."""
+    """The step at this index is replaced; in later steps, `by` is added to the operands with the names in `moved`."""
 
     def change(steps: Steps) -> Steps:
         if index >= len(steps):

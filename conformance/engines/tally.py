@@ -1,4 +1,4 @@
-"""What many runs add up to. Adding two tallies is a set union: any order, any grouping, the same result."""
+"""Adds up the results of many runs. Tallies can be merged in any order and grouping, with the same result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from conformance.driver import Program, Run
 from conformance.scenarios import Scenario, canonical
 
 Signature = tuple[str, str, str]
-"""Property, failure class, operation at which it showed."""
+"""The property, the failure class, and the operation at which the failure showed."""
 
 
 @dataclass(slots=True)
 class Failure:
-    """All failures of one signature: how many, and the shortest scenario among them."""
+    """All failures with one signature: how many, and the shortest scenario among them."""
 
     scenario: Scenario
     owed: str
@@ -35,7 +35,7 @@ class Tally:
     steps: int = 0
     closing_steps: int = 0
     exercised: dict[str, int] = field(default_factory=dict)
-    """In how many scenarios each property was put to the test."""
+    """In how many scenarios each property was exercised, by slug."""
     failures: dict[Signature, Failure] = field(default_factory=dict)
 
     def merge(self, other: Tally) -> None:
@@ -58,7 +58,7 @@ class Tally:
 
 
 class Counter:
-    """Counts runs of one program quickly; `tally` makes names of the marks at the end."""
+    """Counts runs of one program quickly. Only `tally` translates the marks of exercised properties into slugs."""
 
     __slots__ = ("_marks", "_program", "_tally")
 
@@ -79,11 +79,11 @@ class Counter:
             tally.fail(violation.signature, Failure(scenario, violation.broken.owed, violation.broken.observed))
 
     def fail(self, signature: Signature, failure: Failure) -> None:
-        """Count a failure that is no violation of a run."""
+        """Count a failure that is not the violation of a run."""
         self._tally.fail(signature, failure)
 
     def tally(self) -> Tally:
-        """What was counted so far."""
+        """Returns what was counted so far."""
         counts: dict[str, int] = {}
         for marks, count in self._marks.items():
             for slug in self._program.exercised(marks):

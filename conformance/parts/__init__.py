@@ -1,5 +1,6 @@
-"""What ledgers have in common: parts of their state, with the steps and the rules that belong to them.
+"""State that the ledgers of several components share, with the steps and the rules that use it.
 
-A ledger is a few parts and what is special about its component. A rule of a part is `@shared`: it is written against a
-Protocol that says what it asks of a ledger, and components adopt it for their own steps. Parts know no component.
+A ledger combines a few of these parts with what only its component needs. A rule of a part is declared with `@shared`:
+it is written against a Protocol that names what it reads from a ledger, and each component adopts it for its own steps.
+Parts import no component.
 """

@@ -1,4 +1,4 @@
-"""The designs of recovery, and what an implementation must be able to do for each."""
+"""The recovery designs, and the capabilities that an implementation needs for each of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEEDS = {
 
 
 def recovers(recovery: Recovery | str) -> frozenset[Capability]:
-    """What an implementation must be able to do for a configuration with this recovery."""
+    """Returns the capabilities that an implementation needs for a configuration with this recovery design."""
     return _NEEDS[Recovery(recovery)]
 
 
@@ -25,4 +25,4 @@ IN_MEMORY = recovers(Recovery.IN_MEMORY)
 PUSHED = recovers(Recovery.PUSHED)
 PASSES_LOCALLY = frozenset({Capability.BLOCKED_PRIORITY_LOCAL})
 PASSES_REMOTELY = frozenset({Capability.BLOCKED_PRIORITY_REMOTE})
-"""What rules need of an implementation."""
+"""Sets of capabilities that rules and goals name as their `needs`."""

@@ -1,7 +1,7 @@
-"""Which records belong to which checkpoint, by the rule of the persister, and what a read-back may say.
+"""The records that belong to the input state of each checkpoint, and the judgement of what `persisted` answers.
 
-Specification: persister.md (Flink: `ChannelStatePersister`). A checkpoint is followed from its start to its barrier, to
-its stop, or to a newer one. Checkpoint ids are >= 1.
+Specification: persister.md (Flink: `ChannelStatePersister`). Data is added to a checkpoint from its start until its
+barrier comes, it is stopped, or a newer checkpoint takes its place. Checkpoint ids are 1 or above.
 """
 
 from __future__ import annotations
@@ -11,80 +11,85 @@ from typing import Protocol
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 
 ALL = 0
-"""Stands for every checkpoint."""
+"""An id in `InputState.unsure` that stands for every checkpoint."""
 
 
 class State:
-    """The input state of one checkpoint: what was known when it started, then what came before its barrier."""
+    """The input state of one checkpoint: the data that was queued when it started, then the data before its barrier."""
 
     __slots__ = ("complete", "least", "live", "most", "since_late_stop", "since_old_barrier", "traced")
 
     def __init__(self, least: tuple[int, ...], most: tuple[int, ...], traced: bool) -> None:
         self.traced = traced
-        """Somebody asks what of it was known at its start, and what came after a late stop or an old barrier. Otherwise
-        all of it stands in `live`, so that an exploration takes alike what is alike."""
+        """Whether rules ask which records were queued at the start, and which came after a late stop or an old barrier.
+        If not, all records are in `live`, so that the explorer does not tell equal input states apart."""
         self.least = least
-        """The records known at its start that belong to it for certain."""
+        """The records that were queued at the start and certainly belong to the checkpoint."""
         self.most = most
-        """Those and the ones that came while its place was marked, which may belong to it."""
+        """The records in `least`, then those that were pushed while the recovery barrier was inserted. The latter may
+        belong to the checkpoint or not."""
         self.live: list[int] = []
         self.since_late_stop: int | None = None
-        """From which live record on an older checkpoint had been stopped late; None: none was."""
+        """The index in `live` of the first record that came after an older checkpoint was stopped; None: none was."""
         self.since_old_barrier: int | None = None
-        """From which live record on an older barrier had come; None: none had."""
+        """The index in `live` of the first record that came after the barrier of an older checkpoint; None: none
+        came."""
         self.complete = False
-        """Its barrier came."""
+        """Whether the barrier of the checkpoint came, so that nothing more is added."""
 
 
 class InputState:
-    """What must have been written of one channel, checkpoint by checkpoint."""
+    """The input state that one channel must have written, by checkpoint."""
 
     __slots__ = ("barrier_at", "failed", "last", "pending", "received", "states", "unsure")
 
     def __init__(self) -> None:
         self.states: dict[int, State] = {}
         self.failed: list[int] = []
-        """Checkpoints that were refused: nothing may be written for them."""
+        """Checkpoints whose start the channel refused; it must write nothing for them."""
         self.last = 0
         """The newest checkpoint that was started, was stopped, or whose barrier came."""
         self.pending: State | None = None
-        """Of the checkpoint that waits for its barrier."""
+        """The input state of the checkpoint that waits for its barrier; None: no checkpoint waits."""
         self.received = False
-        """The barrier of the last checkpoint is here and the checkpoint not over."""
+        """Whether the barrier of checkpoint `last` was received and that checkpoint was not stopped since."""
         self.barrier_at: dict[int, int] = {}
-        """By checkpoint, the place of its barrier among the elements that arrived."""
+        """By checkpoint, the position of its barrier among the live elements that arrived."""
         self.unsure: dict[int, None] = {}
-        """Checkpoints of which it cannot be said what must have been written: something else was in flight."""
+        """Checkpoints whose input state is not judged, because an operation in flight may have changed it."""
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     def awaited(self) -> int:
-        """The checkpoint that waits for its barrier; 0: none."""
+        """Returns the checkpoint that waits for its barrier; 0: none."""
         return 0 if self.pending is None else self.last
 
     def subsumes(self, checkpoint: int) -> bool:
-        """Whether the barrier of a newer checkpoint is here."""
+        """Returns whether the barrier of a newer checkpoint was received."""
         return self.received and self.last > checkpoint
 
     def obsolete(self, checkpoint: int) -> bool:
-        """Whether a barrier comes too late to count."""
+        """Returns whether a barrier of this checkpoint is obsolete: the checkpoint is over, or a newer one is known."""
         return checkpoint < self.last or (checkpoint == self.last and self.pending is None and not self.received)
 
     def expected(self, checkpoint: int) -> tuple[int, ...]:
-        """All that must have been written, where nothing is uncertain."""
+        """Returns the records that must have been written, if `is_sure` is true."""
         state = self.states.get(checkpoint)
         return () if state is None else (*state.least, *state.live)
 
     def is_sure(self, checkpoint: int) -> bool:
-        """Whether it can be said what must have been written."""
+        """Returns whether the ledger knows what must have been written."""
         return checkpoint not in self.unsure and ALL not in self.unsure
 
     def restorable(self) -> tuple[tuple[int], ...]:
-        """The checkpoints whose input state is complete."""
+        """Returns the checkpoints whose input state is complete, each as the operands of a step."""
         return tuple((checkpoint,) for checkpoint, state in self.states.items() if state.complete)
 
-    # ---- what is learned -------------------------------------------------------------------------------------------
+    # ---- updates ---------------------------------------------------------------------------------------------------
     def started(self, checkpoint: int, least: tuple[int, ...], most: tuple[int, ...] | None = None) -> None:
-        """A checkpoint started with what was known; with `most`, what of it belongs to it for certain, and perhaps."""
+        """Notes that a checkpoint started while the records `least` were queued.
+
+        With `most`, the state is `traced`: `least` certainly belongs to the checkpoint, the rest of `most` may.
+        """
         if most is None:
             state = State((), (), False)
             state.live.extend(least)
@@ -99,12 +104,12 @@ class InputState:
             state.complete = True
 
     def came(self, ids: tuple[int, ...]) -> None:
-        """Live data arrived or, in a local channel, was taken."""
+        """Notes that live data arrived or, in a local channel, was taken."""
         if self.pending is not None:
             self.pending.live.extend(ids)
 
     def barrier(self, checkpoint: int, place: int = 0) -> None:
-        """A barrier came. One that is obsolete changes nothing."""
+        """Notes that a barrier came at this position. An obsolete barrier does not end the pending checkpoint."""
         pending = self.pending
         if self.obsolete(checkpoint):
             if pending is not None and pending.traced and pending.since_old_barrier is None:
@@ -118,7 +123,7 @@ class InputState:
         self.barrier_at[checkpoint] = place
 
     def stopped(self, checkpoint: int) -> None:
-        """A checkpoint is over; a late stop of an older one changes nothing."""
+        """Notes that a checkpoint was stopped. A late stop of an older checkpoint does not end the pending one."""
         if checkpoint < self.last:
             pending = self.pending
             if pending is not None and pending.traced and pending.since_late_stop is None:
@@ -129,36 +134,36 @@ class InputState:
         self.received = False
 
     def doubt(self, checkpoint: int = ALL) -> None:
-        """It cannot be said any more what must have been written for a checkpoint."""
+        """Excludes a checkpoint, by default every checkpoint, from the judgement of its input state."""
         self.unsure[checkpoint] = None
 
     def doubt_pending(self) -> None:
-        """It cannot be said any more what must have been written for the one that waits for its barrier."""
+        """Excludes the checkpoint that waits for its barrier from the judgement of its input state."""
         if self.pending is not None:
             self.unsure[self.last] = None
 
     def forget_pending(self) -> None:
-        """The checkpoint that waits for its barrier can neither be judged nor restored any more."""
+        """Removes the checkpoint that waits for its barrier, so that it is neither judged nor restored any more."""
         if self.pending is not None:
             self.states = {checkpoint: one for checkpoint, one in self.states.items() if one is not self.pending}
             self.pending = None
 
 
 def written_class(expected: tuple[int, ...], got: tuple[int, ...]) -> FailureClass:
-    """In which way the records written differ from those expected."""
+    """Returns in which way the written records differ from the expected ones."""
     if len(set(got)) < len(got) or not set(got) <= set(expected):
         return FailureClass.DUPLICATED
     return FailureClass.LOST if len(got) < len(expected) else FailureClass.REORDERED
 
 
 def judge_written(input: InputState, checkpoint: int, got: tuple[int, ...], where: str = "") -> Judgement:
-    """What was written for a checkpoint must be what was in front of its barrier, once and in order."""
+    """Judges whether exactly the records in front of its barrier were written for a checkpoint, once and in order."""
     if not input.is_sure(checkpoint):
         return False
     expected = input.expected(checkpoint)
     if tuple(got) == expected:
         return bool(expected)
-    owed = f"records {expected}{where} are in front of barrier {checkpoint}"
+    owed = f"exactly records {expected}{where} must be written for checkpoint {checkpoint}"
     return Broken(written_class(expected, tuple(got)), owed, f"records {tuple(got)} were written")
 
 
@@ -167,11 +172,11 @@ class OneChannel(Protocol):
 
     @property
     def input(self) -> InputState:
-        """What must have been written."""
+        """The input state that the channel must have written."""
 
 
 @shared("I-34", ("FLINK-17315",))
 def data_in_front_of_a_barrier_is_written_once(ledger: OneChannel, seen: Seen[tuple[int, ...], int]) -> Judgement:
-    """The input state of a checkpoint is exactly the data in front of its barrier that had not been taken when it
-    started: once and in order, whatever arrives meanwhile."""
+    """The input state of a checkpoint contains exactly the records in front of its barrier that the task had not taken
+    when the checkpoint started, including those that arrive later, each once and in order."""
     return judge_written(ledger.input, seen.operands[0], seen.value)

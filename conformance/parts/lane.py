@@ -1,7 +1,7 @@
-"""One channel from its producer to its consumer: what was recovered, what came live, and what has priority.
+"""The elements between the producer and the consumer of one channel: recovered buffers, live elements, priority events.
 
-What is sent counts as sent from the moment the operation begins, since another thread may take it at once, and as there
-for `sure` when the operation is over.
+An element counts as sent when the operation that sends it begins, because another thread may take it at once. It is
+`sure` when that operation is over: from then on the consumer must find it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ from conformance.ports import Alignment, Barrier, Buffer, Element
 
 
 class Sent:
-    """One element on its way to the consumer."""
+    """One element that was sent and that the consumer has not taken."""
 
     __slots__ = ("element", "number", "silent", "stashed", "sure")
 
     def __init__(self, element: Element, number: int = 0, silent: bool = False, stashed: bool = False) -> None:
         self.element = element
         self.number = number
-        """Its place among the live elements of its channel."""
+        """The position of the element among the live elements of its channel, from 0."""
         self.silent = silent
-        """It came where nobody could be told that it has priority; its turn comes as that of data."""
+        """Whether the element has priority but the channel could not notify the consumer of that. The consumer may then
+        take it as late as if it had no priority."""
         self.stashed = stashed
-        """It came while the channel was in recovery, and without priority."""
+        """Whether the element has no priority and came while the channel was in recovery."""
         self.sure = False
-        """The operation that sent it is over."""
+        """Whether the operation that sent the element is over, so that the consumer must find it."""
 
 
 class Mark:
-    """A recovery barrier. It stands behind the first `least` recovered buffers, and behind no more than `most`."""
+    """A recovery barrier. It stands behind at least `least` and at most `most` recovered buffers.
+
+    The two numbers differ if a push was in flight while the recovery barrier was inserted.
+    """
 
     __slots__ = ("least", "most")
 
@@ -39,75 +43,82 @@ class Mark:
 
 
 class Recovered:
-    """Recovered buffers, their end, and the recovery barriers between them."""
+    """The recovered buffers of one channel, the end of recovered data, and the recovery barriers between the
+    buffers."""
 
     __slots__ = ("consumed", "finished", "finishing", "marks", "pushed", "seq", "taken", "waiting")
 
     def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True) -> None:
-        """`handed_over`: records that are there from the beginning. Without a recovery, its end was taken long ago."""
+        """Begins with one buffer for each record in `handed_over`.
+
+        `recovers`: whether an end of recovered data will come. If not, it counts as taken.
+        """
         self.waiting: list[Sent] = []
-        """Buffers that nobody has taken, from the moment their push began."""
+        """Recovered buffers that were not taken, from the moment their push begins."""
         for record in handed_over:
             self.waiting.append(Sent(Buffer((record,))))
             self.waiting[-1].sure = True
         self.pushed = len(handed_over)
-        """How many there were in all, the one that is being pushed included..."""
+        """Number of recovered buffers so far, including one whose push is in flight."""
         self.taken = 0
-        """... and how many of them were taken."""
+        """Number of recovered buffers that were taken."""
         self.finishing = self.finished = self.consumed = not recovers
-        """The end of recovered data is being queued; is there; was taken."""
+        """Whether the operation that queues the end of recovered data has begun; whether it is over; whether the task
+        took the end."""
         self.seq: int | None = None
-        """The number that the next recovered buffer must carry; None: any."""
+        """The sequence number that the next recovered buffer must carry; None: any."""
         self.marks: dict[int, Mark] = {}
-        """By checkpoint."""
+        """The recovery barriers, by checkpoint."""
 
     def there(self) -> int:
-        """How many recovered buffers wait for certain."""
+        """Returns the number of recovered buffers that certainly wait."""
         waiting = self.waiting
         return len(waiting) - (not waiting[-1].sure) if waiting else 0
 
     def left(self) -> tuple[int, ...]:
-        """The recovered records that nobody has taken."""
+        """Returns the recovered records that were not taken."""
         return records([sent.element for sent in self.waiting])
 
     def begin_push(self, ids: tuple[int, ...]) -> None:
-        """A recovered buffer is on its way."""
+        """Notes that the push of a recovered buffer begins."""
         self.waiting.append(Sent(Buffer(ids)))
         self.pushed += 1
 
     def being_pushed(self) -> Buffer:
-        """The buffer whose push has just begun."""
+        """Returns the buffer whose push has just begun."""
         element = self.waiting[-1].element
         assert type(element) is Buffer
         return element
 
     def end_push(self) -> None:
-        """It is there."""
+        """Notes that the push is over: the buffer is in the channel."""
         if self.waiting:
             self.waiting[-1].sure = True
 
     def take_recovered(self, seq: int) -> None:
-        """The next buffer was taken, with this number."""
+        """Notes that the next recovered buffer was taken and carried this sequence number."""
         del self.waiting[0]
         self.taken += 1
         self.seq = seq + 1
 
     def begin_mark(self, checkpoint: int) -> None:
-        """A recovery barrier is being inserted, behind what is there for certain."""
+        """Notes that the insertion of a recovery barrier begins; it will stand behind all buffers that certainly
+        wait."""
         self.marks[checkpoint] = Mark(self.taken + self.there(), 0)
 
     def end_mark(self, checkpoint: int) -> None:
-        """It is there, if the channel was in recovery, in front of what is pushed from now on."""
+        """Notes that the recovery barrier is inserted, if the channel was in recovery; later buffers stand behind
+        it."""
         if checkpoint in self.marks:
             self.marks[checkpoint].most = self.pushed
 
     def before(self, place: int) -> tuple[int, ...]:
-        """The records that nobody has taken of the first `place` buffers."""
+        """Returns the records of the first `place` recovered buffers that were not taken."""
         return records([sent.element for sent in self.waiting[: max(0, place - self.taken)]])
 
 
 class Lane(Recovered):
-    """A physical channel: recovered buffers, and what its producer sends."""
+    """The content of a physical channel: recovered buffers, and the live elements that its producer sends."""
 
     __slots__ = ("arrived", "blocked", "input", "live", "urgent")
 
@@ -116,35 +127,35 @@ class Lane(Recovered):
         self.live: list[Sent] = []
         """Live elements without priority."""
         self.urgent: list[Sent] = []
-        """Elements that stand in front of everything."""
+        """Priority events, which stand in front of everything else."""
         self.arrived = 0
-        """How many live elements were sent."""
+        """Number of live elements that were sent."""
         self.blocked = False
-        """An element that blocks the producer was taken, and nobody has resumed it."""
+        """Whether an element has blocked the producer and the consumer has not resumed it."""
         self.input = InputState()
 
     def head(self) -> Sent | None:
-        """The next element without priority."""
+        """Returns the next element without priority; None: there is none."""
         if self.waiting:
             return self.waiting[0]
         return self.live[0] if self.live else None
 
     def send(self, element: Element, silent: bool = False, stashed: bool = False) -> Sent:
-        """An element is on its way."""
+        """Notes that the producer begins to send an element, and returns its entry."""
         sent = Sent(element, self.arrived, silent, stashed)
         self.arrived += 1
         (self.urgent if element.data_type.has_priority else self.live).append(sent)
         return sent
 
     def end_send(self) -> None:
-        """What was on its way is there."""
+        """Notes that the send is over: everything that was sent is in the channel."""
         if self.live:
             self.live[-1].sure = True
         for sent in self.urgent:
             sent.sure = True
 
     def to_front(self, checkpoint: int) -> bool:
-        """An announced barrier became a priority event. Whether it was there."""
+        """Notes that an announced barrier was converted to a priority event; returns whether it was queued."""
         for index, sent in enumerate(self.live):
             if type(sent.element) is Barrier and sent.element.checkpoint == checkpoint:
                 del self.live[index]
@@ -155,12 +166,15 @@ class Lane(Recovered):
         return False
 
     def in_front(self, checkpoint: int) -> tuple[int, ...]:
-        """The live records in front of the barrier of a checkpoint, all if it has not come, that nobody has taken."""
+        """Returns the live records in front of the barrier of a checkpoint that were not taken.
+
+        If the barrier has not come, these are all live records.
+        """
         limit = self.input.barrier_at.get(checkpoint, self.arrived)
         return records([sent.element for sent in self.live if sent.number < limit])
 
     def notice(self, element: Element, number: int = 0) -> None:
-        """An element arrived or, in a local channel, was taken: what becomes of the input state?"""
+        """Updates the input state when an element arrives or, in a local channel, is taken."""
         if type(element) is Buffer:
             self.input.came(element.ids)
         elif type(element) is Barrier:

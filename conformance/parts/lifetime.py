@@ -1,4 +1,4 @@
-"""The life of a port: operations in flight, release, failure; what it may hold, and until when."""
+"""The life of a port: operations in flight, release and failure, and the resources that it may hold."""
 
 from __future__ import annotations
 
@@ -21,70 +21,71 @@ from conformance.driver import (
 from conformance.ports import Answer, Port, Resources
 
 MOST_AFTERWARDS = 4
-"""Operations after a release: of what follows it, a little is enough."""
+"""Maximal number of operations after a release. More operations would show nothing new."""
 
 
 class Lifetime(Ledger):
-    """A ledger that knows where in its life the port is, and what is in flight.
+    """A ledger that knows the phase of its port and the number of operations in flight.
 
-    Phases are the component's; those that every component has are `released` and `failed`.
+    Each component has phases of its own; `released` and `failed` mean the same in all components.
     """
 
     __slots__ = ("afterlife", "alone", "failed", "flying", "released", "releasing")
 
     def begin_life(self, phase: str) -> None:
-        """A fresh port, in this phase."""
+        """Begins the life of a fresh port in this phase."""
         self.phase = phase
         self.releasing = self.released = self.failed = False
-        """A release began; it is over; everything failed, or was released at whatever moment."""
+        """Whether a release has begun; whether it is over; whether the port failed, that is, was released at an
+        arbitrary moment."""
         self.afterlife = 0
-        """How many operations began since the release."""
+        """Number of operations that began after the release."""
         self.flying = 0
-        """Operations in flight."""
+        """Number of operations in flight."""
         self.alone = False
-        """Nothing else happened during the last operation that asked to be alone."""
+        """Whether no other operation overlapped the last operation that began with `begin_alone`."""
 
     def begin(self, *operands: object) -> None:
-        """An operation begins."""
+        """Notes that an operation begins."""
         self.flying += 1
         self.alone = False
 
     def begin_alone(self) -> None:
-        """An operation begins, and it matters whether something else happens during it."""
+        """Notes that an operation begins for which rules ask whether another operation overlaps it."""
         self.alone = not self.flying
         self.flying += 1
 
     def end(self, *operands: object) -> None:
-        """An operation is over."""
+        """Notes that an operation is over."""
         self.flying -= 1
 
     def begin_afterwards(self) -> None:
-        """An operation begins that makes sense after release, too."""
+        """Notes that an operation begins that is possible after release, too."""
         self.afterlife += self.released
 
     def begin_release(self) -> None:
-        """The task gives the port up."""
+        """Notes that the release of the port begins."""
         self.afterlife += self.released
         self.releasing = True
 
     def release(self) -> None:
-        """It was released."""
+        """Notes that the release is over."""
         self.released = True
         if not self.failed:
             self.phase = "released"
 
     def fail(self) -> None:
-        """Everything was released, at whatever moment; what was in flight never came to an end."""
+        """Notes that the port was released at an arbitrary moment; operations that were in flight are abandoned."""
         self.failed = self.released = True
         self.flying = 0
         self.phase = "failed"
 
     def is_over(self) -> bool:
-        """Whether everything must have been given back."""
+        """Returns whether the port must have given back all resources."""
         return self.released
 
     def keeps(self) -> int:
-        """How many segments may still be in the hands of somebody else after release; none, unless a ledger says so."""
+        """Returns how many segments the task may still hold after release; 0 unless a component overrides this."""
         return 0
 
 
@@ -93,7 +94,7 @@ L = TypeVar("L", bound=Lifetime)
 
 
 def alive(ledger: Lifetime) -> Sequence[tuple[()]]:
-    """Enabled until a little after a release."""
+    """Enables a step until `MOST_AFTERWARDS` operations have begun after the release."""
     return NO_OPERANDS if ledger.afterlife < MOST_AFTERWARDS else DISABLED
 
 
@@ -104,7 +105,7 @@ def _fails(ledger: Lifetime) -> None:
 def resources_step(
     steps: Steps[P, L], during: tuple[str, ...], weight: int = 2, end: Callable[[L], None] | None = None
 ) -> Step[L, Resources]:
-    """Somebody looks at what is held."""
+    """Returns the step in which an observer reads the resources that the port holds."""
 
     @steps.step("observer", during, when=always, end=end, weight=weight)
     def resources(port: P, ledger: L) -> Answer[Resources]:
@@ -116,7 +117,7 @@ def resources_step(
 def fail_step(
     steps: Steps[P, L], during: tuple[str, ...], when: Callable[[L], Sequence[tuple[()]]] = always, weight: int = 1
 ) -> Step[L, None]:
-    """Everything fails, whatever is in flight."""
+    """Returns the step in which the driver releases the port at once, whatever operations are in flight."""
 
     @steps.step("driver", during, when=when, end=_fails, weight=weight, crashes=True)
     def fail(port: P, ledger: L) -> Answer[None]:
@@ -126,7 +127,7 @@ def fail_step(
 
 
 def restart_step(steps: Steps[P, L], end: Callable[[L], None]) -> Step[L, Resources]:
-    """A fresh port takes the place of one that failed, and takes nothing over."""
+    """Returns the step in which a fresh port replaces one that failed, without taking over any state."""
 
     @steps.step("driver", ("failed",), when=always, end=end, weight=16, fresh_port=True)
     def restore(port: P, ledger: L) -> Answer[Resources]:
@@ -137,35 +138,38 @@ def restart_step(steps: Steps[P, L], end: Callable[[L], None]) -> Step[L, Resour
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
 class Holding(Protocol):
-    """A ledger that knows what its port must hold while it lives."""
+    """A ledger that knows which resources its port must hold before its release."""
 
     def holds(self) -> tuple[tuple[str, int], ...]:
-        """Names of `Resources` and what they must count, as far as that is known."""
+        """Returns the fields of `Resources` whose values the ledger knows, with these values."""
 
     def is_over(self) -> bool:
-        """Whether everything must have been given back."""
+        """Returns whether the port must have given back all resources."""
 
 
 @shared("I-93", quiet=True)
 def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resources]) -> Judgement:
-    """While it lives, a port holds the segments, listeners and futures of what waits in it, no more and no fewer."""
+    """Before its release, the implementation holds exactly one segment for each queued buffer, one listener for each
+    attached view and one future for each open channel state future."""
     if ledger.is_over():
         return False
     for what, owed in ledger.holds():
         held = getattr(seen.value, what)
         if held is not None and held != owed:
             kind = FailureClass.LEAKED if held > owed else FailureClass.LOST
-            return Broken(kind, f"now it must hold {owed} {what}", f"it holds {held}")
+            return Broken(kind, f"the implementation must hold {owed} {what} now", f"it holds {held}")
     return True
 
 
 @shared("I-93", quiet=True)
 def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Judgement:
-    """After release, at whatever moment, no segment, file, listener or future is held, but for what the task has."""
+    """After a release at any moment, the implementation holds no segment, file, listener or future, except the segments
+    of buffers that the task still holds."""
     if not ledger.is_over():
         return False
     for what in Resources.__struct_fields__:
         held = getattr(seen.value, what)
         if held and held > (most := ledger.keeps() if what == "segments" else 0):
-            return Broken(FailureClass.LEAKED, f"after release it must hold {most or 'no'} {what}", f"it holds {held}")
+            owed = f"after release the implementation may hold {most or 'no'} {what}"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
     return True

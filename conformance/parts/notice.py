@@ -1,4 +1,4 @@
-"""Who has a reason to look, and whether a wake-up is owed."""
+"""The notifications of a consumer, and the rule that none of them is missing."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from conformance.ports import DataAvailable, PriorityAvailable, Signal
 
 
 class Notice:
-    """What a consumer was told, and has not followed."""
+    """The notifications that a consumer got and has not acted on."""
 
     __slots__ = ("announced", "awake", "stale", "told")
 
     def __init__(self, awake: bool = False) -> None:
         self.awake = awake
-        """The consumer has a reason to look."""
+        """Whether the consumer has a reason to take: a notification, or the last take said that more follows."""
         self.announced = self.told = -1
-        """The number of the priority event announced last; the same when the take in flight began."""
+        """The sequence number in the last notification of a priority event, now and when the take in flight began; -1:
+        there was none."""
         self.stale = False
-        """The consumer was told of a priority event that it had taken before."""
+        """Whether the consumer was notified of a priority event that it had already taken."""
 
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer was told something."""
+        """Notes the notifications among these signals."""
         for signal in signals:
             kind = type(signal)
             if kind is DataAvailable or kind is PriorityAvailable:
                 self.awake = True
 
     def hear_numbers(self, signals: list[Signal], next_number: int) -> None:
-        """The same where priority events are announced with numbers; the element taken next has this one."""
+        """Notes notifications whose priority events carry sequence numbers; `next_number` is that of the next
+        element."""
         for signal in signals:
             if type(signal) is PriorityAvailable:
                 self.awake = True
@@ -41,12 +43,16 @@ class Notice:
                 self.awake = True
 
     def begin_take(self) -> None:
-        """The consumer follows what it was told; what it is told from now on is another reason."""
+        """Notes that a take begins. It uses up all notifications so far; later ones are a reason for another take."""
         self.awake = False
         self.told = self.announced
 
     def took(self, more: bool, number: int = -1) -> None:
-        """It took something, or nothing: whether it was told that there is more; the number of a priority event."""
+        """Notes that a take is over.
+
+        `more`: whether the answer said that an element follows. `number`: the sequence number of a priority event that
+        was taken.
+        """
         self.stale = False
         self.awake |= more
         if self.announced <= number:
@@ -54,25 +60,26 @@ class Notice:
 
 
 class Told(Protocol):
-    """A ledger whose consumer waits to be told."""
+    """A ledger of a component that notifies its consumer."""
 
     @property
     def notice(self) -> Notice:
-        """What the consumer was told."""
+        """The notifications of the consumer."""
 
     def something_waits(self) -> int:
-        """How much can be taken for certain; 0: nothing, or nobody can say."""
+        """Returns a number above 0 if something can certainly be taken, otherwise 0."""
 
     def first(self) -> str:
-        """What comes next, in words."""
+        """Describes what the next take must find."""
 
 
 @shared("I-22", kind=Kind.EVENTUALLY, quiet=True)
 def the_consumer_is_told_of_what_waits(ledger: Told, seen: Seen[object]) -> Judgement:
-    """Whenever nothing is in progress and something can be taken, the consumer was told so."""
+    """Whenever no operation is in progress and something can be taken, the consumer has a reason to take: it was
+    notified since its last take began, or an answer told it that something can be taken."""
     if not ledger.something_waits():
         return False
     if ledger.notice.awake:
         return True
-    owed = f"{ledger.first()} can be taken, so the consumer must have been told"
-    return Broken(FailureClass.STUCK, owed, "it was not, and sleeps")
+    owed = f"{ledger.first()} can be taken, so the consumer must have been notified"
+    return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")

@@ -1,4 +1,4 @@
-"""Records by their ids, and in which way those that came differ from those that were owed."""
+"""The record ids in elements, and the comparison of record ids that came with those that had to come."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from conformance.ports import Buffer, Element
 
 
 def records(elements: Iterable[Element]) -> tuple[int, ...]:
-    """The records in these elements, in order."""
+    """Returns the ids of the records in these elements, in order."""
     return tuple([one for element in elements if type(element) is Buffer for one in element.ids])
 
 
 def compare_ids(expected: tuple[int, ...], got: tuple[int, ...], past: int) -> FailureClass:
-    """In which way `got` differs from the `expected` record ids; ids below `past` were delivered before."""
+    """Returns in which way `got` differs from the `expected` record ids; ids below `past` were delivered before."""
     if any(one < past for one in got) or len(set(got)) < len(got):
         return FailureClass.DUPLICATED
     if any(one < 0 for one in got):

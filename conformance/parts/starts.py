@@ -1,4 +1,4 @@
-"""When a checkpoint may start in a channel, and for which reasons it must be refused."""
+"""Rules for the start of a checkpoint: when it must succeed, and for which reasons it must be refused."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from conformance.ports import CheckpointReason, Error
 
 
 class Refusal(NamedTuple):
-    """What speaks against a checkpoint: nothing, if there are no reasons."""
+    """The reasons for which the start of a checkpoint must be refused. Without a reason it must succeed."""
 
     reasons: Sequence[CheckpointReason]
     where: str = ""
-    """Which channel refuses it, in words, where there are several."""
+    """Which channel of a gate refuses the checkpoint, as a part of a message; empty for a single channel."""
 
 
 UNOPPOSED = Refusal(())
@@ -25,62 +25,65 @@ SUBSUMED_OR_DECLINED = Refusal((CheckpointReason.SUBSUMED, CheckpointReason.DECL
 
 
 class Starting(Protocol):
-    """A ledger that knows what speaks against a checkpoint."""
+    """A ledger that knows for which reasons a checkpoint must be refused."""
 
     def refuses(self, checkpoint: int) -> Refusal | None:
-        """What speaks against starting it now; None: a race decides."""
+        """Returns the reasons to refuse the start now; None: an operation in flight decides whether there is one."""
 
 
 def judge_refusal(ledger: Starting, checkpoint: int, error: Error | None, reason: CheckpointReason) -> Judgement:
-    """A checkpoint that must be refused for this reason is. Where there are two reasons, either will do."""
+    """Judges a start that must be refused for this reason. If there are two reasons, either of them may be given."""
     against = ledger.refuses(checkpoint)
     if against is None or reason not in against.reasons:
         return False
     if refusal(error) in against.reasons:
         return True
-    why = " or ".join(against.reasons)
-    return Broken(FailureClass.PROTOCOL, f"checkpoint {checkpoint} is refused{against.where}: {why}", got(error))
+    owed = f"checkpoint {checkpoint} must be refused{against.where} with the reason {' or '.join(against.reasons)}"
+    return Broken(FailureClass.PROTOCOL, owed, got(error))
 
 
 def judge_start(ledger: Starting, checkpoint: int, error: Error | None) -> Judgement:
-    """A checkpoint that nothing speaks against starts."""
+    """Judges a start that must succeed, because there is no reason to refuse it."""
     against = ledger.refuses(checkpoint)
     if against is None or against.reasons:
         return False
-    return must_succeed(error, f"nothing speaks against checkpoint {checkpoint}")
+    return must_succeed(error, f"checkpoint {checkpoint} must start: there is no reason to refuse it")
 
 
 @shared("I-37", ("FLINK-21104", "FLINK-20097"))
 def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Starting, seen: Seen[None, int]) -> Judgement:
-    """A checkpoint that starts after a newer barrier was received is refused as subsumed."""
+    """If a checkpoint starts after the barrier of a newer checkpoint was received, the start is refused with an error
+    of kind checkpoint and the reason subsumed."""
     return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED)
 
 
 @shared("I-42", ("FLINK-38544",))
 def a_missing_recovery_barrier_declines_the_checkpoint(ledger: Starting, seen: Seen[None, int]) -> Judgement:
-    """A checkpoint whose start is not marked in the data of a channel in recovery is declined, and nothing else."""
+    """If a checkpoint starts in a channel in recovery that has no recovery barrier for it, the start is refused with an
+    error of kind checkpoint and the reason declined, so that only this checkpoint fails."""
     return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.DECLINED)
 
 
 @shared("I-53", ("FLINK-20654",))
 def checkpoints_are_declined_until_channels_are_physical(ledger: Starting, seen: Seen[None, int]) -> Judgement:
-    """A checkpoint that starts before conversion is declined because the task is not ready."""
+    """If a checkpoint starts before the recovered channels are converted, the start is refused with an error of kind
+    checkpoint and the reason declined-task-not-ready."""
     return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.DECLINED_TASK_NOT_READY)
 
 
 @shared("I-54")
 def a_checkpoint_starts_if_nothing_speaks_against_it(ledger: Starting, seen: Seen[None, int]) -> Judgement:
-    """A checkpoint starts unless a newer barrier is known, its recovery barrier is missing, or the channel is not
-    physical."""
+    """The start of a checkpoint succeeds unless a newer barrier was received, the recovery barrier is missing in a
+    channel in recovery, or a channel is not physical."""
     return judge_start(ledger, seen.operands[0], seen.error)
 
 
-# ---- what a campaign must have seen ----------------------------------------------------------------------------------
+# ---- goals -----------------------------------------------------------------------------------------------------------
 def a_recovery_barrier_was_missing(ledger: object, seen: Seen[None, int]) -> bool:
-    """A checkpoint was declined for want of a recovery barrier."""
+    """A checkpoint was declined because its recovery barrier was missing."""
     return refusal(seen.error) is CheckpointReason.DECLINED
 
 
 def a_checkpoint_was_subsumed(ledger: object, seen: Seen[None, int]) -> bool:
-    """A newer barrier was there when a checkpoint started."""
+    """The barrier of a newer checkpoint had been received when a checkpoint started."""
     return refusal(seen.error) is CheckpointReason.SUBSUMED

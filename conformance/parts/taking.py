@@ -1,4 +1,4 @@
-"""The rules that every queue with a consumer shares: what a take answers, how elements are numbered and counted."""
+"""Rules for every queue with a consumer: what a take answers, and how elements are numbered and counted."""
 
 from __future__ import annotations
 
@@ -13,76 +13,84 @@ class Answering(Protocol):
     """A ledger that knows when a take must answer something."""
 
     def must_answer(self) -> bool:
-        """Whether something could be handed out for certain as the take began."""
+        """Returns whether something could certainly be taken when the take began."""
 
     def first(self) -> str:
-        """What comes next, in words."""
+        """Describes what the next take must find."""
 
 
 class Numbered(Protocol):
-    """A ledger that knows the number of the next element."""
+    """A ledger that knows the sequence number of the next element."""
 
     def next_number(self, has_priority: bool) -> int | None:
-        """The number that the next element must carry, one with or without priority; None: any."""
+        """Returns the sequence number that the next element with or without priority must carry; None: any."""
 
 
 class Counting(Protocol):
-    """A ledger that knows how many buffers wait."""
+    """A ledger that knows how many buffers are queued."""
 
     def counted(self) -> tuple[int, int] | None:
-        """How many buffers wait, and how many an implementation may count that counts events and the end of recovered
-        data too; None: nobody can say."""
+        """Returns the number of queued buffers, and the highest number that an implementation may answer because it
+        counts other things, too; None: the ledger cannot know."""
 
 
 class Ended(Protocol):
-    """A ledger of a queue whose producer can come to an end."""
+    """A ledger of a queue whose producer can finish."""
 
     released: bool
 
 
 @shared("I-16")
 def a_take_answers_what_is_there(ledger: Answering, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """A take answers what can be handed out for certain as it begins: an element, or the end of recovered data."""
+    """If an element or the end of recovered data can be taken when a take begins, the take hands out an element or the
+    end of recovered data."""
     if not ledger.must_answer():
         return False
     if seen.value is not None or ends(seen.signals):
         return True
-    return Broken(FailureClass.STUCK, f"{ledger.first()} could be taken", "the take answered nothing")
+    return Broken(
+        FailureClass.STUCK, f"{ledger.first()} could be taken when the take began", "the take answered nothing"
+    )
 
 
 @shared("I-19")
 def sequence_numbers_have_no_gaps(ledger: Numbered, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """Elements are numbered 0, 1, 2, and so on, priority elements included; recovered buffers of a channel are numbered
-    apart."""
+    """Elements carry the sequence numbers 0, 1, 2 and so on in the order in which they are taken, priority events
+    included; the recovered buffers of a channel have a sequence of their own."""
     if seen.value is None:
         return False
     owed = ledger.next_number(seen.value.element.data_type.has_priority)
     if owed is None or seen.value.seq == owed:
         return owed is not None
-    what = f"the next element has number {owed}"
-    return Broken(FailureClass.PROTOCOL, what, f"the element carries {seen.value.seq}")
+    what = f"the element must carry sequence number {owed}"
+    return Broken(FailureClass.PROTOCOL, what, f"it carries {seen.value.seq}")
 
 
 def judge_count(counted: tuple[int, int] | None, got: int) -> Judgement:
-    """The number of buffers in use must be one of those that it may be."""
+    """Judges whether the number of buffers in use lies between the two numbers of `Counting.counted`."""
     if counted is None:
         return False
     least, most = counted
     if least <= got <= most:
         return least > 0
-    return Broken(FailureClass.PROTOCOL, f"{least} buffers wait", f"it counts {got}")
+    owed = f"{least} buffers are queued, so the number of buffers in use must be between {least} and {most}"
+    return Broken(FailureClass.PROTOCOL, owed, f"the answer is {got}")
 
 
 @shared("I-21", ("FLINK-39018",), quiet=True)
 def buffers_in_use_count_what_waits(ledger: Counting, seen: Seen[int]) -> Judgement:
-    """The buffers in use are those that wait, recovered ones included; events may be counted too."""
+    """The number of buffers in use counts all queued buffers, recovered ones included; it may also count queued events,
+    recovery barriers, the end of recovered data and the backlog of a remote producer."""
     return judge_count(ledger.counted(), seen.value)
 
 
 @shared("I-33")
 def nothing_is_accepted_after_the_end(ledger: Ended, seen: Seen[bool]) -> Judgement:
-    """What is added after the end of the partition, or after release, is rejected."""
+    """If the producer adds an element after the end of partition or after release, the element is rejected: the answer
+    is false."""
     if seen.value is False:
         return True
     why = "released" if ledger.released else "finished by its producer"
-    return Broken(FailureClass.LEAKED, f"it was {why}: the element is rejected", "it was accepted")
+    return Broken(
+        FailureClass.LEAKED, f"the subpartition was {why}: it must reject the element", "it accepted the element"
+    )

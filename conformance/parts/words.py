@@ -1,4 +1,4 @@
-"""Elements, answers and refusals in words, and the comparisons that many rules end with."""
+"""Descriptions of elements and answers for messages, and comparisons that many rules end with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.ports import Barrier, Buffer, CheckpointReason, Element, Error,
 
 
 def name(element: Element) -> str:
-    """An element in words."""
+    """Describes an element."""
     if type(element) is Buffer:
         return f"records {element.ids}"
     if type(element) is Barrier:
@@ -17,32 +17,32 @@ def name(element: Element) -> str:
 
 
 def got(error: Error | None) -> str:
-    """What an operation came to that answers nothing, in words."""
+    """Describes whether an operation succeeded, or which error it answered."""
     if error is None:
-        return "it was accepted"
+        return "the operation succeeded"
     reason = f" ({error.checkpoint_reason})" if error.checkpoint_reason else ""
-    return f"it answered the error {error.kind}{reason}"
+    return f"the operation answered an error of kind {error.kind}{reason}"
 
 
 def refusal(error: Error | None) -> CheckpointReason | None:
-    """For which reason a checkpoint was refused; None: it was not, or something else went wrong."""
+    """Returns the reason with which a checkpoint was refused; None: there was no error, or one of another kind."""
     return error.checkpoint_reason if error is not None and error.kind is ErrorKind.CHECKPOINT else None
 
 
 def must_fail(error: Error | None, kind: ErrorKind, why: str) -> Judgement:
-    """An error of this kind, and nothing else, is the right answer."""
+    """Judges whether the operation answered an error of this kind. `why` is a clause that gives the reason."""
     if error is not None and error.kind is kind:
         return True
-    return Broken(FailureClass.PROTOCOL, f"{why}: an error of kind {kind}", got(error))
+    return Broken(FailureClass.PROTOCOL, f"{why}: the operation must answer an error of kind {kind}", got(error))
 
 
 def must_succeed(error: Error | None, why: str, kind: FailureClass = FailureClass.PROTOCOL) -> Judgement:
-    """Any error is wrong."""
+    """Judges whether the operation answered no error. `why` says what must have happened instead."""
     return True if error is None else Broken(kind, why, got(error))
 
 
 def must_be(owed: Element, element: Element, owing: str = "", observed: str = "") -> Judgement:
-    """The element that came must be the one that was owed."""
+    """Judges whether the element that came is the one that had to come."""
     if element == owed:
         return True
     kind = FailureClass.REORDERED
@@ -50,4 +50,4 @@ def must_be(owed: Element, element: Element, owing: str = "", observed: str = ""
         kind = compare_ids(owed.ids, element.ids, owed.ids[0])
     elif type(element) is type(owed):
         kind = FailureClass.CORRUPTED
-    return Broken(kind, owing or f"{name(owed)} comes next", observed or f"{name(element)} came")
+    return Broken(kind, owing or f"{name(owed)} must come next", observed or f"{name(element)} came")

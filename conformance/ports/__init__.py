@@ -1,8 +1,8 @@
-"""The abstract interface that an implementation puts itself behind.
+"""The abstract interface that an adapter implements.
 
-One small ABC per component (`DequePort`, `SubpartitionPort`), the vocabulary they share (elements, signals, outcomes,
-errors), the capabilities an implementation claims, and how implementations and known bugs are found by name. This room
-knows no other.
+One abstract class for each component (`DequePort`, `SubpartitionPort`), the types that they share (elements, signals,
+outcomes, errors), the capabilities that an implementation claims, and how implementations and known bugs are found by
+name. This package imports no other part of the suite.
 """
 
 from conformance.ports.capabilities import Capability

@@ -1,4 +1,4 @@
-"""What an implementation says it can do. Capabilities, never version numbers, decide which properties apply."""
+"""The features that an implementation can claim. They decide which properties apply; its version never does."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from enum import StrEnum
 
 
 class Capability(StrEnum):
-    """One feature. The comment behind a value says what claiming it promises."""
+    """One feature. The text below a value says what an implementation that claims it promises."""
 
     BLOCKED_PRIORITY_LOCAL = "blocked-priority-local"
-    """A priority event passes a blocked subpartition: it is announced and can be polled (FLINK-39018)."""
+    """A blocked subpartition announces priority events and hands them out (FLINK-39018)."""
     BLOCKED_PRIORITY_REMOTE = "blocked-priority-remote"
-    """The same for a reader over the network, whether it has credit or not."""
+    """A blocked subpartition does the same for a reader over the network, whether it has credit or not."""
     TIMEOUTABLE_BARRIERS = "timeoutable-barriers"
-    """Aligned barriers can be converted to unaligned ones on the way (FLINK-19681)."""
+    """A timeoutable barrier becomes unaligned if the alignment timeout fires while it is queued (FLINK-19681)."""
     OUTPUT_RECOVERED_UPSTREAM = "output-recovered-upstream"
-    """Output channel state can be recovered at the producing subpartition."""
+    """A subpartition can recover output state."""
     PERSISTED_READBACK = "persisted-readback"
-    """`persisted(checkpoint)` answers what was written."""
+    """`persisted(checkpoint)` answers what was given to the channel state writer."""
     RESOURCES = "resources"
     """`resources()` answers real counts."""
     STEPPING = "stepping"
-    """Operations pause at their locks and at whatever they wait for, so that they can be interleaved inside."""
+    """Operations pause at their locks and wherever they wait, so that a scenario can interleave them there."""
     RECOVERS_FIRST = "recover-first"
-    """Recovery is over before a channel becomes physical, and before the first checkpoint."""
+    """The consumer takes all recovered data before a channel is converted and before the first checkpoint starts."""
     RECOVERS_IN_MEMORY = "recover-in-memory"
-    """Recovered buffers move into the physical channel, which can be checkpointed with them (FLINK-39018)."""
+    """Conversion moves recovered buffers into the physical channel, and a checkpoint can contain them (FLINK-39018)."""
     RECOVERS_BY_PUSHING = "recover-by-pushing"
-    """Recovered buffers are pushed into the physical channel, behind which live data waits (FLINK-38544)."""
+    """Recovered buffers are pushed into the physical channel, and live data waits behind them (FLINK-38544)."""

@@ -1,4 +1,4 @@
-"""Which components there are, by name, and of each its port and what a port is made from."""
+"""All components by name, each with its port and its configuration."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
 
 
 class Interface(NamedTuple):
-    """How a component is spoken to."""
+    """The port and the configuration of a component."""
 
     port: type[Any]
-    """Its abstract class; nobody makes one."""
+    """The abstract class of its port."""
     config: type[Struct]
-    """What a port is made from."""
+    """The type of the configuration from which a port is made."""
 
 
 Interfaces: TypeAlias = Mapping[str, Interface]
-"""By the name of the component: a value that is handed on, so that a test can make its own."""
+"""Interfaces by component name. Functions take them as a parameter, so that a test can pass its own."""
 
 INTERFACES: Interfaces = MappingProxyType(
     {

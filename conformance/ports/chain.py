@@ -1,8 +1,8 @@
-"""Producers, the channels between, one gate and a consumer that counts: the smallest job there is.
+"""The chain, the smallest job of the suite: producers, their channels, one gate, and a consumer that counts records.
 
-Everything that recovery must keep right meets here: the subpartition at the producer, the channel, the conversion, the
-persisted in-flight data, and the state of the consumer. A checkpoint of a chain is a value, so that another chain, in
-another design, can be made from it.
+It combines everything that recovery must keep right: the subpartition at the producer, the channel, the conversion, the
+persisted in-flight data, and the state of the consumer. A checkpoint of a chain is a value, from which another chain
+can start, also with another recovery design.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ class CheckpointStatus(StrEnum):
     """How far a checkpoint is."""
 
     ABSENT = "absent"
-    """The consumer has not seen it."""
+    """The consumer has received no barrier and no trigger of it."""
     PENDING = "pending"
     COMPLETED = "completed"
     DECLINED = "declined"
-    """Refused, or subsumed by a newer one. It will not complete any more."""
+    """The consumer declined it, or a newer checkpoint subsumed it, so that it cannot complete any more."""
 
 
 class ChainCheckpoint(Struct, frozen=True):
-    """A checkpoint of a chain; all but the status is empty unless it is completed.
+    """A checkpoint of a chain; all fields but `status` are empty unless it is completed.
 
-    Each of the others holds record ids by channel: what the consumer had counted, in that order; the input state and
-    the output state, in the order written. Recovered, input state comes before output state.
+    The other fields hold record ids by channel: the records that the consumer had counted, in that order; the input
+    state and the output state, in the order written. A restored chain delivers the input state of a channel first and
+    then its output state.
     """
 
     status: CheckpointStatus
@@ -43,11 +44,11 @@ class ChainCheckpoint(Struct, frozen=True):
 
 
 class ChainConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The channels in their order; `restored`: the checkpoint that the chain begins with, or nothing.
+    """The channels in their order; `restored` is the checkpoint from which the chain starts, None for a fresh start.
 
-    With a `recovery` other than NONE every channel is a recovered channel at first, also if there is nothing to
-    recover. With `output_on_downstream`, recovered output state is given to the consumer, behind the input state
-    (Flink: `execution.checkpointing.unaligned.recover-output-on-downstream.enabled`); otherwise to the subpartition.
+    With a `recovery` other than NONE every channel is a recovered channel until `convert`, also if there is nothing to
+    recover. With `output_on_downstream`, the gate gets the recovered output state, behind the input state (Flink:
+    `execution.checkpointing.unaligned.recover-output-on-downstream.enabled`); otherwise the subpartitions get it.
     """
 
     channels: tuple[ChannelKind, ...]
@@ -59,7 +60,7 @@ class ChainConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Consumed(Struct, frozen=True):
-    """What the consumer took, and of which channel. It has dealt with it."""
+    """An element that the consumer took and dealt with, and its channel."""
 
     channel: int
     element: Element
@@ -68,8 +69,8 @@ class Consumed(Struct, frozen=True):
 class ChainPort(Port):
     """Producers, a gate and a consumer that counts. Specification: chain.md.
 
-    Recovery: `recover` and `finish_recovery` feed the consumer's side, `recover_output` and `finish_output_recovery`
-    the producer's. Whoever recovers first or in memory feeds the consumer before `convert`; by pushing, after it.
+    Recovery: `recover` and `finish_recovery` feed the gate, `recover_output` and `finish_output_recovery` feed the
+    subpartitions. With RECOVER_FIRST and IN_MEMORY the gate is fed before `convert`, with PUSHED after it.
 
     Signals: `DataAvailable` and `PriorityAvailable` of the gate; `StateConsumed(channel)` when the consumer took the
     end of the recovered input state; `CheckpointAcknowledged` and `CheckpointDeclined`.
@@ -86,15 +87,18 @@ class ChainPort(Port):
 
     @abstractmethod
     def finish(self, channel: int) -> Answer[None]:
-        """The producer of a channel has nothing more to send: the end of partition follows."""
+        """The producer of a channel has nothing more to send: it sends the end of partition."""
 
     @abstractmethod
     def recover_output(self, channel: int) -> Answer[None]:
-        """The next record of the recovered output state goes into the subpartition, before anything live."""
+        """The producer adds the next recovered output record to its subpartition, before it adds any live element."""
 
     @abstractmethod
     def finish_output_recovery(self, channel: int) -> Answer[None]:
-        """All of it is in, or there was none: its end is sent, and the producer begins."""
+        """All recovered output state was added, or there was none: the producer sends its end.
+
+        After that the producer may send live elements.
+        """
 
     # ---- network thread
     @abstractmethod
@@ -107,11 +111,14 @@ class ChainPort(Port):
     # ---- recovery thread
     @abstractmethod
     def recover(self, channel: int) -> Answer[None]:
-        """The next record of the recovered input state goes into the gate. May have to wait for the upstream."""
+        """The recovery thread hands the next record of the recovered input state to the gate.
+
+        With PUSHED it waits until the upstream of the channel is ready.
+        """
 
     @abstractmethod
     def finish_recovery(self, channel: int) -> Answer[None]:
-        """All of it is in, or there was none."""
+        """The gate has all recovered input state of a channel, or there was none."""
 
     # ---- task thread
     @abstractmethod
@@ -123,20 +130,20 @@ class ChainPort(Port):
 
     @abstractmethod
     def request_partitions(self) -> Answer[None]:
-        """Ask the producers for data, after conversion."""
+        """Request the subpartitions of all channels, after conversion."""
 
     @abstractmethod
     def consume(self) -> Answer[Consumed | None]:
         """Take the next element from the gate and deal with it: count records, align barriers, start checkpoints.
 
-        None if the gate has nothing. A refused checkpoint is declined, and the job goes on.
+        None if the gate has nothing. If a channel refuses a checkpoint, the consumer declines it, and the job goes on.
         """
 
     @abstractmethod
     def trigger(self, checkpoint: int) -> Answer[None]:
         """The consumer is asked for a checkpoint before its channels are converted: it declines.
 
-        Barriers of that checkpoint may come later all the same, and are obsolete.
+        Barriers of that checkpoint that come later are obsolete.
         """
 
     # ---- observer
@@ -146,4 +153,4 @@ class ChainPort(Port):
 
     @abstractmethod
     def snapshot(self, checkpoint: int) -> Answer[ChainCheckpoint]:
-        """A checkpoint of this chain. Allowed in every state, also after `release`."""
+        """Read back a checkpoint of this chain. Allowed in every state, also after `release`."""

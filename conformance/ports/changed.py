@@ -10,8 +10,8 @@ A known bug is a change of the reference's text, written as a diff:
              self.channels[new.index] = new
 ```
 
-`--- FILE` names a file below the package, `@@` begins another hunk in the same file; what follows it is for readers.
-A hunk has no line numbers, so the lines that it shows must stand in the file exactly once.
+`--- FILE` names a file below the package. `@@` begins another hunk in the same file; the rest of its line is ignored.
+A hunk has no line numbers, so the lines that it shows must occur in the file exactly once.
 
 The package must import itself relatively: an absolute import would find the unchanged module.
 """
@@ -31,11 +31,11 @@ from typing import NamedTuple
 
 
 class DoesNotFit(ValueError):
-    """A change cannot be made. The text names the file, and how often its lines stand there."""
+    """A change cannot be made. The text says in which file, and why."""
 
 
 class Hunk(NamedTuple):
-    """Some lines of one file, and those that take their place."""
+    """Some lines of one file, and the lines that replace them."""
 
     file: str
     """Below the package, as `channels/local.py`."""
@@ -81,10 +81,10 @@ def hunks(diff: str) -> tuple[Hunk, ...]:
 
 
 class Package:
-    """The modules of a package as its loader has them: in a folder, a wheel or a zip file."""
+    """The modules of a package, read through its loader, so that it may be a folder, a wheel or a zip file."""
 
     def __init__(self, name: str, leave_out: Sequence[str] = ()) -> None:
-        """`leave_out`: subpackages that a copy does not have, as `known_bugs`.
+        """`leave_out`: subpackages that a copy does not contain, as `known_bugs`.
 
         Raises: ModuleNotFoundError.
         """
@@ -113,7 +113,7 @@ class Package:
         return text
 
     def changed_texts(self, diff: str) -> dict[str, str]:
-        """The files that a diff changes, as they are afterwards.
+        """The files that a diff changes, with their changed texts.
 
         Raises: DoesNotFit.
         """
@@ -123,12 +123,12 @@ class Package:
         return texts
 
     def copy(self, texts: Mapping[str, str]) -> ModuleType:
-        """A copy with these files in place of its own. Nobody else sees it, and nothing of it stays in `sys.modules`.
+        """A copy of the package with these files in place of its own. The copy does not stay in `sys.modules`.
 
-        All of its modules are imported now. One that imports itself later, or absolutely, would find nothing, or the
-        module that was not changed.
+        All modules of the copy are imported now. A module that imports another one later, inside a function, would not
+        find it; an absolute import would find the unchanged module.
 
-        Raises: whatever a changed file raises while it is imported; no module is left behind then.
+        Raises: whatever a changed file raises while it is imported; no module stays in `sys.modules` then either.
         """
         digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
         alias = f"{self.name}@{digest}"
@@ -170,9 +170,7 @@ def _exchange(text: str, hunk: Hunk) -> str:
     lines, was = text.splitlines(keepends=True), hunk.was.splitlines(keepends=True)
     places = [at for at in range(len(lines) - len(was) + 1) if lines[at : at + len(was)] == was]
     if len(places) != 1 or not was:
-        raise DoesNotFit(
-            f"{hunk.file}: these lines stand there {len(places)} times, they must stand there once:\n{hunk.was}"
-        )
+        raise DoesNotFit(f"{hunk.file}: these lines occur {len(places)} times in it, they must occur once:\n{hunk.was}")
     return "".join([*lines[: places[0]], hunk.now, *lines[places[0] + len(was) :]])
 
 
@@ -188,13 +186,13 @@ def _walk(spec: ModuleSpec, leave_out: frozenset[str]) -> Iterator[tuple[str, Mo
 
 
 def _loader(spec: ModuleSpec) -> InspectLoader:
-    """What reads the sources. Loaders of files and of zip files can."""
+    """The loader of a module. Loaders of files and of zip files can return the source."""
     assert isinstance(spec.loader, InspectLoader) or hasattr(spec.loader, "get_source")
     return spec.loader  # type: ignore[return-value]
 
 
 class _Copied(InspectLoader):
-    """Loads one module of a copy. Tracebacks ask it for the lines of a file that lies nowhere."""
+    """Loads one module of a copy. Tracebacks get its lines from here, since a changed file is not on disk."""
 
     def __init__(self, original: ModuleSpec, text: str | None, file: str) -> None:
         self.original = original
@@ -206,11 +204,11 @@ class _Copied(InspectLoader):
         return self.has_submodules
 
     def get_source(self, fullname: str) -> str | None:
-        """As it is in the copy."""
+        """The source of the module as it is in the copy."""
         return self.text if self.text is not None else _loader(self.original).get_source(self.original.name)
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """That of a file that is not changed is the original's, which may have been compiled before."""
+        """For an unchanged file, the code of the original, which may have been compiled before."""
         if self.text is None:
             return _loader(self.original).get_code(self.original.name)
         code: CodeType = compile(self.text, str(self.file), "exec", dont_inherit=True)
@@ -227,7 +225,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """None for whatever does not belong to the copy."""
+        """None if the module does not belong to the copy."""
         loader = self.modules.get(fullname)
         if loader is not None:
             return ModuleSpec(fullname, loader, origin=loader.file, is_package=loader.has_submodules)

@@ -1,7 +1,8 @@
 """The consumer's side of one channel: recovered, local or remote.
 
-The three share what a gate does with a channel. Who tells them things differs: recovered data comes from the recovery
-thread, live data from the network or from a producer in the same process. Record ids never repeat within a run.
+A gate uses all three through the operations of `InputChannelPort`. They differ in where their data comes from:
+recovered data from the recovery thread, live data from the network or from a producer in the same process. Record ids
+never repeat within a run.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from conformance.ports.subpartition import BufferAndBacklog
 
 
 class Recovery(StrEnum):
-    """Where recovered input data lives: what differs between the recovery designs."""
+    """The recovery design, which decides where recovered input data lives."""
 
     NONE = "none"
-    """Nothing is recovered: a fresh start."""
+    """Nothing is recovered."""
     RECOVER_FIRST = "recover-first"
-    """In the recovered channel, which must be consumed before it is converted."""
+    """Recovered data lives in the recovered channel, and the consumer takes all of it before conversion."""
     IN_MEMORY = "in-memory"
-    """In the recovered channel; conversion hands what is left of it to the physical channel."""
+    """Recovered data lives in the recovered channel, and conversion hands what is left to the physical channel."""
     PUSHED = "pushed"
-    """Pushed into the physical channel after conversion; nothing is stored before."""
+    """The recovery thread pushes recovered data into the physical channel, after conversion."""
 
 
 class ChannelConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`handed_over`: with IN_MEMORY, the record ids, one buffer each, that a recovered channel left behind.
+    """`handed_over`: with IN_MEMORY, the record ids that the recovered channel hands over, one buffer each.
 
-    `exclusive_buffers` (initial credit) and `floating_buffers` (at most) are for remote channels.
+    `exclusive_buffers` is the initial credit of a remote channel, `floating_buffers` the most that it can borrow.
     """
 
     recovery: Recovery = Recovery.NONE
@@ -42,33 +43,36 @@ class ChannelConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InputChannelPort(Port):
-    """What a gate asks of every channel, recovered, local or remote.
+    """The operations that a gate uses on every channel, recovered, local or remote.
 
     Signals: `DataAvailable` and `PriorityAvailable(seq)`, for the gate.
     """
 
     @abstractmethod
     def take(self) -> Answer[BufferAndBacklog | None]:
-        """The next element (Flink: `getNextBuffer`); None is legal whenever nothing can be taken.
+        """Take the next element (Flink: `getNextBuffer`); None if there is nothing to take.
 
-        The end of recovered data is no element: taking it answers None and signals `StateConsumed`.
+        The end of recovered data is no element: a take that removes it answers None and signals `StateConsumed`.
         """
 
     @abstractmethod
     def checkpoint_started(self, barrier: Barrier) -> Answer[None]:
-        """The checkpoint of an unaligned barrier starts: what is queued in front of the barrier is written.
+        """The task starts the checkpoint of an unaligned barrier: the channel writes its data in front of the barrier.
 
-        Raises: PortError CHECKPOINT with the reason: DECLINED_TASK_NOT_READY from a channel that is not physical yet,
-        SUBSUMED if a newer barrier is known, DECLINED if a recovery barrier that must be there is missing.
+        Raises: PortError CHECKPOINT, reason DECLINED_TASK_NOT_READY, from a recovered channel; reason SUBSUMED if a
+        newer barrier was received; reason DECLINED if a channel in recovery has no recovery barrier of the checkpoint.
         """
 
     @abstractmethod
     def checkpoint_stopped(self, checkpoint: int) -> Answer[None]:
-        """The checkpoint is over, completed or aborted."""
+        """The checkpoint was completed or aborted: the channel writes nothing more for it."""
 
     @abstractmethod
     def in_use(self) -> Answer[int]:
-        """How many buffers wait here or, for a local channel, upstream (Flink: `getBuffersInUseCount`)."""
+        """How many buffers wait in the channel and, if it is local, in its subpartition.
+
+        Flink: `getBuffersInUseCount`.
+        """
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[tuple[int, ...]]:
@@ -80,97 +84,101 @@ class RecoveredChannelPort(InputChannelPort):
 
     @abstractmethod
     def push_recovered(self, data: Buffer) -> Answer[None]:
-        """A recovered buffer. After release it is recycled silently.
+        """The recovery thread adds a recovered buffer. A released channel recycles it and raises nothing.
 
         Raises: PortError STATE after `finish_recovered`.
         """
 
     @abstractmethod
     def finish_recovered(self) -> Answer[None]:
-        """All state is read: the end of recovered data is queued behind it."""
+        """All state was read: the end of recovered data is queued behind the recovered buffers."""
 
     @abstractmethod
     def convert(self) -> Answer[tuple[int, ...]]:
-        """Become physical: answers the record ids handed over to the physical channel, and releases this one.
+        """Convert to a physical channel: answer the record ids that it takes over, and release this channel.
 
-        Raises: PortError STATE if state would be lost: with RECOVER_FIRST unless all is consumed, with IN_MEMORY unless
-        all is read, with PUSHED if anything is stored.
+        Raises: PortError STATE if state would be lost: with RECOVER_FIRST before the consumer has taken all of it, with
+        IN_MEMORY before all of it was read, with PUSHED if a buffer is queued.
         """
 
     @abstractmethod
     def last_stopped(self) -> Answer[int]:
-        """The newest checkpoint that was stopped here, which the physical channel must know; 0: none."""
+        """The newest checkpoint that was stopped here, 0 if none was; the physical channel begins with it."""
 
 
 class PhysicalChannelPort(InputChannelPort):
-    """What local and remote channels share.
+    """The operations that local and remote channels share.
 
-    With `Recovery.PUSHED` the channel begins *in recovery*: recovered buffers are pushed, live data stays hidden behind
-    them until their end has been taken. Signals besides: `StateConsumed`.
+    With `Recovery.PUSHED` the channel begins *in recovery*: the recovery thread pushes recovered buffers, and live data
+    stays hidden until the consumer has taken the end of recovered data. Further signals: `StateConsumed`.
     """
 
     @abstractmethod
     def push_recovered(self, data: Buffer) -> Answer[None]:
-        """A recovered buffer. Waits until the upstream is ready. After release it is recycled silently.
+        """The recovery thread pushes a recovered buffer, and waits before that until the upstream is ready.
 
-        Raises: PortError STATE if recovery is over.
+        A released channel recycles the buffer and raises nothing.
+
+        Raises: PortError STATE after `finish_recovered`, or if the channel is not in recovery.
         """
 
     @abstractmethod
     def finish_recovered(self) -> Answer[None]:
-        """No recovered buffer follows: the end of recovered data is queued. Waits as `push_recovered` does."""
+        """No recovered buffer follows: queues the end of recovered data. Waits and fails as `push_recovered` does."""
 
     @abstractmethod
     def insert_recovery_barrier(self, checkpoint: int) -> Answer[bool]:
-        """Mark in the recovered data where `checkpoint` started; False, and nothing is done, if not in recovery."""
+        """Queue a recovery barrier of `checkpoint`; False if the channel is not in recovery, where nothing changes."""
 
     @abstractmethod
     def in_recovery(self) -> Answer[bool]:
-        """Whether the end of recovered data has not been taken yet."""
+        """Whether the channel is in recovery: the end of recovered data is still to be taken."""
 
     @abstractmethod
     def resume(self) -> Answer[None]:
-        """The consumer lets the blocked producer go on. Signals `ConsumptionResumed` if the producer is remote.
+        """The consumer resumes the blocked producer. A remote channel signals `ConsumptionResumed`.
 
-        Raises: PortError STATE if released.
+        Raises: PortError STATE if the channel is released, or if it is local and its producer is not blocked.
         """
 
 
 class RemoteChannelPort(PhysicalChannelPort):
-    """A channel over the network, credit based. Specification: remote-channel.md.
+    """A channel over the network, based on credit. Specification: remote-channel.md.
 
-    Signals besides: `CreditAnnounced`, `ConsumptionResumed`.
+    Further signals: `CreditAnnounced`, `ConsumptionResumed`.
     """
 
     @abstractmethod
     def request(self) -> Answer[None]:
-        """Ask the producer for the subpartition. Idempotent. Only then can anything arrive."""
+        """Request the subpartition from the producer; a second request changes nothing. No element arrives before."""
 
     @abstractmethod
     def receive(self, element: Element, seq: int, backlog: int) -> Answer[None]:
-        """An element arrived from upstream with its sequence number, and the producer's backlog behind it.
+        """An element arrives with its sequence number and the producer's backlog behind it, or -1 if none was sent.
 
-        The first message of any kind makes the upstream ready. After release it is recycled.
+        The first element of any kind makes the upstream ready. A released channel recycles the element.
 
         Raises: PortError REORDERING if `seq` is not the expected one, ARGUMENT if an element that blocks the producer
-        comes with a backlog, PROTOCOL if data comes while in recovery.
+        comes with a backlog above 0, PROTOCOL if data comes while the channel is in recovery.
         """
 
     @abstractmethod
     def convert_to_priority(self, seq: int) -> Answer[None]:
-        """The announced barrier with this sequence number overtakes what is queued (Flink:
-        `convertToPriorityEvent`); the gate is told in any case, as the announcement may have been the newer one.
+        """The announced barrier with this sequence number becomes unaligned and overtakes what is queued.
 
-        Raises: PortError STATE if that is not the last barrier here.
+        Flink: `convertToPriorityEvent`. Always signals `PriorityAvailable`, although the announcement carried the same
+        sequence number.
+
+        Raises: PortError STATE if it is not the last barrier that arrived, or is not queued any more.
         """
 
     @abstractmethod
     def recycle(self, count: int) -> Answer[None]:
-        """The consumer is done with `count` live or recovered data buffers that it took before."""
+        """The consumer recycles `count` data buffers that it took, live or recovered, in the order of taking."""
 
     @abstractmethod
     def free_for_live(self) -> Answer[int]:
-        """Buffers set aside for live data: what the producer holds as credit, once announcing is open."""
+        """How many buffers are set aside for live data; outside recovery, this is the credit of the producer."""
 
 
 class LocalChannelPort(PhysicalChannelPort):
@@ -183,8 +191,11 @@ class LocalChannelPort(PhysicalChannelPort):
 
     @abstractmethod
     def request(self) -> Answer[None]:
-        """Attach to the subpartition. Idempotent. What is there already is announced."""
+        """Attach a view to the subpartition; a second request changes nothing.
+
+        Signals `DataAvailable` if something can be taken already.
+        """
 
     @abstractmethod
     def add(self, element: Element) -> Answer[bool]:
-        """The producer adds an element to the subpartition; False if it is over."""
+        """The producer adds an element; False if the subpartition is finished or released."""

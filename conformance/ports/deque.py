@@ -23,16 +23,16 @@ class Item(Struct, frozen=True):
 class DequePort(Port):
     """A FIFO whose first elements are the priority elements. Specification: deque.md.
 
-    Operations name an item by its handle, and mean that very object, never one that is equal to it.
+    The handle in an operation names one object, never another one that is equal to it.
     """
 
     @abstractmethod
     def add(self, item: Item) -> Answer[None]:
-        """Append behind everything."""
+        """Append an item behind all others."""
 
     @abstractmethod
     def add_priority(self, item: Item) -> Answer[None]:
-        """Insert behind the last priority element, before everything else."""
+        """Insert an item behind the last priority element and in front of all others."""
 
     @abstractmethod
     def prioritize(self, handle: int) -> Answer[None]:

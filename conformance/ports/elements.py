@@ -1,7 +1,7 @@
 """What travels through a channel: buffers of records, and events in band with them.
 
-Records are named by ids, never by bytes; an adapter turns ids into bytes and back. Generic code looks at the `DataType`
-of an element and at nothing else, as Flink's network stack does (`Buffer.DataType`).
+A record is named by an id; an adapter turns ids into bytes and back. Code that moves elements looks at their `DataType`
+and at nothing else, as Flink's network stack does (`Buffer.DataType`).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Alignment(StrEnum):
 class Buffer(Struct, frozen=True, tag="buffer", omit_defaults=True):
     """A buffer holding the records `ids`, in this order.
 
-    `finished` is said by a producer only: an unfinished buffer is the last of its queue, and the producer goes on
-    writing into it. A polled `Buffer` holds the records that were readable then.
+    Only a producer adds a buffer with `finished` false: it is the last of its queue, and the producer writes further
+    records into it. A polled `Buffer` holds the records that were readable when it was polled.
     """
 
     ids: tuple[int, ...]
@@ -55,21 +55,21 @@ class Buffer(Struct, frozen=True, tag="buffer", omit_defaults=True):
 
 
 class Barrier(Struct, frozen=True, tag="barrier"):
-    """The marker of `checkpoint` (an id >= 1)."""
+    """The barrier of `checkpoint` (an id >= 1)."""
 
     checkpoint: int
     alignment: Alignment
 
     @property
     def data_type(self) -> DataType:
-        """By alignment: only an unaligned barrier has priority, only the others block."""
+        """An unaligned barrier has priority; an aligned or timeoutable one blocks its producer."""
         return _BARRIER_TYPES[self.alignment]
 
 
 class Announcement(Struct, frozen=True, tag="announcement"):
-    """Overtakes everything to say that a timeoutable barrier is queued (Flink: `EventAnnouncement`).
+    """A priority event that announces a timeoutable barrier, which is queued (Flink: `EventAnnouncement`).
 
-    `seq` is the sequence number of that barrier. Made by the consumer's channel, never sent.
+    `seq` is the sequence number of that barrier. A remote channel makes the announcement; it is never sent.
     """
 
     checkpoint: int
@@ -78,21 +78,21 @@ class Announcement(Struct, frozen=True, tag="announcement"):
 
 
 class CancelMarker(Struct, frozen=True, tag="cancel-marker"):
-    """Says downstream that `checkpoint` was aborted (Flink: `CancelCheckpointMarker`)."""
+    """Tells the consumer that `checkpoint` was aborted (Flink: `CancelCheckpointMarker`)."""
 
     checkpoint: int
     data_type: ClassVar[DataType] = DataType.EVENT
 
 
 class Event(Struct, frozen=True, tag="event"):
-    """Any event without a meaning of its own here. `label` tells one from another."""
+    """An event that means nothing to the suite. `label` distinguishes such events."""
 
     label: int
     data_type: ClassVar[DataType] = DataType.EVENT
 
 
 class RecoveryMetadata(Struct, frozen=True, tag="recovery-metadata"):
-    """Precedes each recovered buffer: whose state it was (Flink: `SubtaskConnectionDescriptor`)."""
+    """Precedes each recovered buffer and says whose state it was (Flink: `SubtaskConnectionDescriptor`)."""
 
     old_subtask: int
     old_channel: int
@@ -100,19 +100,19 @@ class RecoveryMetadata(Struct, frozen=True, tag="recovery-metadata"):
 
 
 class RecoveryCompletion(Struct, frozen=True, tag="recovery-completion"):
-    """The end of recovered output state; sent also when there was none (Flink: `EndOfOutputChannelStateEvent`)."""
+    """The end of recovered output state, sent also if there was none (Flink: `EndOfOutputChannelStateEvent`)."""
 
     data_type: ClassVar[DataType] = DataType.RECOVERY_COMPLETION
 
 
 class EndOfData(Struct, frozen=True, tag="end-of-data"):
-    """No more records will come; events may."""
+    """No more records follow in this channel; events may follow."""
 
     data_type: ClassVar[DataType] = DataType.END_OF_DATA
 
 
 class EndOfPartition(Struct, frozen=True, tag="end-of-partition"):
-    """Nothing at all will come after this."""
+    """The last element of a channel."""
 
     data_type: ClassVar[DataType] = DataType.END_OF_PARTITION
 

@@ -1,4 +1,4 @@
-"""What `conformance doctor` says: one thing that was looked at, and how it is."""
+"""One check of `conformance doctor` and its result."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """One thing that was looked at. With a `cure` something is wrong; `noted` says something that nobody judges."""
+    """One check and its result: wrong if it has a `cure`, for information only if `noted`, and otherwise right."""
 
     what: str
-    """What was looked at, in a few words: "greeting", "deque: answers"."""
+    """What was checked, in a few words: "greeting", "deque: answers"."""
     found: str
-    """How it is, in sentences: what was wrong, and where."""
+    """The result, in sentences: what was wrong, and where."""
     cure: str = ""
-    """What would be right. Empty: nothing is wrong."""
+    """What the user must change. Empty: nothing is wrong."""
     noted: bool = False
-    """Worth knowing, and never wrong."""
+    """The result is worth knowing, but nothing is wrong."""
 
     @property
     def wrong(self) -> bool:
-        """Whether there is something to mend."""
+        """Whether the user must change something."""
         return bool(self.cure)

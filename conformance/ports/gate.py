@@ -1,5 +1,5 @@
-"""All channels of one input, seen as one queue, and several such inputs seen as one (Flink: `SingleInputGate`,
-`UnionInputGate`)."""
+"""The input gate, which reads all channels of one input as one queue, and the union gate, which reads several gates as
+one (Flink: `SingleInputGate`, `UnionInputGate`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ class ChannelKind(StrEnum):
     """Where the producer of a channel is."""
 
     LOCAL = "local"
+    """In the same process."""
     REMOTE = "remote"
+    """In another process, over the network."""
 
 
 class GateConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,14 +35,14 @@ class GateConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BufferOrEvent(Struct, frozen=True):
-    """A polled element, whose it is, and whether the gate has more (Flink: `BufferOrEvent`)."""
+    """A polled element, its channel, and whether the gate has more (Flink: `BufferOrEvent`)."""
 
     channel: int
     element: Element
     more: bool
-    """Something else can be polled now."""
+    """Whether a channel is still queued in the gate, so that the consumer polls again without being notified."""
     more_priority: bool
-    """A channel with a priority event stands in front."""
+    """Whether a channel that is still queued has a priority event."""
 
 
 class GatePort(Port):
@@ -54,84 +56,87 @@ class GatePort(Port):
     # ---- recovery thread
     @abstractmethod
     def recover(self, channel: int, data: Buffer) -> Answer[None]:
-        """A recovered buffer of the channel: before `convert`, or with PUSHED after it. May have to wait."""
+        """The recovery thread hands in a recovered buffer: before `convert`, or with PUSHED after it.
+
+        With PUSHED it waits until the upstream of the channel is ready.
+        """
 
     @abstractmethod
     def finish_recovery(self, channel: int) -> Answer[None]:
-        """No recovered buffer of this channel follows; said also of a channel without state."""
+        """No recovered buffer of this channel follows. Also called for a channel without state; waits as `recover`."""
 
     # ---- task thread
     @abstractmethod
     def convert(self) -> Answer[None]:
-        """Replace every recovered channel by a physical one. Nothing is lost and no order changes. Idempotent.
+        """Replace every recovered channel by a physical one, without loss or reordering. A second call changes nothing.
 
-        Raises: PortError STATE if a channel still has state that it cannot hand over.
+        Raises: PortError STATE if a channel still has state that it cannot hand over, or the gate is released.
         """
 
     @abstractmethod
     def request_partitions(self) -> Answer[None]:
-        """Ask the producers for data, after conversion. Idempotent.
+        """Request the subpartitions of all channels, after conversion. A second call changes nothing.
 
-        Raises: PortError STATE before conversion.
+        Raises: PortError STATE before conversion, or if the gate is released.
         """
 
     @abstractmethod
     def poll(self) -> Answer[BufferOrEvent | None]:
-        """The next element: priority events first, then one of each channel in turn. None if there is nothing.
+        """Take the next element: priority events first, then one of each channel in turn; None if there is none.
 
-        Raises: PortError RELEASED from a released gate.
+        Raises: PortError RELEASED if the gate is released and not finished.
         """
 
     @abstractmethod
     def resume(self, channel: int) -> Answer[None]:
-        """Let the blocked producer of a channel go on."""
+        """Resume the blocked producer of a channel."""
 
     @abstractmethod
     def end_of_output_state(self, channel: int) -> Answer[None]:
-        """The consumer took the `RecoveryCompletion` of a channel. Once all came, all channels are resumed.
+        """The consumer took the `RecoveryCompletion` of a channel; after the last one, the gate resumes all channels.
 
-        Raises: PortError STATE if it came before.
+        Raises: PortError STATE if that of this channel came before and another is still missing.
         """
 
     @abstractmethod
     def insert_recovery_barriers(self, checkpoint: int) -> Answer[None]:
-        """With PUSHED, and before `checkpoint_started`: mark the recovered data of every channel in recovery."""
+        """Insert a recovery barrier into every channel in recovery; with PUSHED, and before `checkpoint_started`."""
 
     @abstractmethod
     def checkpoint_started(self, barrier: Barrier) -> Answer[None]:
-        """An unaligned checkpoint starts: every channel in turn writes what is queued in front of the barrier.
+        """The task starts an unaligned checkpoint: every channel in turn writes what it has in front of the barrier.
 
-        Raises: PortError CHECKPOINT with the reason of the first channel that refuses.
+        Raises: PortError CHECKPOINT, with the reason of the first channel that refuses.
         """
 
     @abstractmethod
     def checkpoint_stopped(self, checkpoint: int) -> Answer[None]:
-        """The checkpoint is over, in every channel."""
+        """The checkpoint was completed or aborted: stop it in every channel."""
 
     @abstractmethod
     def convert_to_priority(self, channel: int, seq: int) -> Answer[None]:
-        """The announced barrier of a remote channel overtakes what is queued.
+        """The announced barrier of a remote channel becomes unaligned and overtakes what is queued.
 
-        Raises: PortError STATE if that barrier is not queued.
+        Raises: PortError STATE if it is not the last barrier that arrived there, or is not queued any more.
         """
 
     # ---- network thread
     @abstractmethod
     def arrive(self, channel: int, element: Element) -> Answer[None]:
-        """A live element: over the network with the next sequence number, or added by the producer in this process."""
+        """A live element arrives over the network with the next sequence number, or a local producer adds it."""
 
     # ---- observer
     @abstractmethod
     def available(self) -> Answer[bool]:
-        """Whether the gate says that something can be polled (Flink: `getAvailableFuture().isDone()`)."""
+        """Whether the gate is available, so that its reader polls (Flink: `getAvailableFuture().isDone()`)."""
 
     @abstractmethod
     def in_use(self, channel: int) -> Answer[int]:
-        """The buffers that wait in the channel, or upstream of it in this process."""
+        """How many buffers wait in the channel and, if it is local, in its subpartition."""
 
     @abstractmethod
     def finished(self) -> Answer[bool]:
-        """Whether every channel has ended."""
+        """Whether the end of partition of every channel was polled."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
@@ -139,20 +144,21 @@ class GatePort(Port):
 
 
 class UnionGateConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The gates under a union, in their order; channels are numbered through."""
+    """The gates of a union in their order."""
 
     gates: tuple[GateConfig, ...]
 
 
 class UnionGatePort(Port):
-    """Several gates as one. Channels are numbered through all gates. Specification: union-gate.md.
+    """Several input gates read as one. Specification: union-gate.md.
 
-    Signals as of a gate.
+    The channels have one numbering: the channels of a gate follow those of the gate before it. Signals: those of a
+    gate, with these numbers.
     """
 
     @abstractmethod
     def recover(self, channel: int, data: Buffer) -> Answer[None]:
-        """A recovered buffer of the channel."""
+        """The recovery thread hands in a recovered buffer of the channel."""
 
     @abstractmethod
     def finish_recovery(self, channel: int) -> Answer[None]:
@@ -160,31 +166,31 @@ class UnionGatePort(Port):
 
     @abstractmethod
     def convert(self, gate: int) -> Answer[None]:
-        """Replace the recovered channels of one gate; the others need not have been read.
+        """Replace the recovered channels of one gate, whether or not the state of other gates was read.
 
         Raises: PortError STATE if a channel of this gate still has state that it cannot hand over.
         """
 
     @abstractmethod
     def request_partitions(self, gate: int) -> Answer[None]:
-        """Ask the producers of one gate for data."""
+        """Request the subpartitions of the channels of one gate."""
 
     @abstractmethod
     def poll(self) -> Answer[BufferOrEvent | None]:
-        """The next element of any gate: priority events first, then one of each gate in turn."""
+        """Take the next element: priority events first, then one of each gate in turn; None if there is none."""
 
     @abstractmethod
     def resume(self, channel: int) -> Answer[None]:
-        """Let the blocked producer of a channel go on."""
+        """Resume the blocked producer of a channel."""
 
     @abstractmethod
     def arrive(self, channel: int, element: Element) -> Answer[None]:
-        """A live element."""
+        """A live element arrives, as in a gate."""
 
     @abstractmethod
     def available(self) -> Answer[bool]:
-        """Whether the union says that something can be polled."""
+        """Whether the union is available, so that its reader polls."""
 
     @abstractmethod
     def finished(self) -> Answer[bool]:
-        """Whether every channel of every gate has ended."""
+        """Whether the end of partition of every channel of every gate was polled."""

@@ -18,7 +18,7 @@ Call: TypeAlias = Sequence[Any]
 """An operation as data: the name of a port method, then its arguments."""
 
 NEW = "new"
-"""The call that makes a fresh port; every run begins with one, and a restore is another."""
+"""The call that makes a fresh port. Every run begins with one, and every restore in it is another one."""
 
 Batch: TypeAlias = Callable[[str, Any, Sequence[Call]], Sequence[Outcome]]
 """Runs all calls of one scenario at once: `batch(component, config, calls)` answers one outcome per call."""
@@ -41,7 +41,7 @@ class Implementation(ABC):
     @property
     @abstractmethod
     def capabilities(self) -> frozenset[Capability]:
-        """What it claims. Properties that need anything else do not apply."""
+        """The capabilities that it claims. A property that needs another capability does not apply to it."""
 
     @abstractmethod
     def components(self) -> Mapping[str, Factory]:
@@ -49,21 +49,18 @@ class Implementation(ABC):
 
     @property
     def batch(self) -> Batch | None:
-        """How to run a whole scenario in one message, where a call each would be too slow.
+        """Runs a whole scenario at once, for an implementation where one message for each call would be too slow.
 
-        None: there is no such way.
+        `None`: the driver makes each call by itself.
         """
         return None
 
     def examine(self) -> Iterable[Examined]:
-        """What only it can look at itself, for `conformance doctor`: how it is reached, how it answers nonsense.
+        """Checks for `conformance doctor` that need more than the ports, such as how a program answers a wrong request.
 
-        First things first. Everything that can be seen through its ports is looked at elsewhere.
+        In the order in which the user should mend what is wrong.
         """
         return ()
 
     def close(self) -> None:
-        """Give up what was needed to run at all, such as a process.
-
-        Nothing is asked of the implementation afterwards.
-        """
+        """End whatever the implementation needs to run, such as a process. The suite does not call it afterwards."""

@@ -1,4 +1,4 @@
-"""Known bugs: what the suite must find. A known bug is a test of the suite; one that is not found is a hole in it."""
+"""Known bugs test the suite: if the suite does not find one of them, a property is missing or too weak."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class KnownBug:
     """A small, named defect of an implementation, and the property that must notice it."""
 
     id: str
-    """A stable name; sub-mutants carry a letter: B-01a."""
+    """A stable name; variants of one bug differ in a letter: B-01a."""
     ticket: str
-    """Where it was reported, as FLINK-39018; "own" for a defect that was made up for a property without one."""
+    """The ticket that reports it, as FLINK-39018; "own" for a defect that was invented to test a property."""
     component: str
     property: str
     """The slug of the property that must fail."""
@@ -33,7 +33,7 @@ class KnownBug:
     """What is wrong, in one sentence."""
     build: Callable[[], Implementation]
     change: str = ""
-    """The lines that were and the lines that are, as a diff; empty if it was made in another way."""
+    """The change as a diff (`conformance.ports.changed`); empty if the bug is not a change of text."""
 
 
 class BugEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ def change_of_text(
 ) -> KnownBug:
     """A known bug that is a change of the text of a package, written as a diff (`conformance.ports.changed`).
 
-    The change is made when the bug is built, and not before.
+    The change is made only when the bug is built.
     """
     build = partial(_build, package, change, make, id)
     return KnownBug(id, ticket, component, property, summary, build, change.strip("\n"))

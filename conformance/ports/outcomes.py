@@ -1,7 +1,7 @@
 """What comes back from an operation: a value, or an error of a closed set of kinds, plus signals.
 
-An implementation returns a value or raises `PortError`, and emits signals; the driver makes the `Outcome`. Texts are
-for people and are never compared; kinds and values are.
+An implementation returns a value or raises `PortError`, and emits signals; the driver makes the `Outcome`. The suite
+compares values and kinds of errors. Texts are for people, and the suite never compares them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class ErrorKind(StrEnum):
-    """Every way an operation can fail, with the exception that says so in Flink."""
+    """Every way in which an operation can fail, with the exception that Flink throws for it."""
 
     STATE = "state"
     """The operation is not allowed now (Java: `IllegalStateException`)."""
@@ -26,13 +26,13 @@ class ErrorKind(StrEnum):
     CONFIG = "config"
     """The configuration is not acceptable."""
     CHECKPOINT = "checkpoint"
-    """Fails one checkpoint and nothing else; comes with a `CheckpointReason`."""
+    """One checkpoint fails and nothing else does; the error has a `CheckpointReason`."""
     PROTOCOL = "protocol"
     """The other side sent what it must never send."""
     RELEASED = "released"
     """The resource was released while, or before, it was used."""
     CRASHED = "crashed"
-    """The implementation did not answer in the terms of the port: it raised anything else, or died."""
+    """The implementation died, raised an unexpected exception, or gave an answer that the port does not allow."""
     HUNG = "hung"
     """The implementation did not answer within its time limit."""
 
@@ -41,35 +41,35 @@ class CheckpointReason(StrEnum):
     """Why a checkpoint failed (Flink: `CheckpointFailureReason`)."""
 
     DECLINED = "declined"
-    """A task refused it."""
+    """A task declined it."""
     DECLINED_TASK_NOT_READY = "declined-task-not-ready"
-    """A task refused it, as it is not ready for a checkpoint yet."""
+    """A task declined it, because the task is not ready for a checkpoint yet."""
     DECLINED_SUBSUMED = "declined-subsumed"
-    """A task refused it, as a barrier of a newer checkpoint was received."""
+    """A task declined it, because the barrier of a newer checkpoint was received."""
     DECLINED_ON_CANCELLATION_BARRIER = "declined-on-cancellation-barrier"
-    """A task was told by one of its inputs that it is cancelled."""
+    """A task received the cancel marker of the checkpoint."""
     DECLINED_INPUT_END_OF_STREAM = "declined-input-end-of-stream"
-    """A task refused it, as one of its inputs has ended."""
+    """A task declined it, because one of its inputs has ended."""
     EXPIRED = "expired"
     """It did not complete in time."""
     SUBSUMED = "subsumed"
     """A newer checkpoint took its place."""
     SHARED_STREAM = "shared-stream"
-    """A subtask that shares the channel state file failed."""
+    """Another subtask failed that writes to the same channel state file."""
     TASK_CLOSING = "task-closing"
-    """A task refused it, as it is closing."""
+    """A task declined it, because the task is closing."""
     IO_EXCEPTION = "io-exception"
     """Something could not be read or written."""
     ASYNC_EXCEPTION = "async-exception"
     """The asynchronous part of a task failed."""
     FINALIZE_FAILURE = "finalize-failure"
-    """It could not be finalized."""
+    """The checkpoint coordinator could not finalize it."""
 
 
 class PortError(Exception):
-    """Raised by an implementation where the interface asks for an error.
+    """An implementation raises it where the port asks for an error.
 
-    `reason` is for people. `checkpoint_reason` goes with `ErrorKind.CHECKPOINT` only.
+    `reason` is a text for people. Only errors of `ErrorKind.CHECKPOINT` have a `checkpoint_reason`.
     """
 
     def __init__(self, kind: ErrorKind, reason: str = "", checkpoint_reason: CheckpointReason | None = None) -> None:
@@ -80,30 +80,30 @@ class PortError(Exception):
 
 
 class DataAvailable(Struct, frozen=True, tag="data-available"):
-    """The consumer is told that something can be polled (Flink: `notifyDataAvailable`)."""
+    """Notifies the consumer that something can be polled (Flink: `notifyDataAvailable`)."""
 
 
 class PriorityAvailable(Struct, frozen=True, tag="priority-available"):
-    """The consumer is told that a priority element can be polled; it will carry the sequence number `seq`."""
+    """Notifies the consumer that a priority event can be polled, and of its sequence number (-1 from a gate)."""
 
     seq: int
 
 
 class CreditAnnounced(Struct, frozen=True, tag="credit-announced"):
-    """The producer of a remote channel is given `credit` more buffers to send (Flink: `notifyCreditAvailable`)."""
+    """Permits the producer of a remote channel to send `credit` more data buffers (Flink: `notifyCreditAvailable`)."""
 
     credit: int
     channel: int = 0
 
 
 class ConsumptionResumed(Struct, frozen=True, tag="consumption-resumed"):
-    """The producer of a channel is told to go on (Flink: `resumeConsumption`)."""
+    """Tells the producer of a remote channel that the consumer resumes it (Flink: `resumeConsumption`)."""
 
     channel: int = 0
 
 
 class StateConsumed(Struct, frozen=True, tag="state-consumed"):
-    """The end of the recovered data of a channel was taken (Flink: `getStateConsumedFuture`)."""
+    """The consumer has taken the end of the recovered data of a channel (Flink: `getStateConsumedFuture`)."""
 
     channel: int = 0
 
@@ -115,7 +115,7 @@ class CheckpointAcknowledged(Struct, frozen=True, tag="checkpoint-acknowledged")
 
 
 class CheckpointDeclined(Struct, frozen=True, tag="checkpoint-declined"):
-    """The task will not complete its part of a checkpoint, and says why (Flink: `declineCheckpoint`)."""
+    """The task declines a checkpoint, for the given reason (Flink: `declineCheckpoint`)."""
 
     checkpoint: int
     reason: CheckpointReason
@@ -133,7 +133,7 @@ Signal: TypeAlias = (
 
 
 class Error(Struct, frozen=True, omit_defaults=True):
-    """An error as it is recorded. Two errors are the same if kind and checkpoint reason are."""
+    """An error as it is recorded. Two errors count as equal if their kinds and checkpoint reasons are equal."""
 
     kind: ErrorKind
     reason: str = ""
@@ -141,10 +141,10 @@ class Error(Struct, frozen=True, omit_defaults=True):
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
-    """What one operation led to. Signals stand in the order in which they were emitted."""
+    """The result of one operation: a value or an error, and the signals in the order in which they were emitted."""
 
     value: Any = None
     signals: tuple[Signal, ...] = ()
     error: Error | None = None
     paused_at: str | None = None
-    """The operation is not over: its thread paused there."""
+    """The place where the thread of the operation paused, if the operation is not over."""

@@ -1,4 +1,4 @@
-"""What decides, per channel, which buffers belong to a checkpoint (Flink: `ChannelStatePersister`)."""
+"""The persister decides which buffers of a channel belong to the input state of a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,37 +15,40 @@ class PersisterConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PersisterPort(Port):
-    """The persister of one physical channel. Specification: persister.md.
+    """The persister of one physical channel (Flink: `ChannelStatePersister`). Specification: persister.md.
 
-    Checkpoint ids are >= 1. Whoever calls it holds the lock of the channel, so its operations never pause.
+    Checkpoint ids are >= 1. The channel holds its lock while it calls an operation, so operations never pause.
     """
 
     @abstractmethod
     def start(self, checkpoint: int, known: tuple[int, ...]) -> Answer[None]:
-        """`checkpoint` starts; `known` are the record ids that had arrived before and are queued in front of its
-        barrier. They are written, and what arrives from now on belongs to it until its barrier does.
+        """The task starts `checkpoint`; the records `known`, which are queued in front of its barrier, are written.
 
-        Raises: PortError CHECKPOINT with reason SUBSUMED if a newer barrier was received; nothing is written then.
+        If its barrier is still to come, data that arrives before the barrier is written too, by `maybe_persist`.
+
+        Raises: PortError CHECKPOINT, reason SUBSUMED, if the barrier of a newer checkpoint was received; nothing is
+        written then.
         """
 
     @abstractmethod
     def stop(self, checkpoint: int) -> Answer[None]:
-        """`checkpoint` is over, whether completed or aborted. A late stop of an older one changes nothing."""
+        """`checkpoint` was completed or aborted. Changes nothing if a newer checkpoint is known."""
 
     @abstractmethod
     def maybe_persist(self, element: Element) -> Answer[None]:
-        """An element arrived: a copy is written if it is data and a barrier is pending."""
+        """The channel hands in an element; if it is data and a checkpoint waits for its barrier, a copy is written."""
 
     @abstractmethod
     def barrier(self, element: Element) -> Answer[int | None]:
-        """An element arrived: the checkpoint id if it is a barrier, or the announcement of one, that is not obsolete.
+        """Answer the checkpoint id of an announcement, or of a barrier that is not obsolete; None for other elements.
 
-        A barrier ends the pending checkpoint; an announcement changes nothing.
+        Data behind a barrier that is not obsolete is not written. An obsolete barrier changes nothing, and neither does
+        an announcement; its checkpoint id is answered also if that checkpoint is obsolete.
         """
 
     @abstractmethod
     def barrier_received(self) -> Answer[bool]:
-        """Whether the barrier of the last checkpoint is here and the checkpoint not over."""
+        """Whether the barrier of the newest checkpoint was received and that checkpoint is not over."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[tuple[int, ...]]:

@@ -17,25 +17,25 @@ Answer: TypeAlias = T | Coroutine[Any, Any, T]
 
 
 class Resources(Struct, frozen=True):
-    """What a component holds right now, as counts; `None` says that it cannot tell."""
+    """How many resources a component holds right now, by kind; `None`: the implementation does not count them."""
 
     segments: int | None = None
     """Memory segments taken from a pool and not yet given back."""
     heap: int | None = None
-    """Unpooled segments."""
+    """Memory segments that were allocated outside a pool and not yet freed."""
     files: int | None = None
     """Files on disk plus open file handles."""
     listeners: int | None = None
     """Registered call-backs, views included."""
     futures: int | None = None
-    """Futures somebody may be waiting for that are neither completed nor failed."""
+    """Futures that are neither completed nor failed, for example an open channel state future."""
 
 
 class Port(ABC):
     """One component of an implementation under test.
 
-    No port owns a thread, a clock or a random source. What would be a call-back is emitted as a signal; the driver
-    reads `signals` after each operation and empties it.
+    A port has no thread, clock or random source of its own. Where Flink calls a listener, a port emits a signal; the
+    driver reads and empties `signals` after each operation.
     """
 
     signals: list[Signal]
@@ -47,13 +47,13 @@ class Port(ABC):
         return port
 
     def emit(self, signal: Signal) -> None:
-        """Tell whoever listens to this component."""
+        """Append a signal to `signals`, where the driver reads it."""
         self.signals.append(signal)
 
     @abstractmethod
     def resources(self) -> Answer[Resources]:
-        """What is held right now. Allowed in every state, also after `release`."""
+        """Answer how many resources the component holds right now. Allowed in every state, also after `release`."""
 
     @abstractmethod
     def release(self) -> Answer[None]:
-        """Give everything back, at any moment. Idempotent."""
+        """Give back all resources. Allowed at any moment; a second call changes nothing."""

@@ -50,13 +50,15 @@ def find_known_bug(name: str) -> KnownBug:
             return found
         raise UnusableImplementation(f"{name} is a {type(found).__name__}, not a KnownBug of conformance.ports.")
     ids = ", ".join(bug.id for bug in known_bugs())
-    raise UnusableImplementation(f"There is no known bug {name!r}. Known are {ids}; others are named module:object.")
+    raise UnusableImplementation(
+        f"There is no known bug {name!r}. Known are {ids}; name one of your own module:object."
+    )
 
 
 def find_implementation(name: str) -> Implementation:
     """An implementation by name.
 
-    Raises: UnusableImplementation, with a paragraph that says what to do.
+    Raises: UnusableImplementation; its text says what to do.
     """
     if name.startswith(KNOWN_BUG_SCHEME):
         return find_known_bug(name).build()
@@ -69,12 +71,12 @@ def find_implementation(name: str) -> Implementation:
         return _make(name, _load_object(name), None)
     raise UnusableImplementation(
         f"There is no implementation {name!r}. Registered are {', '.join(sorted(points)) or 'none'}; "
-        "one of your own is named module:object, a program in any language jsonl:COMMAND, a known bug known-bug:ID."
+        "name one of your own module:object, a program in any language jsonl:COMMAND, a known bug known-bug:ID."
     )
 
 
 def offered_components(implementation: Implementation) -> frozenset[str]:
-    """The names of the components it offers, after a look at whether what it says of itself makes sense.
+    """The names of the components that an implementation offers. Checks the types of its components and capabilities.
 
     Raises: UnusableImplementation.
     """
@@ -84,7 +86,7 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
         raise
     except Exception as error:
         raise UnusableImplementation(
-            f"{implementation.name} cannot say what it offers: {type(error).__name__}: {error}"
+            f"{implementation.name} raised when asked for components and capabilities: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(components, Mapping) or not all(callable(factory) for factory in components.values()):
         raise UnusableImplementation(
@@ -113,13 +115,13 @@ def _load_object(name: str) -> Any:
     module_name, _, path = name.partition(":")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)  # as pytest and python -m do: an adapter usually lies where one stands
+        sys.path.insert(0, here)  # as pytest and python -m do: an adapter usually lies in the current folder
     try:
         found = import_module(module_name)
     except Exception as error:
         raise UnusableImplementation(
             f"{name}: the module {module_name!r} cannot be imported ({type(error).__name__}: {error}). "
-            f"It was looked for in {here} and on the Python path."
+            f"Python looked for it in {here} and on its module path."
         ) from error
     for part in path.split("."):
         if not hasattr(found, part):
@@ -135,7 +137,7 @@ def _make(name: str, found: Any, argument: str | None) -> Implementation:
         return found
     if not callable(found):
         raise UnusableImplementation(
-            f"{name} is a {type(found).__name__}; an Implementation, or what makes one, is needed."
+            f"{name} is a {type(found).__name__}; it must be an Implementation, or a class or function that makes one."
         )
     made = _call(name, found, argument)
     if not isinstance(made, Implementation):
@@ -153,5 +155,5 @@ def _call(name: str, factory: Callable[..., Any], argument: str | None) -> Any:
     except Exception as error:
         raise UnusableImplementation(
             f"{name} could not be made: {type(error).__name__}: {error}. "
-            "A class must implement every abstract method; what follows @ or : is handed to it as one text."
+            "A class must implement every abstract method; the text behind @ or : is passed as its only argument."
         ) from error

@@ -1,4 +1,4 @@
-"""What the operations of a port are, read from its abstract class."""
+"""Reads the operations of a port, their operands and their answers from the abstract class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.ports.port import Port
 
 
 def operations(port: type[Port]) -> tuple[str, ...]:
-    """The operations of a port, in the order declared; what every port has comes last."""
+    """The operations of a port in the order declared; those that every port has come last."""
     lineage = [one for one in port.__mro__ if issubclass(one, Port) and one is not Port]
     declared = dict.fromkeys(name for one in (*reversed(lineage), Port) for name in vars(one))
     common = [name for name in vars(Port) if name in port.__abstractmethods__]
@@ -24,7 +24,7 @@ def operand_types(method: Callable[..., Any]) -> dict[str, Any]:
 
 
 def answer_type(method: Callable[..., Any]) -> Any:
-    """What T is in the `Answer[T]` that a port method returns: what its coroutine would return."""
+    """The type T of a port method that is declared to return `Answer[T]`."""
     for variant in get_args(get_type_hints(method)["return"]):
         if get_origin(variant) is Coroutine:
             return get_args(variant)[2]

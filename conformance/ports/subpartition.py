@@ -15,14 +15,15 @@ from conformance.ports.port import Answer, Port
 class SubpartitionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """`exclusive_buffers`: the consumer's exclusive buffers per channel.
 
-    With 0, an empty finished buffer is handed out instead of skipped, so that the consumer can give its credit back.
+    With 0, a poll hands out an empty finished buffer instead of skipping it, so that the consumer can give its credit
+    back.
     """
 
     exclusive_buffers: int = 2
 
 
 class Next(StrEnum):
-    """What could be polled after this element; `NONE`: nothing, the consumer need not come back before it is told."""
+    """The type of the element that can be polled next; `NONE`: there is none until the consumer is notified."""
 
     NONE = "none"
     DATA = "data"
@@ -35,29 +36,30 @@ class BufferAndBacklog(Struct, frozen=True):
 
     element: Element
     seq: int
-    """Its sequence number: the first is 0, each further one is one more, priority elements included."""
+    """Its sequence number: 0 for the first element and one more for each further one, priority events included."""
     next: Next
     backlog: int
-    """Data buffers that are queued and ready, as announced to the consumer; 0 if blocked and nothing can leave."""
+    """The number of data buffers that are queued and ready; 0 if the subpartition is blocked and nothing can leave."""
 
 
 class Availability(Struct, frozen=True):
-    """Whether something could be polled, and the backlog as in `BufferAndBacklog`."""
+    """The answer of `available`, with the backlog as in `BufferAndBacklog`."""
 
     available: bool
     backlog: int
 
 
 class StateStatus(StrEnum):
-    """How far the output state of a checkpoint is."""
+    """Whether the channel state writer has the output state of a checkpoint."""
 
     ABSENT = "absent"
-    """Nothing was given to the writer."""
+    """The subpartition gave nothing to the writer."""
     PENDING = "pending"
-    """The writer waits for it."""
+    """The channel state future is open."""
     WRITTEN = "written"
+    """The writer has the data, which may be none."""
     FAILED = "failed"
-    """The writer was told that it will not come."""
+    """The channel state future failed."""
 
 
 class OutputState(Struct, frozen=True):
@@ -70,22 +72,22 @@ class OutputState(Struct, frozen=True):
 class SubpartitionPort(Port):
     """One subpartition. Specification: subpartition.md.
 
-    The producer adds elements and finishes buffers, the consumer attaches a view and polls. An element that blocks the
-    producer (an aligned barrier, the end of recovered output state) stops delivery once it was polled, until the
-    consumer resumes it.
+    The producer adds elements and finishes buffers, the consumer attaches a view and polls. When the consumer polls an
+    element that blocks the producer (an aligned or timeoutable barrier, the end of recovered output state), the
+    subpartition is blocked: until the consumer resumes it, it hands out priority events at most.
 
     Signals: `DataAvailable`, `PriorityAvailable(seq)`; none before a view is attached.
     """
 
     @abstractmethod
     def add(self, element: Element) -> Answer[bool]:
-        """Append an element; an unaligned barrier goes in front of all that has no priority.
+        """Append an element, or insert an unaligned barrier in front of all elements without priority.
 
-        Data that an unaligned barrier overtakes is given to the writer. For a timeoutable barrier the writer gets a
-        channel state future, which completes when it is known which data that is; one that is still open for an
-        earlier barrier fails.
+        The subpartition gives the channel state writer the data that an unaligned barrier overtakes. For a timeoutable
+        barrier it gives the writer a channel state future, which completes when the barrier is polled or becomes
+        unaligned; if the future of an older barrier is still open, that one fails.
 
-        Returns: False if the subpartition is finished or released; the element is recycled then.
+        Returns: False if the subpartition is finished or released; it recycles the element then.
         """
 
     @abstractmethod
@@ -94,60 +96,63 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def finish_buffer(self) -> Answer[None]:
-        """The producer finishes that buffer. Signals nothing: the next element, or a flush, does."""
+        """The producer finishes the buffer that it added last. Signals nothing; adding an element or flushing does."""
 
     @abstractmethod
     def flush(self) -> Answer[None]:
-        """Make what was written so far readable, also in an unfinished buffer."""
+        """Make all records available that were written so far, also those in an unfinished buffer."""
 
     @abstractmethod
     def finish(self) -> Answer[None]:
-        """Append the end of partition; nothing can be added after it. Always signals."""
+        """Append the end of partition; nothing can be added after it. Signals `DataAvailable` also while blocked."""
 
     @abstractmethod
     def attach_view(self) -> Answer[None]:
-        """The consumer arrives. It is not told what is there already; it asks.
+        """The consumer attaches its view. Signals nothing, even if elements are queued; the consumer asks `available`.
 
-        Raises: PortError STATE if released, or attached before.
+        Raises: PortError STATE if the subpartition is released, or a view was attached before.
         """
 
     @abstractmethod
     def poll(self) -> Answer[BufferAndBacklog | None]:
-        """Hand out the next element, or what is readable of an unfinished buffer, which stays.
+        """Hand out the next element, or the readable part of an unfinished buffer, which stays queued.
 
-        Polling a timeoutable barrier keeps it aligned: the writer is told that there is no data for it.
+        A timeoutable barrier that is polled stays aligned: its channel state future completes with no data.
         """
 
     @abstractmethod
     def available(self, has_credit: bool) -> Answer[Availability]:
-        """Whether a poll would answer something; without credit, only an event could leave."""
+        """Whether something is available; without credit, whether the head of the queue is an event.
+
+        With credit, something is available if a finished element is queued or a flush was requested, and the
+        subpartition is not blocked or has a priority event that can leave. A poll may answer differently: it also hands
+        out the readable part of an unfinished buffer that was not flushed, and while the subpartition is blocked it
+        hands out no ordinary event, although the answer without credit may be yes.
+        """
 
     @abstractmethod
     def resume(self) -> Answer[None]:
-        """The consumer lets a blocked subpartition go on. It then asks whether something is available.
+        """The consumer unblocks the subpartition. Signals nothing; the consumer asks `available`.
 
-        Raises: PortError STATE if it was not blocked.
+        Raises: PortError STATE if the subpartition is not blocked.
         """
 
     @abstractmethod
     def aligned_timeout(self, checkpoint: int) -> Answer[None]:
-        """The alignment timeout of `checkpoint` fired: its barrier, if it is still here, becomes unaligned."""
+        """Alignment timeout: if the channel state future of `checkpoint` is open, its barrier becomes unaligned."""
 
     @abstractmethod
     def abort(self, checkpoint: int, reason: CheckpointReason) -> Answer[None]:
-        """`checkpoint` is over: its channel state future, if open, fails; its barrier stays where it is."""
+        """`checkpoint` was aborted: its channel state future, if open, fails; its barrier stays where it is."""
 
     @abstractmethod
     def recover(self, element: Element) -> Answer[None]:
-        """Append recovered output state, before anything live: a `RecoveryMetadata`, or `Buffer` that belongs to it."""
+        """Add recovered output state, before anything live: a `RecoveryMetadata`, or the `Buffer` that follows it."""
 
     @abstractmethod
     def finish_recovery(self, block: bool) -> Answer[None]:
-        """All recovered output state is in.
-
-        With `block`, a `RecoveryCompletion` is appended, also if there was none.
-        """
+        """All recovered output state was added; with `block`, append a `RecoveryCompletion`, also if there was none."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[OutputState]:
-        """What the writer was given for `checkpoint`. Allowed in every state, also after `release`."""
+        """Answer what the writer was given for `checkpoint`. Allowed in every state, also after `release`."""

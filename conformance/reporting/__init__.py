@@ -1,10 +1,10 @@
-"""What was found, for people and for programs.
+"""Writes results for people and for programs.
 
-This room judges nothing and searches nothing: it reads checks, replays and results of campaigns. Out come JSON
-documents whose names are fixed (`documents`), tables for a terminal (`tables`, `campaign`), the explanation of one
-failure (`story`, `diagram`), the folder that is attached to a ticket (`bug_report`), the page about an implementation
-(`conformance_report`, `report_sections`), and where implementations part ways (`divergences`). The same result gives
-the same text on every machine; only the environment section of a bug report tells where it was written.
+This room runs no search and computes no verdict: it reads checks, replays and results of campaigns. It makes JSON
+documents with fixed names (`documents`), tables for a terminal (`tables`, `campaign`), the explanation of one failure
+(`story`, `diagram`), the folder that is attached to a ticket (`bug_report`), the conformance report
+(`conformance_report`, `report_sections`) and lists of divergences (`divergences`). The same result gives the same text
+on every machine, except for the environment section of a bug report.
 """
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report

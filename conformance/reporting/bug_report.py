@@ -1,4 +1,4 @@
-"""A bug report as one folder that can be attached to a ticket: read in a minute, reproduced in one command."""
+"""Writes a bug report: a folder to attach to a ticket, with which one command reproduces the failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.reporting.markdown import Report, report_text
 from conformance.scenarios import Finding, Scenario, encode_history, encode_scenario, scenario_id
 
 _TEST = '''\
-"""Fails while the bug is there, passes once it is fixed: python -m pytest test_reproduce.py
+"""This test fails until the bug is fixed. Run it with: python -m pytest test_reproduce.py
 
 Needs the package checkpoint-conformance, and scenario.json next to this file. report.md explains what is wrong.
 """
@@ -40,12 +40,12 @@ def test_the_property_holds():
 
 
 def report_folder_name(found: Found) -> str:
-    """The same finding has the same name everywhere: component, property, and the content hash of the scenario."""
+    """Return component, property and content hash of the scenario, so that the name is the same on every machine."""
     return f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)}"
 
 
 def this_environment(implementation: str, version: str = "") -> dict[str, str]:
-    """Where a report is written: the suite, Python, the platform, and what was tested."""
+    """Return the implementation and the versions of the suite, of Python and of the platform."""
     return {
         "implementation": f"{implementation} {version}".rstrip(),
         "suite": f"checkpoint-conformance {__version__}",
@@ -66,13 +66,13 @@ def write_bug_report(
     reasons: Sequence[str] = (),
     opinion: Opinion | None = None,
 ) -> Path:
-    """Write the report of a violation into its own folder below `folder`, in place of an older one, and answer where.
+    """Write the report of a violation into a folder below `folder`, replace an older report of it, and return its path.
 
-    `replay` is that of the found scenario, `reference` that of another implementation on the same scenario.
-    `implementation` is the name by which `find_implementation` finds it, `assume` what it was held to without a claim.
-    `reasons` say why each step is there, `opinion` what a fresh process says of the scenario.
+    `replay` is the replay of the found scenario, and `reference` that of another implementation on the same scenario.
+    `find_implementation` must find `implementation` by this name. `assume` are the capabilities that were assumed.
+    `reasons` say what happens without each step, and `opinion` whether the scenario fails in a fresh process.
 
-    Raises: OSError; then nothing was left behind.
+    Raises: OSError. No file of the new report is left then.
     """
     assumed = tuple(sorted(one.value for one in assume))
     told = this_environment(implementation) if environment is None else environment

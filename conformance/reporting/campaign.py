@@ -1,4 +1,4 @@
-"""The result of a campaign as tables: the data of its `result.json`, nothing else."""
+"""Shows the result of a campaign as tables. It reads only the data of `result.json`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from conformance.reporting.words import plain
 
 
 def campaign_tables(result: Mapping[str, Any] | Struct, statements: bool = False) -> list[RenderableType]:
-    """Verdicts, findings, differences, what was lost, and a summary line per implementation.
+    """Return tables of verdicts, findings, differences and lost blocks, and a summary line per implementation.
 
-    Takes the result as an object or as the dictionary that its JSON is.
+    `result` is the object, or the dictionary that was read from its JSON.
     """
     document: Mapping[str, Any] = result if isinstance(result, Mapping) else msgspec.to_builtins(result)
     columns = columns_of_result(document)
@@ -38,7 +38,7 @@ def campaign_tables(result: Mapping[str, Any] | Struct, statements: bool = False
 def _differences(differences: list[Mapping[str, Any]]) -> Table:
     table = simple_table(
         f"Differences from the first implementation: {len(differences)}",
-        "No violations, but somebody should know. steps: of the shortest scenario known, up to the difference.",
+        "A difference is not a violation. seen: in how many scenarios; steps: of the shortest, up to the difference.",
     )
     table.add_column("implementation", ratio=1)
     table.add_column("component")
@@ -57,7 +57,8 @@ def _differences(differences: list[Mapping[str, Any]]) -> Table:
 
 def _lost(blocks: list[Mapping[str, Any]]) -> Table:
     table = simple_table(
-        f"Lost: {sum(one['count'] for one in blocks):,} scenarios", "Nothing is known of them; they count as crashed."
+        f"Lost: {sum(one['count'] for one in blocks):,} scenarios",
+        "They could not be run, so the campaign is inconclusive.",
     )
     table.add_column("component")
     table.add_column("scenarios", justify="right")
@@ -69,19 +70,23 @@ def _lost(blocks: list[Mapping[str, Any]]) -> Table:
 
 
 def status_lines(now: Status, folder: Path) -> list[str]:
-    """How far a campaign is, for people."""
-    planned = "as many as there is time for" if now.planned is None else f"{now.planned:,}"
-    lines = [f"{now.blocks:,} blocks of {planned} committed: {now.scenarios:,} scenarios, {now.steps:,} steps."]
+    """Describe the progress of a campaign in sentences."""
+    planned = "an unlimited number of" if now.planned is None else f"{now.planned:,}"
+    lines = [f"{now.blocks:,} of {planned} blocks are committed: {now.scenarios:,} scenarios, {now.steps:,} steps."]
     lines += [
         f"{one.implementation} {one.component}: {one.property} ({one.failure_class}, at {one.operation}) failed in "
-        f"{one.count:,}, the shortest so far with {one.steps} steps."
+        f"{one.count:,} scenarios; the shortest so far has {one.steps} steps."
         for one in now.found
     ]
-    lines += [f"Lost: {one}." for one in now.lost]
+    lines += [f"Lost block: {one}." for one in now.lost]
     if now.finished:
-        lines.append(f"It has ended; see: conformance campaign report {shlex.quote(str(folder))}")
+        lines.append(
+            f"The campaign has ended. Show the verdicts with: conformance campaign report {shlex.quote(str(folder))}"
+        )
     elif now.held_by is not None:
-        lines.append(f"It is being run by {now.held_by}.")
+        lines.append(f"The campaign is being run by {now.held_by}.")
     else:
-        lines.append(f"Nobody runs it. Go on with: conformance campaign resume {shlex.quote(str(folder))}")
+        lines.append(
+            f"No process runs the campaign. Continue with: conformance campaign resume {shlex.quote(str(folder))}"
+        )
     return lines

@@ -1,4 +1,4 @@
-"""What a verdict table shows of one implementation and component, whether it comes from a check or from a campaign."""
+"""The columns of verdict tables: one implementation and component, from a check or from a campaign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.engines import Check
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A property, as a row needs it."""
+    """The parts of a property that a row shows."""
 
     slug: str
     level: str
@@ -23,7 +23,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A verdict, in how many scenarios the property was put to the test, and why it was not."""
+    """A verdict, the number of scenarios that put the property to the test, and the reason if none could."""
 
     verdict: str
     scenarios: int
@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """A way to fail."""
+    """One finding: a row of the table of failures."""
 
     property: str
     failure_class: str
@@ -58,7 +58,7 @@ class Column:
 
 
 def by_component(columns: Iterable[Column]) -> dict[str, list[Column]]:
-    """The columns that go into one table."""
+    """Group the columns by component. Each group is one table."""
     groups: dict[str, list[Column]] = {}
     for column in columns:
         groups.setdefault(column.component, []).append(column)
@@ -94,7 +94,7 @@ def column_of_check(check: Check) -> Column:
 
 
 def columns_of_result(result: Mapping[str, Any], components: Mapping[str, Component] = COMPONENTS) -> list[Column]:
-    """The columns of a campaign's result. Read leniently: it may come from a suite with other properties."""
+    """Return the columns of a campaign's result, which a suite with other properties may have written."""
     return [
         _column(one, part, components.get(part["component"]))
         for one in result.get("implementations", ())

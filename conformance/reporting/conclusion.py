@@ -1,4 +1,4 @@
-"""The end of a check or a campaign: reports written, verdicts printed, a status found."""
+"""Ends a check or a campaign: writes bug reports, prints verdicts and determines the exit status."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def report_violation(
     assumed: Iterable[Capability],
     components: Components = COMPONENTS,
 ) -> None:
-    """One folder, with the outcomes of the reference beside those of the implementation."""
+    """Write the bug report of a violation, with the outcomes of the reference on the same scenario."""
     seen = replay(found.scenario, implementation, assumed, components)
     reference = None
     if name != "reference":
         reference = replay(found.scenario, find_implementation("reference"), components=components)
     reasons: tuple[str, ...] = ()
     opinion = None
-    if found.failure_class not in PATIENCE:  # what crashes or hangs is not run again and again
+    if found.failure_class not in PATIENCE:  # a scenario that crashes or hangs is not run many times
         program = Program(components[found.scenario.component], implementation, assumed)
         reasons = explain(program, found.scenario)
         opinion = in_fresh_process(found.scenario, name, assumed, components)
@@ -57,9 +57,9 @@ def conclude_campaign(
     entries: Iterable[KnownFailure],
     components: Components = COMPONENTS,
 ) -> int:
-    """Print a campaign, write a bug report folder for each violation of it, and judge it.
+    """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
-    A known bug is a canary: it has to be found. Everything else must not fail, but as is known.
+    A known bug must be found. Every other implementation may only have the failures that `entries` list.
     """
     for table in campaign_tables(result):
         console.print(table)
@@ -69,7 +69,7 @@ def conclude_campaign(
         found = [_found(finding, components) for component in one.components for finding in component.findings]
         if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
             statuses.append(VIOLATION)
-            console.print(f"{one.name} is the canary of this campaign, and was not found.", markup=False)
+            console.print(f"The campaign must find {one.name}, and did not find it.", markup=False)
         if not found and not entries:
             continue
         with closing(find_implementation(one.name)) as implementation:

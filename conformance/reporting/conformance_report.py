@@ -1,6 +1,6 @@
 """The conformance report: one page for all implementations and components of a check, and scenario files beside it.
 
-Nothing in it tells when or where it was written: the same call gives the same bytes.
+The report contains neither time nor host, so the same call gives the same bytes.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ ENDING = ".scenario.json"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A failure with its evidence."""
+    """A failure with its replays."""
 
     found: Found
     replay: Replay
     reference: Replay | None
-    """The reference on the same scenario, unless it is the reference that failed, or it lacks the component."""
+    """The replay of the reference; None if the reference failed, or does not offer the component."""
     known: KnownFailure | None
-    """The entry by which it is known; None: it is news."""
+    """The entry of the list of known failures; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """One implementation, and all that came of its check."""
+    """One implementation, with its checks and failures."""
 
     name: str
-    """The name by which it was asked for."""
+    """The name in the call."""
     version: str
     capabilities: frozenset[Capability]
-    """What it claims."""
+    """The capabilities that it claims."""
     checks: tuple[Check, ...]
     """One per component."""
     standing: Standing
@@ -59,18 +59,18 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What was asked for."""
+    """The options of a call of `conformance check`."""
 
     implementations: Sequence[str]
     components: Sequence[str]
-    """Empty: all that are offered."""
+    """Empty if all components that are offered were tested."""
     scenarios: int
     """Per implementation and component."""
     seed: str
     engine: str
     assume: Sequence[str]
     known_failures: str | None
-    """The file, as it was named."""
+    """The file name in the call."""
     against: str | None
 
     def command(self, page: str) -> str:
@@ -99,7 +99,7 @@ def evidence_of(
     standing: Standing,
     assumed: Iterable[Capability] = (),
 ) -> Tested:
-    """Run each failure once more to tell its story. The implementation must still be open."""
+    """Replay each failure, to show its steps in the report. The implementation must not be closed yet."""
     assumed = frozenset(assumed)
     failures = tuple(
         Shown(
@@ -128,7 +128,7 @@ def _on_the_reference(name: str, found: Found, component: Component) -> Replay |
 
 
 def scenario_folder(page: Path) -> Path:
-    """Where the scenario files of a page lie. Raises: ValueError if the name of the page has no suffix."""
+    """Return the folder of a page's scenario files. Raises: ValueError if the name of the page has no suffix."""
     if not page.suffix:
         raise ValueError(
             f"{page} has no suffix: the scenarios are written into a folder named after the report, so the report "
@@ -138,7 +138,7 @@ def scenario_folder(page: Path) -> Path:
 
 
 def file_names(everybody: Sequence[Tested]) -> dict[int, str]:
-    """The names of the scenario files, by the place of the failure among all."""
+    """Return the names of the scenario files. The key is the number of the failure, from 1 on."""
     every = [(one.name, shown) for one in everybody for shown in one.failures]
     return {
         number: "-".join((f"{number:02}", _for_a_file(name), _slugs(shown.found))) + ENDING
@@ -155,7 +155,7 @@ def _for_a_file(name: str) -> str:
 
 
 def scenario_files(everybody: Sequence[Tested]) -> dict[str, str]:
-    """The scenario files by name. Each says on whom it fails, so that a replay needs no more than the file."""
+    """Return the scenario files by name. Each names its implementation, so that a replay needs only the file."""
     names = file_names(everybody)
     every = [(one.name, shown.found) for one in everybody for shown in one.failures]
     files = {}
@@ -167,9 +167,9 @@ def scenario_files(everybody: Sequence[Tested]) -> dict[str, str]:
 
 
 def write_page(page: Path, text: str, files: Mapping[str, str]) -> None:
-    """Write the scenario files, then the page. Scenario files of an older report are taken away, nothing else.
+    """Write the scenario files, then the page. Remove the scenario files of an older report.
 
-    Raises: OSError that names the file, ValueError if the name of the page has no suffix.
+    Raises: OSError, which names the file; ValueError if the name of the page has no suffix.
     """
     folder = scenario_folder(page)
     for name, content in files.items():

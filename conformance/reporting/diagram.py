@@ -1,4 +1,4 @@
-"""A history as a Mermaid sequence diagram, which issue trackers and editors draw."""
+"""Draws a history as a Mermaid sequence diagram, which issue trackers and editors show."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from conformance.reporting.words import shortened, signal_in_words
 from conformance.scenarios import Entry
 
 ACTORS = ("producer", "recovery", "checkpointing")
-"""Who stands left of the component; the consumer and the observer stand right of it."""
+"""The participants left of the component. The consumer and the observer are right of it."""
 LISTENER = "consumer"
-"""Who hears the signals..."""
+"""The receiver of all signals that are not in `LISTENERS`."""
 UPSTREAM, COORDINATOR = "upstream", "coordinator"
 LISTENERS: dict[type[Any], str] = {
     CreditAnnounced: UPSTREAM,
@@ -23,7 +23,7 @@ LISTENERS: dict[type[Any], str] = {
     CheckpointAcknowledged: COORDINATOR,
     CheckpointDeclined: COORDINATOR,
 }
-"""... but these are for others."""
+"""The receivers of other signals."""
 LONGEST_LABEL = 70
 LONGEST_NOTE = 160
 
@@ -36,14 +36,14 @@ _ESCAPES = str.maketrans({
 
 
 def escaped(text: str) -> str:
-    """A text that Mermaid shows as it is: on one line, without what has a meaning for it."""
+    """Escape a text, so that Mermaid shows it as it is, on one line."""
     return " ".join(text.split()).translate(_ESCAPES)
 
 
 def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
-    """The history of a replay as the text of a `sequenceDiagram`. A skipped step is left out; its number is missing.
+    """Return the text of a `sequenceDiagram` of a replay. A skipped step and its number are left out.
 
-    With the replay of a reference on the same scenario, the note on the divergent step tells what that one answered.
+    If `reference` is its replay of the same scenario, the note at the divergent step contains its answer.
     """
     story = tell(replay, reference)
     lines = ["sequenceDiagram", *(f"    participant {one}" for one in _participants(replay, story))]
@@ -64,7 +64,7 @@ def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
 
 
 def _participants(replay: Replay, story: Story) -> Iterator[str]:
-    """Those that occur, from the producer's side to the consumer's."""
+    """Yield the participants that occur, from the producer's side to the consumer's."""
     kinds = replay.component.steps
     right = (LISTENER, COORDINATOR, "observer", "driver")
     known = dict.fromkeys((UPSTREAM, *ACTORS, *(kind.by for kind in kinds if kind.by not in right)))
@@ -78,7 +78,7 @@ def _participants(replay: Replay, story: Story) -> Iterator[str]:
 
 
 def _messages(component: str, entry: Entry, step: StoryStep) -> Iterator[str]:
-    """The call or the turn, the signals, and the answer: dashed if the operation is not over."""
+    """Yield the call or the turn, the signals, and the answer, with a dashed arrow if the operation is not over."""
     assert entry.outcome is not None
     actor, port = _name(step.actor), _name(component)
     yield f"    {actor}->>{port}: {escaped(f'{step.number}. {shortened(step.step, LONGEST_LABEL)}')}"
@@ -100,7 +100,7 @@ def _note(story: Story) -> str:
 
 
 def _name(participant: str) -> str:
-    """The name under which Mermaid knows a participant: without hyphens, which it may take for an arrow."""
+    """Return the Mermaid name of a participant, without hyphens, which Mermaid may read as an arrow."""
     return re.sub(r"\W", "_", participant)
 
 

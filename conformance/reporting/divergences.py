@@ -1,4 +1,4 @@
-"""Where implementations part ways, as a table, as data and as Markdown. No failures: either answer may be right."""
+"""Shows divergences as a table, as data and as Markdown. They are not failures: either answer may be right."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compared(checks: Iterable[Check]) -> list[tuple[Check, Comparison]]:
 
 # ---- for a terminal --------------------------------------------------------------------------------------------------
 def divergence_tables(checks: Iterable[Check]) -> list[Table]:
-    """One table of all divergences in which neither side breaks a property; none if there are none."""
+    """Return one table of the divergences in which neither side breaks a property, or no table if there are none."""
     rows = [(check, one) for check, comparison in compared(checks) for one in comparison.divergences]
     if not rows:
         return []
@@ -50,7 +50,7 @@ def divergence_tables(checks: Iterable[Check]) -> list[Table]:
 
 
 def divergence_lines(checks: Iterable[Check]) -> list[str]:
-    """For each implementation how much was compared, what came of it, and what was not compared."""
+    """Say for each implementation how many scenarios were compared, how many diverge, and what was not compared."""
     by_name: dict[str, list[tuple[Check, Comparison]]] = {}
     for check, comparison in compared(checks):
         by_name.setdefault(check.program.implementation.name, []).append((check, comparison))
@@ -65,7 +65,7 @@ def divergence_lines(checks: Iterable[Check]) -> list[str]:
 
 
 def comparison_in_words(comparisons: Sequence[Comparison]) -> str:
-    """How much was compared with one baseline, and how often the two parted."""
+    """Say how many scenarios were compared with one baseline, and how many diverge."""
     free = sum(one.count for comparison in comparisons for one in comparison.divergences)
     bound = sum(one.count for comparison in comparisons for one in comparison.at_violations)
     scenarios = sum(comparison.compared for comparison in comparisons)
@@ -85,11 +85,11 @@ def what_differs(one: Divergence) -> str:
 
 # ---- as data ---------------------------------------------------------------------------------------------------------
 def divergences_document(against: str, checks: Iterable[Check]) -> Document:
-    """What stands under the key `divergences` of the document of a check, only if `--against` was given.
+    """Return the value of the key `divergences` in the document of a check. Only `--against` writes this key.
 
     `against`: the name of the baseline. `comparisons`: one per implementation and component, with `implementation`,
-    `version`, `component`, `compared` (scenarios that were run on both sides), `reason` (why nothing or no more was
-    compared; null if all was) and `groups`. Of each group: `operation` (of the baseline), `field` (`value`, `signals`,
+    `version`, `component`, `compared` (scenarios that were run on both sides), `reason` (why not all scenarios were
+    compared; null if all were) and `groups`. Of each group: `operation` (of the baseline), `field` (`value`, `signals`,
     `error` or `enabled`), `kinds` (of what differs, in words: `against`, `implementation`), `broken` (the slug of the
     property that either side breaks in these scenarios, or null), `count` (scenarios), `steps`, `scenario` (as its file
     has it), `at` (index of the step that differs; from `steps` on: in the fair drain), `step`, and `outcomes` of both
@@ -141,7 +141,7 @@ def _outcome(one: Divergence, outcome: Outcome | None) -> Document | None:
 
 # ---- as Markdown -----------------------------------------------------------------------------------------------------
 def divergences_markdown(name: str, checks: Sequence[Check]) -> str:
-    """The divergences of one implementation: how much was compared, a table per component, and the examples."""
+    """Return the divergences of one implementation: counts, a table per component, and the examples."""
     parts = []
     for check, comparison in compared(checks):
         component = check.program.component
@@ -161,7 +161,7 @@ def divergences_markdown(name: str, checks: Sequence[Check]) -> str:
             parts.append(table(head, rows))
             parts += [_example(component, name, comparison.against, one) for one in comparison.divergences]
         if comparison.at_violations:
-            parts.append("Where a property is broken, and the violation is what counts:")
+            parts.append("Divergences in scenarios in which a property is broken. Only the violation counts:")
             head = ("operation", "what differs", cell(comparison.against), cell(name), "scenarios", "broken property")
             parts.append(table(head, [_bound(comparison.against, name, one) for one in comparison.at_violations]))
     return "\n\n".join(parts)
@@ -203,7 +203,7 @@ def _example(component: Component, name: str, against: str, one: Divergence) -> 
 
 def _told(component: Component, one: Divergence, outcome: Outcome | None) -> str:
     if outcome is None:
-        return "it is not enabled, or the run is over"
+        return "the step is not enabled, or the run is over"
     words = outcome_in_words(outcome, component.step(one.step[0]))
     signals = signals_in_words(outcome.signals)
     return f"{words}; {f'signals: {signals}' if signals else 'no signal'}"
@@ -212,7 +212,7 @@ def _told(component: Component, one: Divergence, outcome: Outcome | None) -> str
 def steps_text(scenario: Scenario) -> str:
     """The steps of a scenario as JSON, one per line, in a code block."""
     if not scenario.steps:
-        return "It has no steps: it is enough to make a port, and to drain the run."
+        return "The scenario has no steps: making a port and draining the run is enough to show it."
     lines = [json.dumps(msgspec.to_builtins(step)) for step in scenario.steps]
     return "\n".join(("```json", *lines, "```"))
 

@@ -1,4 +1,4 @@
-"""The machine-readable results. Names and meanings are fixed: other programs read them."""
+"""The results as JSON documents. Their names and meanings do not change, since other programs read them."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ from conformance.scenarios.codec import encode_entries
 DOCUMENT_SCHEMA = 1
 """The version of what `--json` writes; scenarios in it have a version of their own."""
 Document = dict[str, Any]
-"""Ready for JSON."""
+"""A value that JSON can represent."""
 
 
 @dataclass(frozen=True, slots=True)
 class BugRow:
-    """A known bug and what it took to find it; with several seeds, the median of them."""
+    """A known bug, and the effort to find it. With several seeds, the numbers are medians."""
 
     id: str
     ticket: str
     component: str
     killed: bool
     property: str
-    """The one that must notice."""
+    """The property that must notice the bug."""
     found_property: str | None
-    """The one that did."""
+    """The property that noticed it, for the first seed that found it."""
     scenarios: int
     cpu_seconds: float
     minimal_steps: int | None
     optimal_steps: int | None
-    """None: nothing shorter is known to be impossible."""
+    """The fewest steps that show the bug within a scope, as exploration proves; None if that is not known."""
     summary: str
     change: str = ""
-    """The lines that were and the lines that are, as a diff."""
+    """The change of the reference, as a diff."""
     seeds: int = 1
     survived: int = 0
-    """With so many of the seeds."""
+    """The number of seeds with which the bug was not found."""
     worst_scenarios: int | None = None
     worst_cpu_seconds: float | None = None
     reduction_cpu_seconds: float | None = None
     worst_minimal_steps: int | None = None
     normal_forms: int = 0
-    """How many different minimal scenarios there are over all seeds."""
+    """The number of different minimal scenarios over all seeds."""
     noticed: Mapping[str, int] = field(default_factory=dict)
     """The properties that failed, each with the number of seeds with which it did."""
     confirmed: bool | None = None
-    """Whether the minimal scenario fails in a fresh process; None: nobody asked."""
+    """Whether the minimal scenario fails in a fresh process; None if that was not tried."""
 
 
 def bug_row(bug: KnownBug, line: Line) -> BugRow:
-    """One row from the searches with each seed. A bug that survived one of them has survived."""
+    """Make a row from the searches with all seeds. A bug that one search did not find has survived."""
     kills = line.kills
     lengths = [len(one.shortest.scenario.steps) for one in kills if one.shortest is not None]
     slugs = [one.shortest.slug for one in kills if one.shortest is not None]
@@ -113,14 +113,14 @@ class ImplementationRow:
 
 
 def implementation_row(name: str, implementation: Implementation) -> ImplementationRow:
-    """An implementation that can be used, under the name by which it was found."""
+    """Make the row of an implementation that can be used. `name` is the name by which it was found."""
     components = tuple(sorted(offered_components(implementation)))
     capabilities = tuple(sorted(one.value for one in implementation.capabilities))
     return ImplementationRow(name, implementation.version, components, capabilities)
 
 
 def unusable_row(name: str, reason: str) -> ImplementationRow:
-    """An implementation that cannot be used, and why."""
+    """Make the row of an implementation that cannot be used, with the reason."""
     return ImplementationRow(name, reason=reason or "no reason is known")
 
 
@@ -179,13 +179,13 @@ def _finding(found: Found) -> Document:
 
 
 def scenario_document(scenario: Scenario) -> Document:
-    """A scenario as its file has it."""
+    """Return the content of a scenario file as a dictionary."""
     document: Document = json.loads(encode_scenario(scenario))
     return document
 
 
 def replay_document(replay: Replay) -> Document:
-    """A verdict and the history it rests on. `property`: the one that broke, or the one that the scenario is about."""
+    """Return the verdict and the history. `property` is the one that broke, or else that of the scenario's finding."""
     finding = replay.history.scenario.finding
     meant = finding.property if finding is not None else None
     return {
@@ -198,7 +198,7 @@ def replay_document(replay: Replay) -> Document:
 
 
 def encodable(history: History) -> History:
-    """The history with words in place of the answers that no JSON can hold: such nonsense is what must be shown."""
+    """Replace the answers that JSON cannot represent by a description, since a report must show these answers, too."""
     return History(history.scenario, tuple(_encodable(entry) for entry in history.entries))
 
 
@@ -207,14 +207,14 @@ def _encodable(entry: Entry) -> Entry:
         return entry
     try:
         json.dumps(msgspec.to_builtins(entry.outcome))
-    except Exception:  # whatever a foreign object does when it is looked at
+    except Exception:  # an object of the implementation may raise anything
         words = value_in_words(entry.outcome.value)
         return Entry(entry.step, msgspec.structs.replace(entry.outcome, value=words), entry.closing)
     return entry
 
 
 def bugs_document(rows: Iterable[BugRow], operators: Sequence[OperatorMutant] = ()) -> Document:
-    """The kill matrix; operator mutants beside it, if there were any."""
+    """Return the kill matrix, and the operator mutants if there are any."""
     document: Document = {"schema": DOCUMENT_SCHEMA, "bugs": [msgspec.to_builtins(row) for row in rows]}
     if operators:
         document["operators"] = [msgspec.to_builtins(one) for one in operators]
@@ -252,9 +252,9 @@ def implementations_document(rows: Iterable[ImplementationRow]) -> Document:
 
 
 def unguarded_properties(bugs: Iterable[KnownBug], components: Iterable[Component] = COMPONENTS.values()) -> list[str]:
-    """The properties that no known bug must break, so that nothing shows that they can fail; "slug (component)".
+    """Return the properties that no known bug must break, as "slug (component)". Nothing shows that they can fail.
 
-    A *sometimes* property breaks nothing, and one that is untestable cannot be broken.
+    Goals and untestable properties are left out, since they never fail.
     """
     guarded = {(bug.component, bug.property) for bug in bugs}
 

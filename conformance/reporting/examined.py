@@ -1,4 +1,4 @@
-"""What `conformance doctor` saw, one row at a time."""
+"""Shows the results of `conformance doctor`, one row at a time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from conformance.reporting.looks import BAD, FAINT, GOOD
 from conformance.reporting.words import plain
 
 WRONG = "WRONG"
-"""It must catch the eye without colour too."""
+"""In capitals, to be noticed without colour, too."""
 
 
 def examined_row(one: Examined) -> Table:
-    """What was looked at and how it is; below it, what would be right."""
-    word, style = (WRONG, BAD) if one.wrong else ("note", FAINT) if one.noted else ("well", GOOD)
+    """Return what was examined and the result and, if it is wrong, how to fix it."""
+    word, style = (WRONG, BAD) if one.wrong else ("note", FAINT) if one.noted else ("ok", GOOD)
     row = Table.grid(padding=(0, 1))
     row.add_column(width=len(WRONG), no_wrap=True)
     row.add_column(ratio=1)
@@ -26,17 +26,17 @@ def examined_row(one: Examined) -> Table:
 
 
 def examined_lines(wrong: int, implementation: str) -> list[Text]:
-    """The end: how much is wrong, and the command to run next."""
+    """Say how many things are wrong, and which command to run next."""
     check = f"conformance check --implementation {implementation}"
     if not wrong:
         return [
-            Text.assemble(("Nothing is wrong with it as an adapter.", GOOD), " Now search for bugs:"),
+            Text.assemble(("The adapter does nothing wrong.", GOOD), " Now search for bugs:"),
             Text(f"  {check}"),
         ]
     things = "One thing is" if wrong == 1 else f"{wrong} things are"
     return [
-        Text.assemble((f"{things} {WRONG}.", BAD), " Mend the first one first, and ask again:"),
+        Text.assemble((f"{things} {WRONG}.", BAD), " Fix the first one, and run this command again:"),
         Text(f"  conformance doctor --implementation {implementation}"),
-        Text("When nothing is wrong any more, search for bugs:"),
+        Text("When nothing is wrong, search for bugs:"),
         Text(f"  {check}"),
     ]

@@ -1,4 +1,4 @@
-"""What came of exploring a scope."""
+"""Shows the result of an exploration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.scenarios import encode_scenario
 
 
 def exploration_table(result: Exploration) -> Table:
-    """The scope and how far it was explored."""
+    """Return a table of the scope, and of how far it was explored."""
     table = Table(title=f"{result.program.component.name} on {result.program.implementation.name}")
     table.add_column("scope")
     for name in ("states", "transitions", "depth"):
@@ -26,13 +26,13 @@ def exploration_table(result: Exploration) -> Table:
 
 
 def exploration_lines(result: Exploration) -> list[str]:
-    """One sentence for each finding, and one on what the result means."""
+    """Return one sentence for each finding, and one that says what the result means."""
     lines = [
         f"{found.slug} ({found.failure_class}) after {len(found.scenario.steps)} steps: {found.owed}; {found.observed}"
         for found in result.found
     ]
     if result.found:
-        lines.append("Breadth first: no run in this scope shows the same failure in fewer steps.")
+        lines.append("The exploration is breadth first, so no run in this scope shows the same failure in fewer steps.")
     elif result.complete:
         lines.append("Every run within the scope was judged, and no property failed.")
     else:
@@ -41,7 +41,7 @@ def exploration_lines(result: Exploration) -> list[str]:
 
 
 def exploration_document(result: Exploration) -> dict[str, Any]:
-    """For programs. The names are fixed."""
+    """Return the result as a JSON document. Its names do not change."""
     return {
         "schema": DOCUMENT_SCHEMA,
         "component": result.program.component.name,

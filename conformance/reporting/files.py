@@ -1,4 +1,4 @@
-"""Writing files and folders so that whoever looks sees the old content or the new one, never half of it."""
+"""Writes files and folders so that a reader sees the old content or the new one, and never a part of it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document. The same document is the same bytes on every machine."""
+    """Write a document. The same document gives the same bytes on every machine."""
     write_text(path, json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, and the folders it lies in.
 
-    Raises: OSError that names `path`, whatever went wrong.
+    Raises: OSError, which always names `path`.
     """
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_text(text, encoding="utf-8", newline="\n")  # /dev/stdout must not become a file
+            path.write_text(text, encoding="utf-8", newline="\n")  # a renamed file must not replace /dev/stdout
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = _beside(path)
@@ -40,9 +40,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_folder(path: Path, files: Mapping[str, str]) -> None:
-    """Write a folder with these files in place of the folder that is there.
+    """Write a folder with these files, and replace an older folder.
 
-    Raises: OSError; then nothing changed.
+    Raises: OSError. The older folder is unchanged then.
     """
     if path.exists() and not path.is_dir():
         raise FileExistsError(errno.EEXIST, "there is a file where a folder is to be written", str(path))
@@ -58,7 +58,7 @@ def write_folder(path: Path, files: Mapping[str, str]) -> None:
 
 
 def _put_in_place(fresh: Path, path: Path) -> None:
-    """No move replaces a folder: the old one goes aside first, and comes back if the new one cannot follow."""
+    """Replace a folder. A rename cannot do this, so the old one is renamed first, and renamed back after an error."""
     while True:
         aside = _beside(path)
         with suppress(FileNotFoundError):
@@ -70,7 +70,7 @@ def _put_in_place(fresh: Path, path: Path) -> None:
                 if aside.exists():
                     os.rename(aside, path)
                 raise
-            # somebody else was faster, and has put the same report there: once more
+            # another process has just put the same report there: try again
         else:
             return
         finally:
@@ -78,5 +78,5 @@ def _put_in_place(fresh: Path, path: Path) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """A name in the same folder that nobody else uses, hidden from who lists it."""
+    """Return a hidden name in the same folder that no other process uses."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

@@ -1,6 +1,6 @@
-"""What judges the rules of a chapter of the specification: the part at its end that `conformance properties` writes.
+"""Writes the last part of a chapter of the specification: the properties and known bugs of its promises.
 
-The chapter says the same without it.
+`conformance properties` writes this part. The rest of the chapter does not depend on it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _GENERATED = re.compile(r"\n*<!-- generated: judged -->.*?<!-- end -->\n*", re.D
 
 
 def with_judged(chapter: str, component: Component, bugs: Iterable[KnownBug]) -> str:
-    """The chapter, with the properties and known bugs of its promises at its end."""
+    """Return the chapter, with the properties and known bugs of its promises at its end."""
     return f"{without_judged(chapter)}\n<!-- generated: judged -->\n{_judged(component, list(bugs))}\n<!-- end -->\n"
 
 
 def without_judged(chapter: str) -> str:
-    """The chapter as somebody wrote it."""
+    """Return the chapter without the generated part."""
     return _GENERATED.sub("\n", chapter).rstrip("\n") + "\n"
 
 
 def _judged(component: Component, bugs: list[KnownBug]) -> str:
-    """One row for each property, by the number of its promise."""
+    """Return one row for each property, in the order of the promises, and one line for each known bug."""
     breaks: dict[str, list[KnownBug]] = {}
     for bug in bugs:
         if bug.component == component.name:

@@ -1,4 +1,4 @@
-"""The published kill matrix: what a reader may believe of the suite, and where it has holes."""
+"""Writes the kill matrix as a Markdown page: which known bugs the suite finds, and with how much effort."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.reporting.markdown import cell, table
 def matrix_text(
     rows: Sequence[BugRow], operators: Sequence[OperatorMutant] = (), reasons: Mapping[str, str] | None = None
 ) -> str:
-    """The whole page. `reasons` says of operator mutants, by name, why nobody can notice them."""
+    """Return the page. `reasons` says, by the name of an operator mutant, why no property can notice it."""
     sections = ["# Kill matrix", _summary(rows)]
     for component in dict.fromkeys(row.component for row in rows):
         mine = [row for row in rows if row.component == component]
@@ -31,35 +31,38 @@ def _summary(rows: Sequence[BugRow]) -> str:
     ]
     if killed:
         lines.append(
-            f"Scenarios until a bug was found, median over the seeds: {median(row.scenarios for row in killed):g} in "
-            f"the median bug, {max(row.scenarios for row in killed):,} in the worst; with the worst seed "
-            f"{max(row.worst_scenarios or 0 for row in killed):,}."
+            f"Scenarios until a bug was found, median over the seeds: {median(row.scenarios for row in killed):g} for "
+            f"the median bug, {max(row.scenarios for row in killed):,} for the worst bug. With the worst seed, the "
+            f"worst bug needs {max(row.worst_scenarios or 0 for row in killed):,}."
         )
         lines.append(
-            f"CPU seconds, reduction included: {median(row.cpu_seconds for row in killed):.2f} in the median, "
-            f"{max(row.worst_cpu_seconds or 0 for row in killed):.1f} at worst; reduction alone "
-            f"{median(row.reduction_cpu_seconds or 0 for row in killed):.2f} in the median."
+            f"CPU seconds, with the reduction: {median(row.cpu_seconds for row in killed):.2f} for the median bug, "
+            f"{max(row.worst_cpu_seconds or 0 for row in killed):.1f} at most. The reduction alone takes "
+            f"{median(row.reduction_cpu_seconds or 0 for row in killed):.2f} for the median bug."
         )
         known = [row for row in killed if row.optimal_steps and row.minimal_steps is not None]
         if known:
             ratios = [row.minimal_steps / row.optimal_steps for row in known if row.optimal_steps and row.minimal_steps]
             lines.append(
-                f"Steps of the minimal scenario against what exploration proves to be possible, for the {len(known)} "
-                f"bugs that show within a scope: {mean(ratios):.3f} in the mean, {max(ratios):.2f} at worst; below 1 "
-                "where a configuration outside the scope needs fewer."
+                "Steps of the minimal scenario, divided by the fewest steps that exploration proves possible, for the "
+                f"{len(known)} bugs that show within a scope: {mean(ratios):.3f} on average, {max(ratios):.2f} at "
+                "most. The ratio is below 1 if a configuration outside the scope needs fewer steps."
             )
         single = sum(row.normal_forms == 1 for row in killed)
-        lines.append(f"One normal form over all seeds: {single} of {len(killed)} ({100 * single / len(killed):.0f} %).")
+        lines.append(
+            f"Bugs with the same minimal scenario for all seeds: {single} of {len(killed)} "
+            f"({100 * single / len(killed):.0f} %)."
+        )
         unconfirmed = [row.id for row in killed if row.confirmed is False]
         if any(row.confirmed is not None for row in killed):
             lines.append(
-                f"In a fresh process these do not fail: {', '.join(unconfirmed)}."
+                f"The minimal scenarios of these do not fail in a fresh process: {', '.join(unconfirmed)}."
                 if unconfirmed
                 else "Every minimal scenario fails in a fresh process too."
             )
     survivors = [row for row in rows if not row.killed]
     if survivors:
-        lines.append("Survivors, each a hole:")
+        lines.append("These bugs survived, so each is a hole in the suite:")
     text = "\n".join(f"- {line}" for line in lines)
     return text + "".join(
         f"\n  - {row.id} ({row.survived} of {row.seeds} seeds): {cell(row.summary)}" for row in survivors
@@ -72,7 +75,7 @@ def _bugs(rows: Iterable[BugRow]) -> str:
 
 
 def _changes(rows: Iterable[BugRow]) -> list[str]:
-    """What each bug changes in the text of the reference, folded away."""
+    """Return the change of the reference by each bug, as a folded diff."""
     return [
         f"<details><summary>{row.id}: {cell(row.summary)}</summary>\n\n```diff\n{row.change}\n```\n\n</details>"
         for row in rows
@@ -99,8 +102,8 @@ def _operators(operators: Sequence[OperatorMutant], reasons: Mapping[str, str]) 
     explained = [one for one in survivors if one.name in reasons]
     holes = [one for one in survivors if one.name not in reasons]
     text = (
-        f"One operator, constant or statement of the reference changed: {killed} of {len(operators)} were noticed, "
-        f"{len(explained)} cannot be, for the reasons below, {len(holes)} are open."
+        f"Each mutant changes one operator, constant or statement of the reference. {killed} of {len(operators)} were "
+        f"noticed, {len(explained)} cannot be noticed for the reasons below, and {len(holes)} are open."
     )
     for title, some in (("Cannot be noticed", explained), ("Open", holes)):
         if some:

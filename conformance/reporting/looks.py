@@ -1,4 +1,4 @@
-"""How tables look: sober, legible without colour, and in 80 columns."""
+"""The style of tables: they can be read without colour, and in 80 columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.driver import Verdict
 GOOD, BAD, OPEN, FAINT = "green", "bold red", "yellow", "dim"
 
 FAILED = "FAILED"
-"""The one verdict that must catch the eye without colour too."""
+"""In capitals, to be noticed without colour, too."""
 
 VERDICT_STYLES = {
     Verdict.PASSED.value: GOOD,
@@ -27,7 +27,7 @@ VERDICT_STYLES = {
 
 
 def simple_table(title: str | None = None, caption: str | None = None) -> Table:
-    """A table with a line below its head and nothing else."""
+    """Make a table whose only line is below its head."""
     return Table(
         title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False,
         title_justify="left", caption_justify="left", title_style="bold", caption_style=FAINT, header_style="bold",
@@ -35,7 +35,7 @@ def simple_table(title: str | None = None, caption: str | None = None) -> Table:
 
 
 class Slug:
-    """A slug in a cell, and a faint remark below it. Broken behind a hyphen, where rich would break it anywhere."""
+    """A slug in a cell, and a faint remark below it. Lines end only behind a hyphen; rich would end them anywhere."""
 
     def __init__(self, slug: str, below: str = "", style: str = "") -> None:
         self.slug = slug

@@ -1,4 +1,4 @@
-"""The text of a bug report: what a maintainer needs, in the order in which they ask for it."""
+"""Writes the text of a bug report, in the order in which a maintainer needs it."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ TICKETS = "https://issues.apache.org/jira/browse/"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report is made of."""
+    """The data of a bug report."""
 
     found: Found
     replay: Replay
     implementation: str
-    """The name by which it is found again."""
+    """The name by which `find_implementation` finds it."""
     reference: Replay | None
     assume: Sequence[str]
     environment: Mapping[str, str]
     reasons: Sequence[str] = ()
-    """Why each step is there, one phrase per step."""
+    """What happens without each step, one phrase per step."""
     opinion: Opinion | None = None
-    """What a fresh process says of the scenario."""
+    """Whether the scenario fails in a fresh process."""
 
 
 def report_text(report: Report) -> str:
-    """The whole report."""
+    """Return the whole report."""
     story = tell(report.replay, report.reference)
     sections = (
         _title(report),
@@ -58,13 +58,13 @@ def report_text(report: Report) -> str:
 
 
 def cell(text: str) -> str:
-    """A text in a Markdown table or line, shown as it is."""
+    """Escape a text for a table cell or a line, so that Markdown shows it as it is."""
     text = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("`", "'")
     return text.replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")
 
 
 def story_markdown(story: Story) -> str:
-    """The steps as a Markdown table. The column that tells what is special is left out if nothing is."""
+    """Return the steps as a Markdown table. The column of marks is left out if no step has one."""
     marked = any(one.mark for one in story.steps)
     head = ("#", "who", "step", "answer", "signals", *([""] if marked else []))
     rows = []
@@ -76,7 +76,7 @@ def story_markdown(story: Story) -> str:
 
 
 def _code(step: StoryStep) -> str:
-    """A step as code, and what is not code of it behind that."""
+    """Return the step as code, and behind it the remark “continued” as text."""
     name, comma, remark = step.step.partition(f", {CONTINUED}")
     return f"`{name}`{comma}{remark}"
 
@@ -91,15 +91,15 @@ def _what_failed(report: Report, story: Story) -> str:
     found, name = report.found, cell(report.implementation)
     if report.replay.violation is None:
         return (
-            f"On **{name}** this failed in a search: {cell(found.owed)}. It did **not** fail when the scenario was run "
-            f"again ({report.replay.verdict.value}: {cell(report.replay.reason)}), so the implementation does not "
-            "answer alike every time."
+            f"**{name}** failed in a search; expected was: {cell(found.owed)}. It did **not** fail when the scenario "
+            f"was run again ({report.replay.verdict.value}: {cell(report.replay.reason)}), so the implementation does "
+            "not give the same answers every time."
         )
     where = "before the first step" if story.divergent is None else _place(story.divergent, story)
     broken = report.replay.violation.property
     text = f"**{name}** breaks this property {where}:\n\n> {broken.statement}"
     if broken.slug != found.slug:
-        text += f"\n\nThat is `{broken.slug}`; in the search it was `{found.slug}`."
+        text += f"\n\nIts slug is `{broken.slug}`. In the search, `{found.slug}` was broken."
     return text
 
 
@@ -111,7 +111,7 @@ def _place(step: StoryStep, story: Story) -> str:
 
 def _expected_and_observed(report: Report, story: Story) -> str:
     if story.slug is None:
-        return "## Expected and observed\n\nNothing to compare: see above."
+        return "## Expected and observed\n\nThe replay did not fail, so there is nothing to compare."
     rows = [("expected", story.expected), ("observed", story.observed)]
     if story.divergent is not None:
         rows.append((f"answer to {_code(story.divergent)}", story.divergent.outcome))
@@ -130,23 +130,23 @@ def _scenario(report: Report, story: Story) -> str:
         "## The shortest scenario known",
         f"{alike} of the search failed like this."
         + (f" Configuration of the {report.found.scenario.component}: {chosen}." if chosen else ""),
-        story_markdown(story) if story.steps else "It failed before its first step.",
+        story_markdown(story) if story.steps else "The scenario failed before its first step.",
     ]
     marks = {one.mark for one in story.steps} | {Mark.DRAIN for one in story.steps if one.in_drain}
     if story.has_turns:
         parts.append(f"*{CONTINUED}*: {WHAT_CONTINUED_MEANS}")
     if Mark.SKIPPED in marks:
-        parts.append("*skipped*: not enabled when its turn came, and left out.")
+        parts.append("*skipped*: the step was not possible when its turn came, so it was left out.")
     if Mark.DRAIN in marks:
         parts.append(
-            "*drain*: not of the scenario. Every run ends like this: nothing new is fed, everything that can still "
-            "happen does, and nothing owed may be left."
+            "*drain*: the step is not part of the scenario, but of the fair drain that ends every run. In it, no new "
+            "elements are added, and everything begun is completed. At its end, nothing may be owed."
         )
     return "\n\n".join(parts)
 
 
 def _why(report: Report, story: Story) -> list[str]:
-    """Why it cannot be shorter, and whether it fails elsewhere too."""
+    """Say what happens without each step, and whether the scenario fails in a fresh process."""
     steps = [one for one in story.steps if not one.in_drain]
     sections = []
     if report.reasons and len(report.reasons) == len(steps):
@@ -155,8 +155,8 @@ def _why(report: Report, story: Story) -> list[str]:
     if report.opinion is not None and not report.opinion.confirms:
         sections.append(
             f"**In a fresh process the scenario did not fail** ({cell(report.opinion.verdict)}: "
-            f"{cell(report.opinion.reason)}). Something outlives a scenario in the implementation, or it is not "
-            "deterministic."
+            f"{cell(report.opinion.reason)}). The implementation keeps state from one scenario to the next, or it is "
+            "not deterministic."
         )
     return sections
 
@@ -203,9 +203,9 @@ def _reproduce(report: Report) -> str:
         f"With `checkpoint-conformance` {__version__} installed, in this folder:",
         f"```sh\nconformance replay scenario.json --implementation {shlex.quote(report.implementation)}{assumed}\n"
         "python -m pytest test_reproduce.py\n```",
-        "The first shows the steps above and exits with 1 while the bug is there, with 0 once it is fixed. "
-        "The second fails and passes alike; it can be put into any test suite together with `scenario.json`. "
-        "`history.json` holds every answer in full.",
+        "The first command shows the steps above, and exits with 1 until the bug is fixed, then with 0. "
+        "The second runs a test that fails until the bug is fixed. The test can be put into any test suite, together "
+        "with `scenario.json`. `history.json` contains every answer in full.",
     ]
     if _is_object(report.implementation, registered_names()):
         module = cell(report.implementation.partition(":")[0])
@@ -214,7 +214,7 @@ def _reproduce(report: Report) -> str:
 
 
 def _is_object(name: str, registered: Iterable[str]) -> bool:
-    """Whether the implementation is named as module:object."""
+    """Return whether the implementation is named as module:object."""
     head, colon, _ = name.partition(":")
     return bool(colon) and head != "known-bug" and head.partition("@")[0] not in registered
 

@@ -1,4 +1,4 @@
-"""A progress bar for whoever waits at a terminal."""
+"""Shows a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Show how far something is, for as long as it runs; nothing where nobody looks.
+    """Show a progress bar while the `with` block runs. Nothing is shown if the console is not a terminal.
 
-    What it yields is told two counts, whose sum is done of `total`: before the present part, and within it.
+    Yield a function that sets the progress: its arguments are the counts before the present part and within it.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -1,4 +1,4 @@
-"""The sections of a conformance report, in the order in which a reader asks for them."""
+"""Writes the sections of a conformance report, in the order in which a reader needs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDER = (PASSED, FAILED, KNOWN, UNKNOWN, NOT_EXERCISED, NOT_APPLICABLE, UNTESTA
 
 
 def report_page(call: Call, everybody: Sequence[Tested], page: str) -> str:
-    """The whole page. `page` is the name of its file; the scenario files lie in the folder of that name."""
+    """Return the page. `page` is the name of its file; the scenario files are in the folder of that name."""
     sections = [
         f"# Conformance of {_and([cell(_full_name(one)) for one in everybody])}",
         _tested(call, everybody, page),
@@ -39,7 +39,7 @@ def report_page(call: Call, everybody: Sequence[Tested], page: str) -> str:
 
 
 def _full_name(one: Tested) -> str:
-    """The name and, unless the name says it, the version."""
+    """Return the name and, unless it is part of the name, the version."""
     return one.name if one.name.endswith(f"@{one.version}") else f"{one.name} {one.version}".rstrip()
 
 
@@ -53,14 +53,12 @@ def _components(everybody: Sequence[Tested]) -> list[str]:
 
 # ---- what was tested -------------------------------------------------------------------------------------------------
 def _tested(call: Call, everybody: Sequence[Tested], page: str) -> str:
-    claims = [
-        (cell(one.name), cell(one.version) or "not told", _names(one.capabilities) or "none") for one in everybody
-    ]
-    assumed = f"assumed of all, claimed or not: {_names(call.assume)}" if call.assume else "nothing is assumed"
+    claims = [(cell(one.name), cell(one.version) or "unknown", _names(one.capabilities) or "none") for one in everybody]
+    assumed = f"these are assumed for all: {_names(call.assume)}" if call.assume else "none is assumed"
     chosen = "Hypothesis" if call.engine == "hypothesis" else "random search"
     corpus = ""
     if call.engine == "random":
-        corpus = " Before them the corpus is replayed, scenarios that once showed a bug: it adds failures, no evidence."
+        corpus = " The corpus, scenarios that once showed a bug, is replayed first. It adds failures, but no evidence."
     amounts = [(one, *(_amount(tested.check_of(one)) for tested in everybody)) for one in _components(everybody)]
     return "\n\n".join(
         (
@@ -71,7 +69,7 @@ def _tested(call: Call, everybody: Sequence[Tested], page: str) -> str:
             table(("implementation", "version", "capabilities claimed"), claims),
             f"Capabilities decide which properties apply; {assumed}. Scenarios and steps that were run:",
             table(("component", *(cell(one.name) for one in everybody)), amounts),
-            f"The same report again:\n\n```sh\n{call.command(page)}\n```",
+            f"This command writes the report again:\n\n```sh\n{call.command(page)}\n```",
         )
     )
 
@@ -93,8 +91,8 @@ def _verdicts(everybody: Sequence[Tested]) -> str:
     rows = [(one, *(_counts(tested, tested.check_of(one)) for tested in everybody)) for one in components]
     parts = [
         "## Verdicts",
-        "A property that was not put to the test has not passed. *Situations* are what a search must have seen for its "
-        "verdicts to mean something.",
+        "A property that was not put to the test has not passed. *Situations* are goals: a search must have seen them, "
+        "or it has not looked hard enough.",
         table(head, rows),
     ]
     for component in components:
@@ -103,7 +101,7 @@ def _verdicts(everybody: Sequence[Tested]) -> str:
 
 
 def verdict_in_words(one: Tested, check: Check, judged: Property) -> str:
-    """What is reported of a property: its verdict, but what is known and what is untestable has a word of its own."""
+    """Return the verdict on a property. Known failures and untestable properties have verdicts of their own."""
     verdict = check.verdict(judged)
     if verdict is Verdict.FAILED:
         return KNOWN if one.is_known(judged.slug, check.program.component.name) else FAILED
@@ -148,7 +146,7 @@ def _property_table(component: str, everybody: Sequence[Tested]) -> str:
         )
         for judged in offering[0][1].program.component.properties
     ]
-    note = "In brackets: in how many scenarios it was put to the test; of a failure, in how many it failed."
+    note = "In brackets: how many scenarios put the property to the test; for a failure, in how many it failed."
     return f"{note}\n\n{table(('property', 'level', *(cell(one.name) for one, _ in offering)), rows)}"
 
 
@@ -168,8 +166,11 @@ def _failures(call: Call, everybody: Sequence[Tested], folder: str) -> str:
     names = file_names(everybody)
     every = [(one, shown) for one in everybody for shown in one.failures]
     if not every:
-        return "## Failures\n\nNo property failed. That is no proof: no counterexample was found among these scenarios."
-    parts = ["## Failures", f"Each with the shortest scenario known for it; the files lie in `{folder}`."]
+        return "## Failures\n\nNo property failed. This only says that these scenarios contain no counterexample."
+    parts = [
+        "## Failures",
+        f"Each failure has the shortest scenario that is known for it. The scenario files are in `{folder}`.",
+    ]
     for number, (one, shown) in enumerate(every, start=1):
         parts.append(_failure(call, number, one, shown, f"{folder}/{names[number]}"))
     return "\n\n".join(parts)
@@ -197,12 +198,12 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
         f"The shortest scenario known, {length} step{'' if length == 1 else 's'} and the fair drain that ends every "
         f"run; configuration `{config_text(scenario)}`:",
         steps_text(scenario),
-        table(("", ""), [("**owed**", cell(found.owed)), ("**found**", cell(found.observed))]),
+        table(("", ""), [("**expected**", cell(found.owed)), ("**observed**", cell(found.observed))]),
     ]
     if shown.replay.violation is None:
         parts.append(
-            f"It did **not** fail when it was run once more ({shown.replay.verdict.value}: {cell(shown.replay.reason)})"
-            ", so the implementation does not answer alike every time."
+            f"It did **not** fail when it was run again ({shown.replay.verdict.value}: {cell(shown.replay.reason)}), "
+            "so the implementation does not give the same answers every time."
         )
     if story.steps:
         parts.append(story_markdown(story))
@@ -211,7 +212,7 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
         if story.from_the_reference is not None:
             parts.append(story.from_the_reference)
         parts.append(f"```mermaid\n{sequence_diagram(shown.replay, shown.reference)}```")
-    parts.append(f"Run it again, beside this page:\n\n```sh\n{command}\n```")
+    parts.append(f"This command replays it in the folder of this page:\n\n```sh\n{command}\n```")
     return "\n\n".join(parts)
 
 
@@ -219,8 +220,8 @@ def _tickets(shown: Shown, judged: Property | None) -> str:
     if shown.known is not None:
         return f"{ticket_link(shown.known.ticket)}, known: {cell(shown.known.reason)}."
     if judged is not None and judged.tickets:
-        return f"not known; see {', '.join(map(ticket_link, judged.tickets))}."
-    return "not known."
+        return f"not a known failure; the property has {', '.join(map(ticket_link, judged.tickets))}."
+    return "not a known failure."
 
 
 # ---- known failures --------------------------------------------------------------------------------------------------
@@ -228,9 +229,9 @@ def _known_failures(everybody: Sequence[Tested]) -> str:
     rows = []
     for one in everybody:
         rows += [_entry(one, entry, "yes") for entry in one.standing.failing]
-        rows += [_entry(one, entry, "**no**: take it off the list") for entry in one.standing.fixed]
+        rows += [_entry(one, entry, "**no**: remove it from the list") for entry in one.standing.fixed]
     if not rows:
-        return "## Known failures\n\nNo entry of the list concerns what was tested."
+        return "## Known failures\n\nNo entry of the list concerns these implementations and components."
     head = ("implementation", "component", "property", "class", "ticket", "reason", "still fails as recorded")
     return f"## Known failures\n\n{table(head, rows)}"
 
@@ -253,12 +254,12 @@ def _untested(everybody: Sequence[Tested]) -> str:
     ]
     title = "## What was not put to the test, and why"
     if not rows:
-        return f"{title}\n\nNothing: every property was put to the test, and every situation was seen."
+        return f"{title}\n\nEvery property was put to the test, and every situation was seen."
     return f"{title}\n\n{table(('implementation', 'component', 'property', 'verdict', 'why'), rows)}"
 
 
 def _why_untested(one: Tested, check: Check, judged: Property) -> list[tuple[str, str]]:
-    """The verdict and the reason; nothing if it was put to the test."""
+    """Return the verdict and the reason, or nothing if the property was put to the test."""
     word = verdict_in_words(one, check, judged)
     scenarios = f"{check.tally.scenarios:,} scenarios"
     if word == NOT_APPLICABLE:
@@ -266,7 +267,7 @@ def _why_untested(one: Tested, check: Check, judged: Property) -> list[tuple[str
     if word == UNTESTABLE:
         return [(word, "no operation of the component can show that it is broken")]
     if word == UNKNOWN:
-        return [(word, f"not seen in {scenarios}, of which some crashed or hung before it could have been")]
+        return [(word, f"not put to the test in {scenarios}, some of which crashed or hung before they could do so")]
     if word == NOT_EXERCISED:
         return [("not seen" if judged.kind is Kind.SOMETIMES else word, f"it did not come up in {scenarios}")]
     return []
@@ -276,9 +277,10 @@ def _why_untested(one: Tested, check: Check, judged: Property) -> list[tuple[str
 def _divergences(against: str, everybody: Sequence[Tested]) -> str:
     parts = [
         f"## Divergences from {cell(against)}",
-        "The same scenarios on both, each compared up to the first difference in value, signals or error. No "
-        "divergence is a failure: either answer may be right. Compared are scenarios whose operations run whole, in "
-        "configurations that both understand. Counts of what is held are not: how memory is pooled is everybody's own.",
+        "Both implementations run the same scenarios, and their outcomes are compared up to the first difference in "
+        "value, signals or error. A divergence is not a failure: either answer may be right. Only scenarios with whole "
+        "interleaving are compared, in configurations that both understand. The counts that `resources` answers are "
+        "not compared, since each implementation may pool memory in its own way.",
         *(divergences_markdown(one.name, one.checks) for one in everybody),
     ]
     return "\n\n".join(parts)

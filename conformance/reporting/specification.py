@@ -14,11 +14,13 @@ import conformance
 from conformance.driver import Property
 
 _PACKAGE = Path(conformance.__file__).parent
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
+"""A Markdown link. A link in a quoted rule would be wrong, since a report is not in the folder of the chapters."""
 _RULE = re.compile(r'^<a id="([A-Z]-?\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
 
 
 def specification_folder() -> Path | None:
-    """Where the chapters lie: in the package where it is installed, among the documents in a working copy."""
+    """Return the folder of the chapters: in the installed package, or `docs/specification` in a working copy."""
     places = (_PACKAGE / "specification", _PACKAGE.parent / "docs" / "specification")
     return next((place for place in places if place.is_dir()), None)
 
@@ -29,20 +31,21 @@ def chapter_file(component: str) -> str:
 
 
 def specification_reference(judged: Property) -> str:
-    """Where the specification has the rule that a property judges, as `gate.md#I-30`; empty if it judges none."""
+    """Return the place of the rule that a property judges, as `gate.md#I-30`, or an empty text if it judges none."""
     return f"{chapter_file(judged.component)}#{judged.invariant}" if judged.invariant else ""
 
 
 def rules(chapter: str) -> dict[str, str]:
-    """The rules of a chapter by number, each as its paragraph in Markdown."""
+    """Return the rules of a chapter by number. Each rule is a paragraph in Markdown."""
     return {number: " ".join(text.split()) for number, text in _RULE.findall(chapter)}
 
 
 @cache
 def rule_text(component: str, number: str) -> str | None:
-    """The paragraph of a rule; None if there is no such rule, or no specification here."""
+    """Return the paragraph of a rule, or None if there is no such rule or the specification is not installed."""
     folder = specification_folder()
     file = folder / chapter_file(component) if folder is not None else None
     if file is None or not file.is_file():
         return None
-    return rules(file.read_text(encoding="utf-8")).get(number)
+    found = rules(file.read_text(encoding="utf-8")).get(number)
+    return _LINK.sub(r"\1 (\2)", found) if found is not None else None

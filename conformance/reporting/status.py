@@ -1,4 +1,4 @@
-"""The exit status of a command, and which one counts where there are several."""
+"""The exit status of a command, and which one is used if several apply."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from conformance.engines import Found, Standing
 CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 
 _RANK = (CONFORMS, INCONCLUSIVE, VIOLATION, USAGE)
-"""Which beats which; the last one wins."""
+"""The order of precedence: of several statuses, the last one in this order is used."""
 
 
 def worst(statuses: Iterable[int]) -> int:
-    """The one that counts."""
+    """Return the status that is used if all of these apply."""
     return max(statuses, key=_RANK.index, default=CONFORMS)
 
 
 def status_of(found: Iterable[Found], now: Standing) -> int:
-    """What violations mean, of which some may be known: a crash or a hang alone is inconclusive."""
+    """Return the status for these findings. Known failures do not count. Crashes and hangs alone are inconclusive."""
     news = [one for one in found if one.signature not in now.known]
     if not news:
         return CONFORMS

@@ -1,4 +1,4 @@
-"""The explanation of a replay: what happened step by step, where it went wrong, what was owed and what was seen."""
+"""Explains a replay: its steps, the step that broke a property, what was expected and what was observed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from conformance.scenarios import Entry, History, Step, canonical
 
 CONTINUED = "continued"
 WHAT_CONTINUED_MEANS = (
-    "“who” is a thread. Its operation pauses before it takes a lock, or where it waits, and others act; "
-    "then it takes the lock and goes on."
+    "“who” is a thread. Its operation paused before it took a lock, or where it waited, so that other threads could "
+    "act. In this step, the operation goes on."
 )
 
 
@@ -28,16 +28,16 @@ class Mark(StrEnum):
 
     NONE = ""
     SKIPPED = "skipped"
-    """Its time had not come: it meant nothing when its turn was, and was left out."""
+    """The step was not possible when its turn came, so it was left out."""
     DRAIN = "drain"
-    """Not of the scenario: the fair drain that ends every run did it."""
+    """The step is not part of the scenario, but of the fair drain that ends every run."""
     DIVERGENT = "here"
-    """Here the property broke."""
+    """The property broke at this step."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryStep:
-    """One line of a story, all in words."""
+    """One step of a story, in words."""
 
     number: int
     actor: str
@@ -48,9 +48,9 @@ class StoryStep:
     mark: Mark
     in_drain: bool = False
     turn: bool = False
-    """A thread that had paused goes on."""
+    """Whether the step lets a paused thread go on."""
     paused: bool = False
-    """The operation is not over."""
+    """Whether the operation is not over."""
 
     @property
     def remark(self) -> str:
@@ -74,19 +74,19 @@ class Story:
     steps: tuple[StoryStep, ...]
     divergent: StoryStep | None
     expected: str
-    """What was owed, and why."""
+    """What the implementation had to do, and why."""
     observed: str
-    """What came instead."""
+    """What the implementation did instead."""
     outcome: str | None
     """The answer and the signals at the divergent step."""
     reference: str | None
-    """Those of the reference at the same step."""
+    """The answer and the signals of the reference at the same step."""
     earlier: StoryStep | None
     """The first step whose outcome differs from the reference's, if that came before the divergent step."""
 
     @property
     def from_the_reference(self) -> str | None:
-        """The earliest difference in one sentence. Not necessarily a defect: some answers are free."""
+        """The earliest difference in one sentence. It need not be a defect: some answers are left open."""
         if self.earlier is None:
             return None
         return f"The first answer that differs from the reference's is that of step {self.earlier.number}."
@@ -99,11 +99,11 @@ class Story:
 
     @property
     def has_turns(self) -> bool:
-        """Whether threads paused, and took turns."""
+        """Whether threads paused, or paused threads went on."""
         return any(one.turn or one.paused for one in self.steps)
 
     def table(self) -> Table:
-        """The steps, one row each. The column that tells what is special is left out if nothing is."""
+        """Return a table with one row per step. The column of marks is left out if no step has one."""
         marked = any(one.mark for one in self.steps)
         table = simple_table()
         table.add_column("#", justify="right", no_wrap=True)
@@ -136,7 +136,7 @@ class Story:
 
 
 def tell(replay: Replay, reference: Replay | None = None) -> Story:
-    """The story of a replay; with that of another implementation on the same scenario, what this one did instead."""
+    """Return the story of a replay. `reference` is the replay of another implementation on the same scenario."""
     scenario = replay.history.scenario
     component = replay.component
     entries = replay.history.entries
@@ -164,7 +164,7 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
 
 
 def operations_of(component: Component, history: History) -> tuple[Step | None, ...]:
-    """For each entry the operation that it is part of: of a turn, the one that went on; None if it was skipped."""
+    """Return the operation of each entry: for a turn, the operation that went on; None for a skipped step."""
     in_flight: dict[str, Step] = {}
     found: list[Step | None] = []
     for entry in history.entries:
@@ -184,9 +184,9 @@ def operations_of(component: Component, history: History) -> tuple[Step | None, 
 
 
 def _divergent(entries: Sequence[Entry], operations: Sequence[Step | None], broken: Step) -> int | None:
-    """Where the property broke. A run stops there, so it is the last entry, if any: without a port there is none.
+    """Return the entry at which the property broke: the last one, or None if it broke before the first step.
 
-    An operation that never came to an end broke it where it paused for good.
+    If an operation never ended, this is the entry of its last pause.
     """
     last = len(entries) - 1
     if entries and operations[last] == broken:
@@ -228,10 +228,10 @@ def _step(component: Component, index: int, entry: Entry, operation: Step | None
 
 
 def _counterpart(component: Component, replay: Replay, reference: Replay | None, at: int | None) -> str | None:
-    """What the reference did at the same place, if it came there by the same steps.
+    """Return what the reference answered at the same step, or None if it did not come to this step.
 
-    Where threads pause depends on what is inside, so then it is the end of the same operation, counted from the
-    beginning, wherever that is.
+    Implementations pause at different places. So if threads pause, the ends of the same operation are compared,
+    whichever entries they are.
     """
     if reference is None or at is None:
         return None
@@ -256,7 +256,7 @@ def _has_turns(history: History) -> bool:
 
 
 def _same_end(component: Component, mine: History, other: History, at: int) -> int | None:
-    """Where the operation of an entry that ends it ends in another history."""
+    """Return the entry of `other` that ends the same operation as the entry `at` of `mine`, or None."""
     ends = _ends(component, mine)
     if at not in ends:
         return None
@@ -264,7 +264,7 @@ def _same_end(component: Component, mine: History, other: History, at: int) -> i
 
 
 def _ends(component: Component, history: History) -> dict[int, tuple[Step, int]]:
-    """The entries at which operations end: which one it is, and how many equal ones ended before it."""
+    """Return the entries at which operations end, with the operation and how many equal ones ended before."""
     found: dict[int, tuple[Step, int]] = {}
     counts: dict[Step, int] = {}
     for index, operation in enumerate(operations_of(component, history)):
@@ -287,12 +287,12 @@ def _earlier_difference(
 
 
 def _compared(entry: Entry) -> object:
-    """What of an outcome is compared: the texts of errors are for people and are not."""
+    """Return the parts of an outcome that are compared. The texts of errors are not compared."""
     outcome = entry.outcome
     if outcome is None:
         return None
     error = None if outcome.error is None else (outcome.error.kind, outcome.error.checkpoint_reason)
     try:
         return canonical(outcome.value), outcome.signals, error  # as text: `==` takes True for 1
-    except Exception:  # whatever a foreign object does when it is looked at
+    except Exception:  # an object of the implementation may raise anything
         return outcome_in_words(outcome), outcome.signals, error

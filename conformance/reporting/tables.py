@@ -1,4 +1,4 @@
-"""Results as tables for people: verdicts, findings, the kill matrix, the catalogues."""
+"""Shows results as tables: verdicts, findings, the kill matrix, the catalogues."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ORDER = (Verdict.PASSED, Verdict.FAILED, Verdict.NOT_EXERCISED, Verdict.UNKNOWN
 
 
 def verdict_tables(checks: Iterable[Check], statements: bool = False) -> list[RenderableType]:
-    """For each component what became of its properties, one column per implementation; below it what failed.
+    """Return for each component a table of verdicts, with one column per implementation, and a table of failures.
 
-    With `statements` a property is shown as its sentence instead of its slug.
+    With `statements`, a property is shown by its statement instead of its slug.
     """
     return tables_of_columns([column_of_check(check) for check in checks], statements)
 
 
 def tables_of_columns(columns: Sequence[Column], statements: bool = False) -> list[RenderableType]:
-    """The same for columns from anywhere."""
+    """Return the same tables for these columns."""
     shown: list[RenderableType] = []
     for component, alike in by_component(columns).items():
         shown.append(_verdict_table(component, alike, statements))
@@ -58,13 +58,13 @@ def _verdict_table(component: str, columns: Sequence[Column], statements: bool) 
 
 
 def _seen_everywhere(slug: str, columns: Sequence[Column]) -> bool:
-    """A situation that came up wherever it could needs no row; the summary counts it."""
+    """Return whether all implementations have seen this goal, if it applies to them. It has no row then."""
     cells = [column.cells[slug].verdict for column in columns if slug in column.cells]
     return all(verdict in (Verdict.PASSED.value, Verdict.NOT_APPLICABLE.value) for verdict in cells)
 
 
 def _level(level: str, kind: str) -> str:
-    """What a campaign must have seen binds the suite, not the implementation: its level would only confuse."""
+    """Return the level. A goal binds the search and not the implementation, so its level is not shown."""
     return "to be seen" if kind == Kind.SOMETIMES.value else level
 
 
@@ -87,7 +87,7 @@ def _findings_table(component: str, columns: Sequence[Column]) -> Table:
     table.add_column("property, class, at", ratio=2)
     table.add_column("steps", justify="right")
     table.add_column("seen", justify="right")
-    table.add_column("what was owed; what was seen", ratio=3)
+    table.add_column("expected; observed", ratio=3)
     for column in columns:
         for one in column.findings:
             who = [Text(column.name)] if len(columns) > 1 else []
@@ -97,12 +97,12 @@ def _findings_table(component: str, columns: Sequence[Column]) -> Table:
 
 
 def summary_lines(checks: Iterable[Check]) -> list[Text]:
-    """One sentence or two per implementation."""
+    """Return a summary line per implementation."""
     return lines_of_columns([column_of_check(check) for check in checks])
 
 
 def lines_of_columns(columns: Iterable[Column]) -> list[Text]:
-    """The same for columns from anywhere."""
+    """Return the same lines for these columns."""
     by_name: dict[str, list[Column]] = {}
     for column in columns:
         by_name.setdefault(f"{column.name} {column.version}".rstrip(), []).append(column)
@@ -133,11 +133,11 @@ def _summary(name: str, columns: Sequence[Column]) -> Text:
 
 
 def kill_matrix(rows: Sequence[BugRow]) -> Table:
-    """Every known bug, and what it took to find it."""
+    """Return a table of the known bugs, with the effort to find each of them."""
     found = sum(row.killed for row in rows)
-    note = "scenarios: until it was found; steps: of the shortest scenario, in brackets what is proved to be possible."
+    note = "scen.: scenarios until it was found; steps: of the shortest scenario, in brackets the proved minimum."
     if any(row.seeds > 1 for row in rows):
-        note += " With several seeds: the median."
+        note += " With several seeds, the numbers are medians."
     table = simple_table(f"Known bugs: {found} of {len(rows)} found", note)
     table.add_column("bug", no_wrap=True)
     table.add_column("ticket", no_wrap=True)
@@ -149,7 +149,7 @@ def kill_matrix(rows: Sequence[BugRow]) -> Table:
     for row in rows:
         noticed: RenderableType = Slug(row.found_property or row.property)
         if not row.killed:
-            noticed = Slug("SURVIVED", f"{row.property} must notice", BAD)
+            noticed = Slug("SURVIVED", f"{row.property} must notice it", BAD)
         steps = "" if row.minimal_steps is None else str(row.minimal_steps)
         if row.optimal_steps is not None:
             steps += f" ({row.optimal_steps})"
@@ -161,7 +161,7 @@ def kill_matrix(rows: Sequence[BugRow]) -> Table:
 
 
 def property_tables(components: Iterable[Component] = COMPONENTS.values()) -> list[Table]:
-    """The catalogue of properties, a table per component."""
+    """Return the catalogue of properties, with a table per component."""
     return [_properties_of(component) for component in components]
 
 
@@ -183,7 +183,7 @@ def _properties_of(component: Component) -> Table:
 
 
 def implementation_table(rows: Iterable[ImplementationRow]) -> Table:
-    """The registered implementations, and why one cannot be used."""
+    """Return a table of the registered implementations, with the reason if one cannot be used."""
     table = simple_table("Implementations")
     table.add_column("name", overflow="fold")
     table.add_column("components", ratio=1)

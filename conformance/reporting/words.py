@@ -1,7 +1,7 @@
-"""Steps, answers and signals in words, the same on every machine.
+"""Describes steps, answers and signals in words.
 
-Whatever an implementation may answer gets words, nonsense included: a report never fails because of what it reports.
-Addresses and paths are left out, so that the same finding gives the same text everywhere.
+Every answer has a description, also an invalid one, so that a report never fails because of an answer. Memory addresses
+and folders are left out, so that the same finding gives the same text on every machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from conformance.ports import (
 from conformance.scenarios import Step
 
 LONGEST = 100
-"""Characters of an answer without words of its own, or of an error text, that are shown."""
+"""The maximum number of characters that are shown of an error text or of an unknown type of answer."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PATH = re.compile(r"(?:(?<![\w/.:])|(?<=file:))(?:[A-Za-z]:[\\/]|/)(?:[\w.+@~-]+[\\/])+")
@@ -52,41 +52,41 @@ _PATH = re.compile(r"(?:(?<![\w/.:])|(?<=file:))(?:[A-Za-z]:[\\/]|/)(?:[\w.+@~-]
 FAILURE_CLASSES: dict[FailureClass, str] = {
     FailureClass.LOST: "something that is owed never arrived",
     FailureClass.DUPLICATED: "something arrived more than once",
-    FailureClass.REORDERED: "something arrived in another order than it must",
-    FailureClass.CORRUPTED: "something arrived that was never sent like this",
-    FailureClass.STUCK: "something is owed, and nothing that could still happen would deliver it",
-    FailureClass.LEAKED: "something was not given back",
-    FailureClass.ORPHANED: "somebody waits for a result that nobody will give",
+    FailureClass.REORDERED: "something arrived in the wrong order",
+    FailureClass.CORRUPTED: "something arrived that differs from what was sent",
+    FailureClass.STUCK: "something is owed, and no step that is still possible would deliver it",
+    FailureClass.LEAKED: "the implementation did not release something that it had to release",
+    FailureClass.ORPHANED: "the implementation never completes a result that the caller waits for",
     FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
-    FailureClass.CRASHED: "the implementation did not answer in the terms of the interface",
+    FailureClass.CRASHED: "the implementation raised an unexpected error, answered a wrong type, or ended its process",
     FailureClass.HUNG: "the implementation did not answer in time",
-    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or would if they met",
+    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the order of their locks makes that possible",
 }
 
 
 def failure_class_in_words(failure_class: str) -> str:
-    """What a failure class means; an unknown one means its own name."""
+    """Return what a failure class means, or the name of an unknown class."""
     return next((text for known, text in FAILURE_CLASSES.items() if known == failure_class), failure_class)
 
 
 def plain(text: str) -> str:
-    """A text of an implementation on one line, without memory addresses and without the folders of files."""
+    """Return a text of an implementation on one line, without memory addresses and without the folders of files."""
     return " ".join(_PATH.sub("", _ADDRESS.sub("", text)).split())
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """The text, cut if it is too long."""
+    """Return the text, cut off if it is too long."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def step_in_words(step: Step) -> str:
-    """A step as its name and operands: `unaligned_barrier 1`."""
+    """Describe a step by its name and operands, as `unaligned_barrier 1`."""
     name, *operands = step
     return " ".join((str(name), *(_scalar(operand) for operand in operands)))
 
 
 def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
-    """What was answered, without the signals. `kind` tells "has no answer" from "found nothing"."""
+    """Describe the answer without the signals. `kind` tells whether None means "no answer" or "nothing was found"."""
     if outcome.paused_at is not None:
         return f"pauses at {shortened(plain(outcome.paused_at))}"
     if outcome.error is not None:
@@ -97,7 +97,7 @@ def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
 
 
 def error_in_words(error: Error) -> str:
-    """The kind of an error, why a checkpoint failed, and what the implementation said."""
+    """Describe an error: its kind, the reason why a checkpoint failed, and the text of the implementation."""
     words = f"error {_scalar(error.kind)}"
     if error.checkpoint_reason is not None:
         words += f" ({_scalar(error.checkpoint_reason)})"
@@ -105,12 +105,12 @@ def error_in_words(error: Error) -> str:
 
 
 def signals_in_words(signals: tuple[Any, ...]) -> str:
-    """The signals in the order in which they were emitted; empty if there were none."""
+    """Describe the signals in the order in which they were emitted; the text is empty if there were none."""
     return ", ".join(signal_in_words(signal) for signal in signals)
 
 
 def signal_in_words(signal: Any) -> str:
-    """One signal."""
+    """Describe one signal."""
     match signal:
         case DataAvailable():
             return "data available"
@@ -134,7 +134,7 @@ def signal_in_words(signal: Any) -> str:
 
 
 def value_in_words(value: Any) -> str:
-    """An answer. A component without words of its own here gets the names and values of its fields."""
+    """Describe an answer. A type without a case here is described by the names and values of its fields."""
     match value:
         case BufferAndBacklog(element=element, seq=seq, next=following, backlog=backlog):
             return f"{element_in_words(element)}, seq {seq}, next {_scalar(following)}, backlog {backlog}"
@@ -158,7 +158,7 @@ def value_in_words(value: Any) -> str:
 
 
 def element_in_words(element: Any) -> str:
-    """What travels through a channel."""
+    """Describe an element: a buffer or an event."""
     match element:
         case Barrier(checkpoint=checkpoint, alignment=alignment):
             return f"barrier {checkpoint} ({_scalar(alignment)})"
@@ -187,7 +187,7 @@ def _records(ids: Any) -> str:
 
 
 def _by_channel(state: Any) -> str:
-    """Record ids by channel: `0: 1, 2 | 1: none`."""
+    """Describe record ids by channel, as `0: 1, 2 | 1: none`."""
     return " | ".join(f"{channel}: {', '.join(map(_scalar, ids)) or 'none'}" for channel, ids in enumerate(state))
 
 
@@ -224,5 +224,5 @@ def _anything(value: Any) -> str:
         return shortened(fields or type(value).__name__)
     try:
         return shortened(plain(repr(value)))
-    except Exception:  # a foreign object whose repr fails is still an answer
+    except Exception:  # an object whose repr fails is still an answer
         return f"an object of type {type(value).__name__}"

@@ -1,7 +1,7 @@
-"""Scenarios and histories: what was tried and what was seen, as data.
+"""Scenarios and histories: which steps were tried and what was observed, as data.
 
-Everything that searches produces scenarios; everything that judges, reduces, compares, draws or reports consumes them.
-Both are JSON, readable in any language, with a published schema (`*.schema.json` in this folder).
+Searches produce scenarios; replay, the reducer, comparisons, diagrams and reports read them. Both are stored as JSON,
+which any language can read, with a published schema (`*.schema.json` in this folder).
 """
 
 from conformance.scenarios.codec import (

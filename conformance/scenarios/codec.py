@@ -1,4 +1,4 @@
-"""JSON in and out. What goes out is canonical: the same history is the same bytes on every machine."""
+"""Reads and writes scenarios and histories as JSON. The same history is written as the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenari
 
 
 class SchemaError(ValueError):
-    """A file is not what it should be.
+    """A file does not follow its schema.
 
-    The text says what was wrong, in which line and field, and what would be right.
+    The text says what is wrong, in which line and field, and what would be right.
     """
 
 
@@ -33,7 +33,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EntryFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """The JSON form of one step of a history: with an outcome, or skipped; closing, if the fair drain took it."""
+    """The JSON form of one step of a history. It has an outcome or was skipped; `closing` marks the fair drain."""
 
     step: tuple[str | int | bool, ...]
     outcome: Outcome | UnsetType = UNSET
@@ -52,17 +52,17 @@ class HistoryFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: keys sorted, no blanks, ASCII."""
+    """Returns the canonical JSON text of a value: keys sorted, no blanks, ASCII."""
     return dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"))
 
 
 def scenario_id(scenario: Scenario) -> str:
-    """A short content hash; the finding it is evidence of does not count."""
+    """Returns a hash of the component, the configuration and the steps: 16 hexadecimal digits."""
     return hashlib.sha256(canonical([scenario.component, scenario.config, scenario.steps]).encode()).hexdigest()[:16]
 
 
 def encode_scenario(scenario: Scenario) -> str:
-    """The JSON file of a scenario: one step per line, so that two scenarios can be compared line by line."""
+    """Returns the JSON file of a scenario, with one step per line so that a diff of two scenarios is readable."""
     steps = ",\n".join(f"    {dumps(msgspec.to_builtins(step))}" for step in scenario.steps)
     lines = [
         f'  "schema": {SCHEMA}',
@@ -76,7 +76,7 @@ def encode_scenario(scenario: Scenario) -> str:
 
 
 def encode_entries(entries: tuple[Entry, ...]) -> list[dict[str, Any]]:
-    """The JSON form of the steps of a history; a skipped step says `"skipped": true` in place of an outcome."""
+    """Returns the JSON form of the steps of a history. A skipped step has `"skipped": true` instead of an outcome."""
     return [
         {
             "step": msgspec.to_builtins(entry.step),
@@ -92,12 +92,12 @@ def encode_entries(entries: tuple[Entry, ...]) -> list[dict[str, Any]]:
 
 
 def _in_words(value: Any) -> str:
-    """An answer that no JSON can hold was nonsense; its type says enough, and says the same on every machine."""
+    """Returns the type of an answer that JSON cannot hold. Unlike its value, the type is the same on every machine."""
     return f"<{type(value).__name__}>"
 
 
 def encode_history(history: History, implementation: str) -> str:
-    """The JSON file of a history, one step per line."""
+    """Returns the JSON file of a history, with one step per line."""
     entries = ",\n".join(f"    {dumps(entry, sort_keys=True)}" for entry in encode_entries(history.entries))
     scenario = history.scenario
     return (
@@ -112,7 +112,7 @@ def encode_history(history: History, implementation: str) -> str:
 
 
 def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario") -> Scenario:
-    """Read a scenario, checked as far as its form goes; whether a step is enabled shows when it is run.
+    """Read a scenario and check its form. Only a run of the scenario shows whether its steps are enabled.
 
     Raises: SchemaError, which names `source`, line and field.
     """
@@ -154,7 +154,7 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The published JSON Schemas, by the names of their files in this folder."""
+    """Returns the published JSON Schemas, by the names of their files in this folder."""
     return {
         "scenario.schema.json": msgspec.json.schema(ScenarioFile),
         "history.schema.json": msgspec.json.schema(HistoryFile),
@@ -162,7 +162,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def _split(message: str) -> tuple[str, tuple[str | int, ...]]:
-    """msgspec ends its messages with "- at `$.steps[3][1]`"; take the path out of it."""
+    """Split an error of msgspec, which ends with a path such as "- at `$.steps[3][1]`", into message and path."""
     text, _, path = message.partition(" - at `$")
     parts: list[str | int] = []
     for part in path.rstrip("`").replace("[", ".[").split("."):
@@ -178,7 +178,10 @@ def _name(path: tuple[str | int, ...]) -> str:
 
 
 def _line(text: str, path: tuple[str | int, ...]) -> int:
-    """The line where the value at `path` begins, or the innermost value around it that exists. The text is JSON."""
+    """Returns the line where the value at `path` begins, or else the innermost existing value around it.
+
+    `text` must be JSON.
+    """
     decoder = JSONDecoder()
 
     def skip(at: int) -> int:

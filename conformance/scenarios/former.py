@@ -1,7 +1,7 @@
-"""How scenarios of an older schema are read: one table of names, and nothing else changed.
+"""Reads the steps of scenarios of schema 1. They differ from those of schema 2 only in the names in one table.
 
-Schema 2 took over the names of the ports and of Flink: the event that ends recovered output state is a recovery
-completion everywhere, what was called data is a buffer, a channel requests its subpartition and a gate its partitions.
+Schema 2 uses the names of the ports and of Flink. The event that ends recovered output state is a recovery completion
+in every component, data is called a buffer, a channel requests its subpartition, and a gate requests its partitions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 OLDEST = 1
-"""The oldest schema that is read."""
+"""The oldest schema that the suite reads."""
 
 STEPS_OF_SCHEMA_1: Mapping[str, Mapping[str, str]] = {
     "subpartition": {
@@ -42,11 +42,11 @@ STEPS_OF_SCHEMA_1: Mapping[str, Mapping[str, str]] = {
     "union-gate": {"data": "buffer", "completion": "recovery_completion", "request": "request_partitions"},
     "chain": {"end": "end_of_partition"},
 }
-"""By component: the names of its steps in schema 1 that were changed, and what they are called since schema 2."""
+"""For each component: the step names of schema 1 that schema 2 changed, and the names that these steps have now."""
 
 
 def step_as_of_today(schema: int, component: str, step: Sequence[Any]) -> tuple[Any, ...]:
-    """A step of an older schema in the words of this one. What is not in the table has kept its name."""
+    """Returns a step of an older schema with its present name. A step that is not in the table has kept its name."""
     if schema > OLDEST or not step:
         return tuple(step)
     renamed = STEPS_OF_SCHEMA_1.get(component, {})

@@ -1,4 +1,4 @@
-"""The two records the whole suite passes around."""
+"""The two records that all rooms of the suite exchange: scenarios and histories."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from msgspec import Struct
 from conformance.ports import Outcome
 
 SCHEMA = 2
-"""The version of the JSON form of scenarios and histories that is written. Schema 1 is read too (`former`)."""
+"""The version of the JSON form that the suite writes. It reads schema 1 of scenarios too (`former`)."""
 
 Step: TypeAlias = tuple[Any, ...]
-"""The name of a step, then absolute operands: `("unaligned_barrier", 3)`. Never "the k-th enabled one"."""
+"""The name of a step and its operands, as `("unaligned_barrier", 3)`. Operands are absolute values, never indexes into
+what is enabled."""
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
-    """What a scenario is evidence of: the property that failed, in which class, on whom."""
+    """The violation that a scenario shows: the property that failed, the failure class, and the implementation."""
 
     property: str
     failure_class: str
@@ -26,8 +27,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 class Scenario(Struct, frozen=True):
     """A component, its configuration and a list of steps.
 
-    Semantics are total: a step that is not enabled when its turn comes is skipped, so any part of a scenario is a
-    scenario. `config` is the frozen struct that the component declares.
+    A run skips a step that is not enabled when its turn comes, so any part of a scenario is a scenario too. `config` is
+    the frozen struct that the component declares.
     """
 
     component: str
@@ -45,17 +46,17 @@ class Entry(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """A scenario and what was observed at each of its steps, then the fair drain that ends every run."""
+    """A scenario and what was observed at each of its steps and at each step of the fair drain that ends every run."""
 
     scenario: Scenario
     entries: tuple[Entry, ...]
 
 
 class Vocabulary(Protocol):
-    """What is needed to read a scenario: which components there are, and what their steps look like."""
+    """What the codec must know to read a scenario: the components, and the form of their steps."""
 
     def config_type(self, component: str) -> type[Struct]:
-        """The configuration of a component. Raises KeyError with a sentence if there is no such component."""
+        """Returns the type of the configuration of a component. Raises: KeyError with a text if there is none."""
 
     def complaint(self, component: str, step: Step) -> str | None:
-        """What is wrong with the form of a step, in words; None if it can be read."""
+        """Returns a text that says what is wrong with the form of a step, or None if the form is right."""

@@ -1,7 +1,7 @@
 """Logical threads, and what they wait for: locks, conditions, futures, pools, mailboxes, virtual time.
 
-A logical thread is a coroutine. It can be left only where it awaits a `Waitable`, and the driver decides who goes on:
-so a race is a sequence of steps like any other. This room knows no other room; nothing in it is global.
+A logical thread is a coroutine. It can pause only where it awaits a `Waitable`, and the driver decides which thread
+goes on. A race is therefore a list of steps like any other. This room imports no other room and has no global state.
 """
 
 from conformance.scheduling.kernel import PAUSED, Kernel

@@ -1,7 +1,7 @@
-"""The scheduler: threads, who may go on, and what can never go on.
+"""The scheduler: it knows the threads, which of them can go on, and which of them are in a deadlock.
 
-Interleaving is *fine* or *whole*. Fine: a thread pauses wherever it awaits. Whole: it pauses only where it really must
-wait. In both, who goes on is decided outside.
+Interleaving is *fine* or *whole*. Fine: a thread pauses wherever it awaits. Whole: it pauses only where it must wait.
+In both cases the caller of the kernel decides which thread goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from conformance.scheduling.waitables import Lock, Waitable
 
 
 class _Paused:
-    """What an operation answers that is not over yet."""
+    """The type of `PAUSED`, which the kernel returns as long as an operation has not ended."""
 
     def __repr__(self) -> str:
         return "PAUSED"
@@ -37,16 +37,16 @@ class Kernel:
         """How many threads are in the middle of an operation."""
 
     def start(self, thread: Thread, operation: tuple[Any, ...], coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Begin an operation on an idle thread. Answers its value, or PAUSED. Raises what it raises."""
+        """Begin an operation on an idle thread. Returns its answer, or PAUSED. Raises what the operation raises."""
         thread.operation = operation
         thread.coroutine = coroutine
         self.in_flight += 1
         return self._advance(thread)
 
     def run(self, thread: Thread, stop: str = "") -> Any:
-        """Let a runnable thread go on until it pauses at `stop`, is over, or really must wait.
+        """Let a runnable thread go on until it pauses at `stop`, its operation ends, or it must wait.
 
-        Without `stop`, until it pauses anywhere.
+        Without `stop`, it goes on until it pauses anywhere. Returns and raises as `start` does.
         """
         while True:
             value = self._resume(thread)
@@ -58,14 +58,14 @@ class Kernel:
                 return PAUSED
 
     def finish(self, thread: Thread) -> Any:
-        """Let a runnable thread go on until its operation is over or it really must wait."""
+        """Let a runnable thread go on until its operation ends or it must wait. Returns and raises as `start` does."""
         while True:
             value = self._resume(thread)
             if value is not PAUSED or not thread.runnable:
                 return value
 
     def runnable(self) -> Thread | None:
-        """The first thread that is paused and may go on."""
+        """Returns the first thread that is paused and can go on, or None."""
         for thread in self.threads.values():
             at = thread.waits_for
             if at is not None and at.ready():
@@ -73,7 +73,7 @@ class Kernel:
         return None
 
     def waiting(self) -> str:
-        """Who is in the middle of what, and where, in words."""
+        """Returns a text with the operation of each busy thread, and what the thread waits for."""
         return ", ".join(
             f"{thread.name} in {thread.operation[0]} waits for {_name(thread)}"
             for thread in self.threads.values()
@@ -81,10 +81,10 @@ class Kernel:
         )
 
     def deadlock(self) -> str | None:
-        """The threads that wait for each other in a circle, in words.
+        """Returns a text that names threads that wait for each other in a circle, or None if there are none.
 
-        A thread is lost if all who could make its wait end are lost too. One that waits for input is not: whether
-        input will come is no business of the kernel.
+        A thread is lost if all threads that could end its wait are lost too. A thread that waits for input is not lost,
+        because the kernel does not know whether input will come.
         """
         lost = {
             thread: holders
@@ -108,9 +108,9 @@ class Kernel:
         return ", ".join(f"{one.name} waits for {_name(one)} held by {lost[one][0].name}" for one in circle)
 
     def close(self) -> list[str]:
-        """Abandon every operation in flight; locks go back to nobody, nothing is judged.
+        """Abandon every operation in flight and release the locks of its thread. Nothing is judged.
 
-        Returns: what went wrong in doing so, in words.
+        Returns: a text for each operation that raised an error when it was abandoned.
         """
         complaints = []
         for thread in self.threads.values():
@@ -118,7 +118,7 @@ class Kernel:
                 try:
                     thread.coroutine.close()
                 except Exception as error:
-                    complaints.append(f"{thread.name}, abandoned in {thread.operation[0]}: {error}")
+                    complaints.append(f"{thread.name} raised when {thread.operation[0]} was abandoned: {error}")
                 self._over(thread)
                 for lock in list(thread.held):
                     lock.release()
@@ -143,7 +143,7 @@ class Kernel:
                     thread.held.append(at)
                     continue
                 if not isinstance(at, Waitable):
-                    raise TypeError(f"an operation awaited {at!r}, which the scheduler does not know")
+                    raise TypeError(f"an operation awaited {at!r}, which is not a Waitable")
                 if fine or not at.ready():
                     thread.waits_for = at
                     return PAUSED

@@ -1,8 +1,9 @@
-"""In which orders locks are taken. A cycle is a deadlock that has not happened yet.
+"""Records the orders in which threads take locks. A cycle in these orders is a possible deadlock.
 
-Noted is who took which lock while holding which. Two orders that contradict each other are a finding only if two
-different threads can meet in them: a lock that both hold throughout (a guard) keeps them apart. Orders are compared by
-lock, and by kind of lock: whoever takes channel 0 then the gate, and the gate then channel 1, has no order either.
+An edge says which thread took which lock while it held another one. Orders that contradict each other are a finding
+only if different threads can take them at the same time: threads that hold a common lock meanwhile (a guard) cannot.
+Orders are compared by lock and by kind of lock. To take channel 0 before the gate, and the gate before channel 1,
+therefore is a contradiction too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Edge(NamedTuple):
-    """A thread took `inner` while it held `outer`, and the `guards` besides."""
+    """A thread took `inner` while it held `outer` and also the locks in `guards`."""
 
     thread: str
     outer: str
@@ -25,23 +26,23 @@ class Edge(NamedTuple):
     inner_kind: str
     guards: tuple[str, ...]
     disorder: bool
-    """Both are of one kind, and their ranks do not allow it."""
+    """Both locks are of one kind, and their ranks do not allow this order."""
 
 
 class LockOrder:
-    """The edges of one run, or of many."""
+    """The edges of one run or of several runs."""
 
     __slots__ = ("changed", "edges", "met")
 
     def __init__(self) -> None:
         self.edges: dict[Edge, None] = {}
         self.met: set[tuple[object, ...]] = set()
-        """Acquisitions seen before, so that noting one again is quick."""
+        """Acquisitions that were recorded before: `taken` returns at once for them."""
         self.changed = False
-        """There are edges that nobody has looked at."""
+        """True if edges were added since the orders were last checked."""
 
     def taken(self, thread: Thread, lock: Lock) -> None:
-        """A thread that holds locks takes another."""
+        """Record that a thread which holds locks takes another one."""
         held = thread.held
         acquisition = (thread, lock, *held)
         if acquisition in self.met:
@@ -65,7 +66,7 @@ class LockOrder:
                 self.changed = True
 
     def cycle(self) -> tuple[Edge, ...]:
-        """The first contradiction; empty if the locks are taken in one order."""
+        """Returns the edges of the first contradiction; empty if the locks are taken in one order."""
         self.changed = False
         edges = list(self.edges)
         for by_kind in (False, True):
@@ -76,12 +77,12 @@ class LockOrder:
 
 
 def describe(cycle: tuple[Edge, ...]) -> str:
-    """A contradiction in words."""
+    """Returns a text that describes a contradiction."""
     return "; ".join(f"{edge.thread} takes {edge.outer} then {edge.inner}" for edge in cycle)
 
 
 def _paths(edges: list[Edge], path: tuple[Edge, ...], by_kind: bool) -> Iterator[tuple[Edge, ...]]:
-    """Cycles that begin with `path`, by different threads that no common guard keeps apart."""
+    """Yields the cycles that begin with `path`. Their edges are of different threads that have no guard in common."""
     first, last = path[0], path[-1]
     at = last.inner_kind if by_kind else last.inner
     if len(path) > 1 and at == (first.outer_kind if by_kind else first.outer):

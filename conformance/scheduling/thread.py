@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 class Thread:
-    """Idle, or in the middle of one operation, paused at a waitable."""
+    """A logical thread. It is idle, or it is in the middle of one operation and paused at a waitable."""
 
     __slots__ = ("coroutine", "emitted", "held", "name", "operation", "order", "waits_for")
 
     def __init__(self, name: str, order: LockOrder) -> None:
         self.name = name
         self.order = order
-        """Where the locks that it takes are noted."""
+        """Records the order in which the thread takes locks."""
         self.held: list[Lock] = []
-        """The locks it owns, in the order taken."""
+        """The locks that the thread holds, in the order in which it took them."""
         self.operation: tuple[Any, ...] = ()
-        """What it does, or did last; the kernel does not look inside."""
+        """The step that the thread performs, or performed last. The kernel uses only its name, in texts."""
         self.emitted: list[Any] = []
-        """What the operation emitted before its last pause; kept for the driver."""
+        """The signals that the operation emitted before its last pause. The kernel keeps them for the driver."""
         self.coroutine: Coroutine[Any, Any, Any] | None = None
         self.waits_for: Waitable | None = None
 
     @property
     def runnable(self) -> bool:
-        """Whether it is paused and may go on."""
+        """Whether the thread is paused and can go on."""
         return self.waits_for is not None and self.waits_for.ready()

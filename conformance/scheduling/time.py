@@ -1,4 +1,4 @@
-"""Virtual time: it moves when it is told to."""
+"""Virtual time, which passes only when `Clock.advance` is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from conformance.scheduling.waitables import Waitable
 
 
 class Clock:
-    """Milliseconds since the run began."""
+    """Counts the milliseconds since the run began."""
 
     __slots__ = ("now",)
 
@@ -14,18 +14,21 @@ class Clock:
         self.now = 0
 
     def advance(self, milliseconds: int) -> None:
-        """Let time pass. Nobody goes on by itself: whose time has come is merely ready."""
+        """Let time pass. Timers that are due become ready; the driver decides when their threads go on.
+
+        Raises: ValueError if `milliseconds` is negative.
+        """
         if milliseconds < 0:
             raise ValueError(f"time does not go back: {milliseconds} ms")
         self.now += milliseconds
 
     def timer(self, name: str, milliseconds: int) -> Timer:
-        """Ready in so many milliseconds; one that is due already is ready at once."""
+        """Returns a timer that is ready after so many milliseconds. With 0 it is ready at once."""
         return Timer(name, self, self.now + milliseconds)
 
 
 class Timer(Waitable):
-    """A moment to wait for: `await clock.timer("alignment timeout", 100)`."""
+    """A moment that a thread can wait for: `await clock.timer("alignment timeout", 100)`."""
 
     __slots__ = ("clock", "due")
 

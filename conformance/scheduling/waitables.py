@@ -1,8 +1,7 @@
-"""What a logical thread can wait for.
+"""The things that a logical thread can wait for.
 
-A thread gives control away where it awaits one of these, and nowhere else. None of them knows the kernel: awaiting one
-hands it to whoever drives the coroutine, so that a component built from them needs no registration and runs under any
-driver.
+A thread pauses only where it awaits one of these. They do not know the kernel: `await` yields the object to the code
+that drives the coroutine. A component that uses them therefore needs no registration and runs under any driver.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _NOTHING: Iterator[Any] = iter(())
 
 
 class _Done:
-    """Awaiting it takes no time."""
+    """An awaitable at which no thread pauses."""
 
     __slots__ = ()
 
@@ -31,7 +30,7 @@ _DONE = _Done()
 
 
 class Waitable:
-    """Something a thread pauses at. `name` says in reports, and in scenarios, where that is."""
+    """Something at which a thread can pause. Scenarios and reports show the place of the pause by its `name`."""
 
     __slots__ = ("name",)
 
@@ -42,28 +41,28 @@ class Waitable:
         yield self
 
     def ready(self) -> bool:
-        """May a thread that pauses here go on?"""
+        """Returns whether a thread that is paused here can go on."""
         return True
 
     def grant(self, thread: Thread) -> None:
-        """It goes on."""
+        """Let the thread go on. A subclass notes here what the thread takes, for example the lock."""
 
     def holders(self) -> tuple[Thread, ...]:
-        """The threads of which one must act before this is ready; empty if nobody in particular must."""
+        """Returns the threads of which one must act before this is ready; empty if no particular thread must."""
         return ()
 
 
 class Pause(Waitable):
-    """A place outside all locks where others may act in between, as a volatile read or a call-back is in Java."""
+    """A place outside all locks where other threads can run in between, such as a volatile read in Java."""
 
     __slots__ = ()
 
 
 class Lock(Waitable):
-    """A mutual exclusion: `async with lock`. Not reentrant: a thread that takes it twice waits for itself.
+    """A mutual exclusion: `async with lock`. It is not reentrant: a thread that takes it twice waits for itself.
 
-    `kind` names all locks that play the same part ("channel lock"), for rules that hold between kinds. Locks of one
-    kind may be taken one inside the other only in the order of their `rank`, if they have one.
+    `kind` is the name of all locks with the same role ("channel lock"), because lock orders are also compared between
+    kinds. A thread may take two locks of one kind only in the order of their `rank`, and only if both have one.
     """
 
     __slots__ = ("kind", "owner", "rank")
@@ -92,12 +91,12 @@ class Lock(Waitable):
         held.append(self)
 
     def release(self) -> None:
-        """Give it back, for its owner: a thread that is closed while it is paused does not run."""
+        """Release the lock for its owner. The kernel calls this too, for a thread that it abandons."""
         owner = self.owner
         if owner is not None:
             self.owner = None
             held = owner.held
-            if held[-1] is self:  # in all but a few cases
+            if held[-1] is self:  # the common case: locks are released in reverse order
                 held.pop()
             else:
                 held.remove(self)
@@ -107,7 +106,7 @@ class Lock(Waitable):
 
 
 class Future(Waitable):
-    """Something that happens once."""
+    """Something that happens once, and that threads can wait for."""
 
     __slots__ = ("done",)
 
@@ -119,12 +118,12 @@ class Future(Waitable):
         return self.done
 
     def complete(self) -> None:
-        """It happened. Idempotent."""
+        """Complete the future. A second call has no effect."""
         self.done = True
 
 
 class Condition:
-    """A condition of a lock, as a Java monitor has: waiting lets the lock go, and takes it again."""
+    """A condition of a lock, as a Java monitor has one: `wait` releases the lock, and takes it again at the end."""
 
     __slots__ = ("lock", "name", "waiting")
 
@@ -136,7 +135,7 @@ class Condition:
     async def wait(self) -> None:
         """Wait until notified. The caller holds the lock, and holds it again afterwards.
 
-        What it waited for may be gone by then: check it again in a loop.
+        By then another thread may have undone what the caller waited for, so the caller checks it again in a loop.
         """
         turn = Future(self.name)
         self.waiting.append(turn)
@@ -149,12 +148,12 @@ class Condition:
         await self.lock
 
     def notify(self) -> None:
-        """Wake the thread that waits longest, if any does."""
+        """Wake the thread that has waited longest, if any thread waits."""
         if self.waiting:
             self.waiting.pop(0).complete()
 
     def notify_all(self) -> None:
-        """Wake all that wait now."""
+        """Wake all threads that wait now."""
         while self.waiting:
             self.notify()
 
@@ -162,8 +161,8 @@ class Condition:
 class Pool(Waitable):
     """A bounded number of permits: `await pool` takes one, `give_back` returns one.
 
-    As long as a permit is in the hands of the thread that took it, that thread is known to be a holder; once it was
-    `passed_on`, into a queue say, anybody may return it.
+    The thread that took a permit is a holder until it calls `passed_on`, for example because it put the buffer into a
+    queue. From then on any thread may return the permit.
     """
 
     __slots__ = ("borrowers", "free", "size")
@@ -181,11 +180,11 @@ class Pool(Waitable):
         self.borrowers.append(thread)
 
     def passed_on(self) -> None:
-        """The permit taken last is no longer in the hands of its borrower."""
+        """Note that the thread that took a permit last is no longer a holder."""
         self.borrowers.pop()
 
     def give_back(self) -> None:
-        """One permit that was passed on is free again."""
+        """Return one permit that was passed on."""
         self.free += 1
 
     def holders(self) -> tuple[Thread, ...]:
@@ -193,7 +192,7 @@ class Pool(Waitable):
 
 
 class Mailbox(Waitable, Generic[T]):
-    """Mails in the order put in: `await mailbox` until there is one, or it is closed, then `take`."""
+    """A queue of mails. `await mailbox` waits until there is a mail or the mailbox is closed; then call `take`."""
 
     __slots__ = ("closed", "mails")
 
@@ -206,16 +205,16 @@ class Mailbox(Waitable, Generic[T]):
         return self.closed or bool(self.mails)
 
     def put(self, mail: T) -> bool:
-        """Whether it was accepted: a closed mailbox takes none."""
+        """Add a mail. Returns whether the mailbox accepted it: a closed one does not."""
         if not self.closed:
             self.mails.append(mail)
         return not self.closed
 
     def take(self) -> T | None:
-        """The oldest mail; None if there is none."""
+        """Remove and return the oldest mail; None if there is none."""
         return self.mails.pop(0) if self.mails else None
 
     def close(self) -> list[T]:
-        """Take no more; answers the mails that nobody will read."""
+        """Accept no more mails. Returns those that are left, which no thread will read."""
         left, self.mails, self.closed = self.mails, [], True
         return left

@@ -1,6 +1,6 @@
-"""One run of the suite: what is asked of whom, and what is said of it in the end.
+"""One pytest run of the suite: it decides which tests there are, runs the searches and prints the verdicts.
 
-Loaded once an option of ours is used; `checkpoint_conformance_pytest` has the options.
+This module is imported only if an option of the suite is used. `checkpoint_conformance_pytest` defines the options.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from conformance.ports import (
 from conformance.scenarios import SchemaError
 
 OUTCOME = "conformance"
-"""The user property by which the outcome of a test travels to whoever prints the table."""
+"""The user property with which a test sends its outcome to the process that prints the verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How long is searched: scenarios per component, in how many shards, and how many of Hypothesis."""
+    """How long to search: scenarios per component, shards, and scenarios per component of Hypothesis."""
 
     scenarios: int
     shards: int
     hypothesis: int
     random: bool = False
-    """Another seed every time, wherever it runs."""
+    """Draw a new seed for every run."""
 
 
 PROFILES = {
@@ -74,7 +74,7 @@ class Case:
 
 
 class ConformancePlugin:
-    """One run of the suite. In every process of it, each implementation is made once and each shard searched once."""
+    """One run of the suite. Each process of it makes each implementation once and searches each shard at most once."""
 
     def __init__(self, config: pytest.Config) -> None:
         option = config.option
@@ -98,9 +98,9 @@ class ConformancePlugin:
         self._programs: dict[tuple[str, str], Program] = {}
         self._standings: dict[tuple[str, str], Standing] = {}
         self.outcomes: dict[tuple[str, str, str], list[str]] = {}
-        """By implementation, component and property: what became of its tests."""
+        """The outcomes of the tests. The key is implementation, component and property."""
         if getattr(option, "dist", "no") == "load":
-            option.dist = "loadgroup"  # the tests of a shard rest on one search: keep them in one process
+            option.dist = "loadgroup"  # the tests of a shard share one search, so one process runs them
 
     def _offered(self, implementation: Implementation) -> tuple[str, ...]:
         wanted = self.config.option.component
@@ -115,9 +115,9 @@ class ConformancePlugin:
             )
         return found
 
-    # ---- what there is to ask ----------------------------------------------------------------------------------------
+    # ---- the tests ---------------------------------------------------------------------------------------------------
     def cases(self) -> Iterator[Case]:
-        """Every registered property of every component, once per shard."""
+        """Yield every property of every component, once per shard."""
         for name, components in self.components.items():
             for component in components:
                 for number in range(self.profile.shards):
@@ -125,13 +125,13 @@ class ConformancePlugin:
                         yield Case(Shard(name, component, number), one.slug)
 
     def machines(self) -> Iterator[tuple[str, str]]:
-        """Every component of every implementation, if Hypothesis is asked at all."""
+        """Yield every component of every implementation, if Hypothesis tests are part of the profile."""
         if self.profile.hypothesis:
             for name, components in self.components.items():
                 yield from ((name, component) for component in components)
 
     def program(self, name: str, component: str) -> Program:
-        """A component, made ready for an implementation."""
+        """Return the program that runs a component of an implementation."""
         program = self._programs.get((name, component))
         if program is None:
             program = Program(COMPONENTS[component], self.implementations[name], self.assumed)
@@ -139,7 +139,7 @@ class ConformancePlugin:
         return program
 
     def check(self, shard: Shard) -> Check:
-        """The search of a shard; the first one of a component replays the corpus before."""
+        """Search a shard. For the first shard of a component, also replay the corpus before the search."""
         check = self._checks.get(shard)
         if check is None:
             program = self.program(shard.implementation, shard.component)
@@ -153,7 +153,7 @@ class ConformancePlugin:
         return check
 
     def standing(self, name: str, component: str) -> Standing:
-        """What the known failures mean for a component of an implementation now."""
+        """Replay the known failures of a component of an implementation, and return which ones still fail."""
         found = self._standings.get((name, component))
         if found is None:
             implementation = self.implementations[name]
@@ -161,14 +161,14 @@ class ConformancePlugin:
             self._standings[name, component] = found
         return found
 
-    # ---- what came of it ---------------------------------------------------------------------------------------------
+    # ---- the verdicts ------------------------------------------------------------------------------------------------
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Every process of a distributed run searches with the same seed."""
+        """Send the seed to a worker process, so that all processes use the same one."""
         node.workerinput["conformance_seed"] = self.seed
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Tests are selected by the earlier names of a property, too: `-k slug`."""
+        """Let `-k` also select tests by earlier slugs of their property."""
         case = (
             item.callspec.params.get("case")
             if isinstance(item, pytest.Function) and hasattr(item, "callspec")
@@ -180,14 +180,14 @@ class ConformancePlugin:
                     item.extra_keyword_matches.update(one.formerly)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what became of a property."""
+        """Record the outcome of the test of a property."""
         for name, value in report.user_properties:
             if name == OUTCOME and report.when == "teardown":
                 implementation, component, slug, verdict = cast("list[str]", value)
                 self.outcomes.setdefault((implementation, component, slug), []).append(verdict)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The verdict on every property, and whether all were asked."""
+        """Print each failed property, a verdict for each implementation, and whether any property was not tested."""
         if hasattr(self.config, "workerinput"):
             return
         write = terminalreporter.write_line
@@ -206,21 +206,21 @@ class ConformancePlugin:
             told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(counts.items()))
             failed = counts.get(Verdict.FAILED, 0)
             if missing:
-                verdict = f"incomplete: {missing} properties were not asked, or not in every shard"
+                verdict = f"incomplete: {missing} properties were not tested in every shard"
             else:
                 verdict = "FAILED" if failed else "conforms"
             write(f"{name}: {verdict}. {sum(counts.values())} properties: {told}. Seed {self.seed!r}.")
 
     def pytest_unconfigure(self) -> None:
-        """Implementations hold processes."""
+        """Close the implementations, since they may have started processes."""
         for implementation in self.implementations.values():
             implementation.close()
 
 
 def _overall(verdicts: list[str]) -> str:
-    """Of several shards: one failure is a failure, one that was exercised passed."""
+    """Combine the verdicts of several shards: failed if one shard failed, else passed if one shard passed, etc."""
     order = (Verdict.FAILED, "known", Verdict.PASSED, Verdict.UNKNOWN, Verdict.NOT_EXERCISED, Verdict.NOT_APPLICABLE)
-    return next((one for one in order if one in verdicts), "not asked")
+    return next((one for one in order if one in verdicts), "not tested")
 
 
 def _capabilities(names: list[str]) -> frozenset[Capability]:
@@ -232,7 +232,7 @@ def _capabilities(names: list[str]) -> frozenset[Capability]:
 
 
 def _seed(config: pytest.Config, profile: Profile) -> str:
-    """As given; else the one of the controlling process; else a new one, if the profile wants that."""
+    """Return the given seed, or that of the controlling process, or a new one if the profile draws seeds, or "0"."""
     given = config.option.conformance_seed
     if given is not None:
         return str(given)

@@ -1,4 +1,4 @@
-"""Every property of every component, held against every implementation that was named."""
+"""Tests every property of every component on every implementation that was named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _plugin(config: pytest.Config) -> ConformancePlugin:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per property and shard, per component for Hypothesis, per known failure."""
+    """Make one test per property and shard, one per component for Hypothesis, and one per known failure."""
     plugin = _plugin(metafunc.config)
     if "case" in metafunc.fixturenames:
         grouped = [
@@ -51,7 +51,7 @@ def conformance(request: pytest.FixtureRequest) -> ConformancePlugin:
 
 
 def test_property(case: Case, conformance: ConformancePlugin, record_property: Any) -> None:
-    """The property was put to the test and held, in the scenarios of this shard."""
+    """The scenarios of this shard put the property to the test, and the property held."""
     shard, slug = case.shard, case.slug
     check = conformance.check(shard)
     judged = next(one for one in check.program.component.properties if one.slug == slug)
@@ -74,7 +74,7 @@ def test_property(case: Case, conformance: ConformancePlugin, record_property: A
 
 
 def test_machine(machine: tuple[str, str], conformance: ConformancePlugin) -> None:
-    """Hypothesis, which chooses steps in its own way, finds nothing new either."""
+    """Hypothesis, which chooses the steps in another way, finds only known failures."""
     name, component = machine
     program = conformance.program(name, component)
     check = check_with_hypothesis(program, conformance.profile.hypothesis, conformance.seed)
@@ -85,14 +85,17 @@ def test_machine(machine: tuple[str, str], conformance: ConformancePlugin) -> No
 
 
 def test_known_failure(entry: tuple[str, KnownFailure], conformance: ConformancePlugin) -> None:
-    """What is listed as a known failure still fails, as it is recorded."""
+    """A known failure still fails as it is recorded."""
     name, failure = entry
     if failure in conformance.standing(name, failure.component).fixed:
-        pytest.fail(f"{failure.property} holds in its scenario now ({failure.ticket}): remove the entry", pytrace=False)
+        pytest.fail(
+            f"{failure.property} no longer fails in the scenario of this entry ({failure.ticket}): remove the entry",
+            pytrace=False,
+        )
 
 
 def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
-    """What failed, how to see it again, and where the rest is written down."""
+    """Write a bug report, and return the message: what failed, at which step, and the command that replays it."""
     implementation = conformance.implementations[name]
     report_violation(conformance.reports, name, found, implementation, conformance.assumed)
     folder = conformance.reports / report_folder_name(found)
@@ -104,6 +107,6 @@ def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
     assumed = "".join(f" --assume {one.value}" for one in sorted(conformance.assumed))
     return (
         f"{found.scenario.component}: {found.slug} ({found.failure_class})\n"
-        f"owed: {found.owed}\nobserved: {found.observed}\n{steps}\n"
+        f"expected: {found.owed}\nobserved: {found.observed}\n{steps}\n"
         f"conformance replay {shlex.quote(str(folder / 'scenario.json'))} --implementation {shlex.quote(name)}{assumed}"
     )

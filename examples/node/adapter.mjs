@@ -1,21 +1,21 @@
 /**
  * An adapter in JavaScript: a subpartition and an input gate behind the JSON Lines protocol.
  *
- * The first part is the engine, as small as it can be: queues, channels, and what a checkpoint makes of them. The last
- * part speaks the protocol; keep that one and put your own engine behind `COMPONENTS`. Everything is synchronous, so
- * there are no locks, no operation ever waits, and no notification can come late.
+ * The first part is a small engine: queues, channels, and the channel state that they write for a checkpoint. The last
+ * part speaks the protocol; keep that part and put your own engine behind `COMPONENTS`. The engine is synchronous: it
+ * has no locks, no operation waits, and every notification is handled before the next operation begins.
  */
 
-/** What could be polled next. */
+/** The type of the element that can be polled next. */
 const Next = Object.freeze({ NONE: "none", DATA: "data", EVENT: "event", PRIORITY: "priority" });
 
 /** Recovered buffers are numbered from the smallest int of 32 bits, so that live elements can begin with 0. */
 const FIRST_RECOVERED_SEQUENCE_NUMBER = -(2 ** 31);
 
-/** Queued behind the last recovered buffer; the consumer never gets to see it. */
+/** Queued behind the last recovered buffer; a poll never hands it out. */
 const END_OF_RECOVERED_STATE = Object.freeze({ type: "end-of-recovered-state" });
 
-/** An error that the interface asks for. Anything else that is thrown is a crash. */
+/** An error that the port asks for. The suite counts any other exception as a crash. */
 class PortError extends Error {
   constructor(kind, reason, checkpointReason) {
     super(reason);
@@ -111,7 +111,7 @@ class QueuedElement {
     this.isBuffer = isData(element);
     this.ids = element.ids ?? [];
     this.finished = element.finished ?? true;
-    /** What the consumer's side knows of `finished`: it looks when it polls, and is not told in between. */
+    /** Whether the consumer's side knows that the buffer is finished. After `add`, it learns so only from a poll. */
     this.seenFinished = this.finished;
   }
 
@@ -119,7 +119,7 @@ class QueuedElement {
     return !this.isBuffer || this.ids.length > 0;
   }
 
-  /** What is readable now, as an element of its own. It is not readable again. */
+  /** Takes out what is readable now and returns it as an element of its own. */
   build() {
     if (!this.isBuffer) return this.element;
     const { ids } = this;
@@ -139,14 +139,14 @@ class Subpartition {
   flushRequested = false;
   finished = false;
   released = false;
-  /** The checkpoint whose in-flight data the writer waits for. */
+  /** The checkpoint whose channel state future is open, or null. */
   promised = null;
-  /** What the writer was given, by checkpoint. */
+  /** By checkpoint, what the channel state writer was given. */
   outputState = new Map();
 
-  /** The listener is told `dataAvailable()` and `priorityAvailable(sequenceNumber)`. */
+  /** Calls `dataAvailable()` and `priorityAvailable(sequenceNumber)` of the listener. */
   constructor(exclusiveBuffers, listener) {
-    // Without exclusive buffers the consumer needs the empty buffer as well: it gives the credit back with it.
+    // A consumer without exclusive buffers needs empty buffers too, to give their credit back.
     this.skipsEmptyBuffers = exclusiveBuffers > 0;
     this.listener = listener;
   }
@@ -171,7 +171,7 @@ class Subpartition {
     this.queue.add(new QueuedElement(element));
   }
 
-  /** What an unaligned barrier overtakes is output state of its checkpoint, and is delivered all the same. */
+  /** The data that an unaligned barrier overtakes is output state of its checkpoint. It still reaches the consumer. */
   #writeOvertaken(checkpoint) {
     const buffers = this.queue.unprioritized.filter((queued) => queued.isBuffer);
     if (buffers.length > 0) this.#write(checkpoint, buffers.flatMap((buffer) => buffer.ids));
@@ -224,7 +224,7 @@ class Subpartition {
     if (this.deliveryBlocked) return null;
     while (this.queue.size > 0) {
       const { head } = this.queue;
-      // A barrier that is polled in its place stayed aligned: nothing was in flight in front of it.
+      // A timeoutable barrier that is polled in its place stays aligned: its future completes with no data.
       if (isBarrier(head.element, this.promised)) this.#keepPromise([]);
       if (this.queue.size === 1) this.flushRequested = false;
       const { readable } = head;
@@ -256,7 +256,7 @@ class Subpartition {
     this.blocked = false;
   }
 
-  // what can leave, and what the consumer is told
+  // what can leave, and notifications of the consumer
 
   /** Only priority events leave a blocked subpartition. */
   get deliveryBlocked() {
@@ -283,14 +283,14 @@ class Subpartition {
     return Math.max(this.backlog - 1, 0);
   }
 
-  /** Only the first finished element is announced: the consumer polls until it is told that nothing follows. */
+  /** Announces the first finished element only: from then on the consumer polls until `next` is `none`. */
   #notifyData() {
     if (this.viewAttached && !this.flushRequested && !this.blocked && this.#finishedCount === 1) {
       this.listener.dataAvailable();
     }
   }
 
-  /** Also while blocked, or the barrier would wait for a consumer that waits for the barrier. */
+  /** Announces also while blocked: otherwise an unaligned barrier would wait until the consumer resumes the channel. */
   #notifyPriority() {
     if (this.viewAttached && this.queue.priorityCount === 1) this.listener.priorityAvailable(this.sequenceNumber);
   }
@@ -314,7 +314,7 @@ class Subpartition {
     return this.outputState.get(checkpoint) ?? { status: "absent" };
   }
 
-  /** Whether there is data in flight is known once the barrier is polled, or becomes unaligned. */
+  /** Opens a channel state future, which completes when the barrier is polled or becomes unaligned. */
   #promise(checkpoint) {
     this.#breakPromise();
     this.promised = checkpoint;
@@ -355,7 +355,7 @@ class Subpartition {
 
 /** Decides which buffers of a channel are input state of a checkpoint. */
 class ChannelStatePersister {
-  /** `completed`; `pending`: a checkpoint has started and its barrier is still to come; `received`: it came. */
+  /** `completed`: no checkpoint is in progress; `pending`: its barrier is still to come; `received`: it came. */
   mode = "completed";
   written = new Map();
 
@@ -364,7 +364,7 @@ class ChannelStatePersister {
     this.lastSeen = lastSeen;
   }
 
-  /** `known` are the record ids in front of the barrier that are here already. */
+  /** `known` are the ids of the records that are queued in front of the barrier. */
   start(checkpoint, known) {
     if (this.mode === "received" && this.lastSeen > checkpoint) throw subsumed(checkpoint, this.lastSeen);
     if (this.lastSeen < checkpoint) {
@@ -410,12 +410,12 @@ function subsumed(checkpoint, newer) {
 class RecoveredChannel {
   queue = [];
   sequenceNumber = FIRST_RECOVERED_SEQUENCE_NUMBER;
-  /** All state is in the queue, or was. */
+  /** Whether all state was read. */
   stateRead = false;
-  /** The end of recovered state was taken. */
+  /** Whether the consumer has taken the end of recovered state. */
   consumed = false;
   released = false;
-  /** The physical channel must know of a checkpoint that was stopped before it was there. */
+  /** The newest checkpoint that was stopped here. The physical channel begins with it. */
   lastStopped = 0;
 
   constructor(gate, index, recovery) {
@@ -448,7 +448,7 @@ class RecoveredChannel {
     return { element, seq: this.sequenceNumber++, next };
   }
 
-  /** Whether nothing would be lost. In memory, what was not consumed is handed over. */
+  /** Whether conversion loses no state. With `in-memory` it hands over what the consumer has not taken. */
   get convertible() {
     return this.recovery === "in-memory" ? this.stateRead : this.consumed;
   }
@@ -496,7 +496,7 @@ class PhysicalChannel {
   recoveredSequenceNumber = FIRST_RECOVERED_SEQUENCE_NUMBER;
   requested = false;
   released = false;
-  /** The end of the partition was polled. */
+  /** Whether the end of partition was polled. */
   ended = false;
 
   constructor(gate, index, recovered, lastStopped) {
@@ -530,7 +530,7 @@ class PhysicalChannel {
     return this.recovered.length > 0 ? Next.DATA : this.nextLive;
   }
 
-  /** Whoever makes something readable that was not must tell the gate. */
+  /** Called after every change that may have made an element readable. */
   notifyIfReadable() {
     if (this.nextType === Next.PRIORITY) this.gate.priorityAvailable(this);
     else if (this.nextType !== Next.NONE) this.gate.dataAvailable(this);
@@ -598,7 +598,7 @@ class LocalChannel extends PhysicalChannel {
     this.notifyIfReadable();
   }
 
-  /** Live data is still upstream, and is output state of the producer if the barrier overtakes it there. */
+  /** Live data is still in the subpartition, which writes it as output state if the barrier overtakes it there. */
   checkpointStarted(checkpoint) {
     this.persister.start(checkpoint, recordIds(this.recovered));
   }
@@ -615,13 +615,13 @@ class LocalChannel extends PhysicalChannel {
   }
 }
 
-/** A channel over the network: what arrived waits here. The producer sends data only as far as it has credit. */
+/** A channel over the network: elements that arrived wait here. The producer needs credit for each data buffer. */
 class RemoteChannel extends PhysicalChannel {
   /** Elements with their sequence numbers, and whether they took a buffer of this channel. */
   received = new PrioritizedQueue();
   expectedSequenceNumber = 0;
   freeBuffers = 0;
-  /** The newest barrier that came: its checkpoint and sequence number. */
+  /** The newest barrier that arrived: its checkpoint and sequence number. */
   lastBarrier = null;
 
   constructor(gate, index, recovered, lastStopped, config) {
@@ -641,7 +641,7 @@ class RemoteChannel extends PhysicalChannel {
   }
 
   #enqueue(element, seq) {
-    // What comes without credit gets memory of its own, which gives no credit back.
+    // Data that arrives without credit gets memory of its own, for which no credit is announced afterwards.
     const hasBuffer = isData(element) && this.freeBuffers > 0;
     if (hasBuffer) this.freeBuffers -= 1;
     const received = { element, seq, hasBuffer };
@@ -678,7 +678,7 @@ class RemoteChannel extends PhysicalChannel {
     return taken;
   }
 
-  /** The consumer has read the buffer by the time it polls again. */
+  /** The consumer reads a buffer before it polls again, so the buffer is free at once. */
   #recycle() {
     this.freeBuffers += 1;
     this.gate.emit({ type: "credit-announced", credit: 1, channel: this.index });
@@ -732,7 +732,7 @@ class RemoteChannel extends PhysicalChannel {
 
 /** All channels of one input, seen as one queue. */
 class Gate {
-  /** Channels that have something, those with a priority event in front. */
+  /** Channels that have an element; channels with a priority event come first. */
   channelsWithData = new PrioritizedQueue();
   converted;
   requested = false;
@@ -794,7 +794,7 @@ class Gate {
     for (const channel of this.channels) channel.request();
   }
 
-  /** One producer must not send live data while another still sends recovered data, so all go on together. */
+  /** No producer may send live data while another one sends recovered data, so all are resumed together. */
   endOfOutputState(channel) {
     if (!this.unrestored.delete(channel)) {
       throw new PortError("state", `channel ${channel} has sent the end of its output state before`);
@@ -802,7 +802,7 @@ class Gate {
     if (this.unrestored.size === 0) this.channels.forEach((_, index) => this.resume(index));
   }
 
-  // what the channels tell
+  // notifications from the channels
 
   dataAvailable(channel) {
     if (channel.released || this.channelsWithData.has(channel)) return;
@@ -837,7 +837,7 @@ class Gate {
   }
 
   #handOut(channel, { element, seq, next }) {
-    // Behind all others: one element of each channel in turn.
+    // The channel goes behind all others, so that each channel gives one element in turn.
     if (next === Next.PRIORITY) this.channelsWithData.addPriority(channel);
     else if (next !== Next.NONE) this.channelsWithData.add(channel);
     if (element.type === "end-of-partition") this.#end(channel);
@@ -866,7 +866,7 @@ class Gate {
 
   // checkpoints
 
-  /** There is nothing to mark: recovered buffers are pushed into no physical channel. */
+  /** Does nothing: this gate pushes no recovered buffers into physical channels. */
   insertRecoveryBarriers(_checkpoint) {}
 
   checkpointStarted(barrier) {
@@ -927,7 +927,7 @@ const CAPABILITIES = [
   "recover-in-memory",
 ];
 
-/** How each component is made, and its operations as the protocol names them; its methods are named in camelCase. */
+/** How to make each component, and its operations as the protocol names them; its methods have camelCase names. */
 const COMPONENTS = {
   subpartition: {
     make: (config, emit) =>
@@ -948,7 +948,7 @@ const COMPONENTS = {
   },
 };
 
-/** A request that means nothing here. */
+/** A request that is wrong; it is answered with `error`. */
 class Refusal extends Error {}
 
 /** Answers requests. One component is open at a time. */
@@ -970,13 +970,13 @@ class Server {
         return { type: "outcomes", outcomes: this.#scenario(request) };
       case "close":
         return { type: "closed" };
-      default: // `resume` as well: no operation here ever waits
+      default: // also `resume`, since no operation here waits
         throw new Refusal(`there is no request ${request.type} here`);
     }
   }
 
   #greet(protocol) {
-    if (protocol !== PROTOCOL) throw new Refusal(`protocol ${protocol} is not spoken here, only ${PROTOCOL}`);
+    if (protocol !== PROTOCOL) throw new Refusal(`this program speaks protocol ${PROTOCOL}, not ${protocol}`);
     const about = { name: "node-example", version: "1.0", capabilities: CAPABILITIES };
     return { type: "hello", protocol: PROTOCOL, ...about, components: Object.keys(COMPONENTS) };
   }
@@ -992,13 +992,13 @@ class Server {
     this.#port = null;
     return calls.map((call) => {
       if (call[0] !== "new") return this.#call(call);
-      this.#open(component, call[1] ?? config); // a fresh object, also in the middle: somebody restores
+      this.#open(component, call[1] ?? config); // a fresh object, also where a scenario restores
       return {};
     });
   }
 
   #call([operation, ...operands]) {
-    if (this.#port === null) throw new Refusal("nothing is open");
+    if (this.#port === null) throw new Refusal("no object is open");
     if (!this.#component.operations.includes(operation)) throw new Refusal(`there is no method ${operation}`);
     const method = operation.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
     const expected = this.#port[method].length;
@@ -1022,7 +1022,7 @@ function describe(error) {
   return error.checkpointReason ? { ...told, checkpoint_reason: error.checkpointReason } : told;
 }
 
-/** Lines end with a line feed and nothing else; `node:readline` knows other ends, which may stand in JSON texts. */
+/** Lines end with a line feed only. `node:readline` splits at other characters too, which JSON texts may contain. */
 async function* linesOf(stream) {
   let rest = "";
   for await (const chunk of stream.setEncoding("utf8")) {

@@ -1,4 +1,4 @@
-"""Two or more producers, a gate, and a consumer that counts. Specification: chain.md."""
+"""The smallest job: producers, the network, one gate, and a consumer that counts records. Specification: chain.md."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ from .reader import Reader
 
 
 class ChainGate(Gate):
-    """A gate whose producers are there."""
+    """The gate of a chain. What it has to tell a producer goes to the reader of that producer's subpartition."""
 
     def __init__(self, config: GateConfig, design: Design, chain: Chain) -> None:
         self.chain = chain
         super().__init__(config, design)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
+        """gate.md G9. A local channel gets the subpartition of its producer."""
         channel = super().physical_channel(number, handed_over, last_stopped)
         if isinstance(channel, LocalChannel):
             channel.subpartition = self.chain.subpartitions[number]
@@ -53,29 +54,35 @@ class ChainGate(Gate):
         return channel
 
     def emit(self, signal: Signal) -> None:
+        """gate.md G6, G7. The signals of the gate are signals of the chain."""
         self.chain.emit(signal)
 
     def consumption_resumed(self, channel: Any) -> None:
+        """C9."""
         self.chain.reader(channel.index).resume()
 
     def credit_announced(self, channel: Any, credit: int) -> None:
+        """C8."""
         self.chain.reader(channel.index).add_credit(credit)
 
 
 class Chain(ChainPort):
-    """Producers and the network are what is between the parts of other components; the consumer counts."""
+    """Has the states of the producers and of the consumer. Readers, drainer and handler have their own."""
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
+        """C28."""
         self.config = config
         nothing = tuple(() for _ in config.channels)
         restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
         self.subpartitions = [
             Subpartition(SubpartitionConfig(config.exclusive_buffers), design) for _ in config.channels
         ]
+        """Subpartition: by channel, the one of its producer."""
         self.readers: list[Reader | None] = [None] * len(config.channels)
+        """By channel, the reader of a remote channel once it is connected (C6)."""
         self.local: list[LocalChannel | None] = [None] * len(config.channels)
         self.remote: list[RemoteChannel | None] = [None] * len(config.channels)
-        """The physical channels, as soon as there are any."""
+        """By channel, the physical channel once there is one: a local or a remote channel."""
         gate_config = GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)
         self.gate = ChainGate(gate_config, design, self)
         input_state, output_state = restored.input_state, restored.output_state
@@ -84,29 +91,36 @@ class Chain(ChainPort):
             input_state, output_state = tuple(first + then for first, then in both), nothing
         self.drainer = Drainer(self.gate, config.recovery, input_state)
         self.output_left = [list(ids) for ids in output_state]
+        """Output left: by channel, recovered output records that are not in the subpartition yet."""
         self.records = [list(ids) for ids in restored.counted]
+        """Counted: by channel, the records counted, in order."""
         self.handler = Handler(self, self.gate, self.drainer, self.records)
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
+        """C1."""
         await self.send(channel, Buffer(ids))
 
     async def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> None:
+        """C2."""
         await self.send(channel, Barrier(checkpoint, alignment))
 
     async def finish(self, channel: int) -> None:
+        """C3."""
         await self.send(channel, EndOfPartition())
 
     async def recover_output(self, channel: int) -> None:
+        """C4."""
         record = self.output_left[channel].pop(0)
         await self.send(channel, RecoveryMetadata(0, channel))
         await self.send(channel, Buffer((record,)))
 
     async def finish_output_recovery(self, channel: int) -> None:
+        """C5."""
         await self.send(channel, RecoveryCompletion())
 
     async def send(self, channel: int, element: Element) -> None:
-        """Into the subpartition; whoever reads it is told."""
+        """C1 to C5, C7. Add an element to the subpartition; its local channel or its reader is told."""
         consumer = self.local[channel]
         if consumer is not None:
             await consumer.add(element)
@@ -122,6 +136,7 @@ class Chain(ChainPort):
 
     # ---- network thread --------------------------------------------------------------------------------------------
     async def transfer(self, channel: int) -> Element | None:
+        """C10."""
         taken = self.reader(channel).next()
         if taken is None:
             return None
@@ -131,23 +146,27 @@ class Chain(ChainPort):
         return taken.element
 
     def reader(self, channel: int) -> Reader:
-        """Of a remote channel, once it was requested."""
+        """C8 to C10. The reader of a remote channel that is connected."""
         reader = self.readers[channel]
         assert reader is not None
         return reader
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def recover(self, channel: int) -> None:
+        """C11, C12."""
         await self.drainer.recover(channel)
 
     async def finish_recovery(self, channel: int) -> None:
+        """C13."""
         await self.drainer.finish(channel)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def convert(self) -> None:
+        """C15."""
         await self.gate.convert()
 
     async def request_partitions(self) -> None:
+        """C6, C15."""
         await self.gate.request_partitions()
         credit = 0 if self.config.recovery is Recovery.PUSHED else self.config.exclusive_buffers
         for channel, kind in enumerate(self.config.channels):
@@ -155,6 +174,7 @@ class Chain(ChainPort):
                 self.readers[channel] = Reader(self.subpartitions[channel], credit)
 
     async def consume(self) -> Consumed | None:
+        """C16 to C18."""
         taken = await self.gate.poll()
         if taken is None:
             return None
@@ -170,13 +190,16 @@ class Chain(ChainPort):
         return Consumed(taken.channel, element)
 
     async def trigger(self, checkpoint: int) -> None:
+        """C26."""
         await self.handler.trigger(checkpoint)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def counted(self) -> Slices:
+        """C17."""
         return self.handler.take_counted()
 
     def snapshot(self, checkpoint: int) -> ChainCheckpoint:
+        """C27."""
         written = self.handler.written.get(checkpoint)
         if written is None:
             return ChainCheckpoint(CheckpointStatus.ABSENT)
@@ -190,18 +213,20 @@ class Chain(ChainPort):
         )
 
     async def release(self) -> None:
+        """C29."""
         await self.gate.release()
         for consumer in self.remote:
-            if consumer is not None:  # whoever died with a buffer in hand
+            if consumer is not None:  # what the consumer had in its hands is given back
                 await consumer.recycle(len(consumer.buffers.taken))
         for subpartition in self.subpartitions:
             subpartition.release()
         self.drainer.release()
 
     def resources(self) -> Resources:
+        """C29. What the gate holds, and the subpartitions that no local channel counts as its own."""
         held = [self.gate.resources()]
         for subpartition, consumer in zip(self.subpartitions, self.local, strict=True):
-            if consumer is None:  # it is not counted with its channel
+            if consumer is None:  # no local channel counts it as its own
                 held.append(subpartition.resources())
         return Resources(
             segments=sum(one.segments or 0 for one in held),

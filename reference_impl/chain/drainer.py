@@ -1,4 +1,7 @@
-"""Recovered input state on its way into the gate. Specification: chain.md. Lists take the place of files."""
+"""Recovered input state on its way into the gate. Specification: chain.md.
+
+Lists of records take the place of Flink's spill files.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,20 @@ Slices = tuple[tuple[int, ...], ...]
 
 
 class Drainer:
-    """Gives the gate one record after another. What is pushed, and what is not yet, changes under the drainer lock."""
+    """The drainer lock guards what is left to drain, together with what was pushed."""
 
     def __init__(self, gate: Gate, recovery: Recovery, to_recover: Slices) -> None:
         self.gate = gate
         self.pushes = recovery is Recovery.PUSHED
+        """Whether records are pushed after conversion (C12), or given to the gate before it (C11)."""
         self.left = [list(ids) for ids in to_recover]
+        """Left: by channel, recovered input records that are not in the gate yet."""
         self.lock = Lock("drainer lock")
 
     async def recover(self, channel: int) -> None:
-        """Push the next record, and note that it is pushed, in one critical section."""
+        """C11, C12."""
         record = self.left[channel][0]
-        if self.pushes:  # nobody waits with the lock in hand
+        if self.pushes:  # a thread that waits holds no lock
             physical = self.gate.channels[channel]
             assert isinstance(physical, (LocalChannel, RemoteChannel))
             await physical.upstream_ready
@@ -35,12 +40,13 @@ class Drainer:
                 del self.left[channel][0]
 
     async def finish(self, channel: int) -> None:
+        """C13."""
         await self.gate.finish_recovery(channel)
 
     async def snapshot(self, checkpoint: int) -> Slices:
-        """Mark in the channels where the checkpoint starts. Answers what was not pushed before.
+        """C14. Answers the undrained records, by channel.
 
-        Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY before conversion.
+        Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY with `pushed`, before conversion.
         """
         if not self.pushes:
             return tuple(() for _ in self.left)
@@ -55,5 +61,6 @@ class Drainer:
             return tuple(map(tuple, self.left))
 
     def release(self) -> None:
+        """C29."""
         for ids in self.left:
             ids.clear()

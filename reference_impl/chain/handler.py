@@ -1,4 +1,7 @@
-"""What the consumer does with barriers. Specification: chain.md. There are no alignment timeouts."""
+"""What the consumer does with barriers. Specification: chain.md.
+
+Alignment timeouts are no part of a chain.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from .drainer import Drainer, Slices
 
 
 class Written:
-    """What the consumer wrote of one checkpoint."""
+    """Written, of one checkpoint: its status, what was counted, and its undrained records by channel."""
 
     __slots__ = ("counted", "places", "slices", "status")
 
@@ -27,12 +30,12 @@ class Written:
         self.status = CheckpointStatus.PENDING
         self.counted = counted
         self.slices = slices
-        """Recovered records that had not reached their channel."""
+        """The undrained records, by channel."""
         self.places: tuple[int, ...] = ()
-        """How much of the input state of each channel comes before its slice."""
+        """By channel, how many records of the input state stand in front of the undrained records."""
 
     def complete_input(self, persisted: Slices) -> Slices:
-        """The input state of all channels: queued, then not yet pushed, then live data."""
+        """C27. By channel: what was written until the start was over, the undrained records, what was written later."""
         return tuple(
             ids[:place] + part + ids[place:]
             for ids, part, place in zip(persisted, self.slices, self.places or [0] * len(persisted), strict=True)
@@ -40,26 +43,30 @@ class Written:
 
 
 class Handler:
-    """One checkpoint at a time: pending, then acknowledged or declined."""
+    """The handler of barriers. At most one checkpoint is pending at a time."""
 
     def __init__(self, port: Port, gate: Gate, drainer: Drainer, counted: list[list[int]]) -> None:
         self.port = port
         self.gate = gate
         self.drainer = drainer
         self.counted = counted
-        """What the consumer has counted, by channel."""
+        """Counted: by channel, the records counted, in order."""
         self.current = 0
-        """The newest checkpoint heard of."""
+        """Current: the newest checkpoint that the consumer has heard of; 0 stands for none."""
         self.over = True
+        """The opposite of pending: the current checkpoint is acknowledged or declined, or there is none."""
         self.ended = [False] * len(counted)
+        """Ended: by channel, whether its end of partition was consumed."""
         self.got = [False] * len(counted)
-        """By channel: the barrier of the current checkpoint came, or nothing can come any more."""
+        """Received: by channel, whether the barrier of the current checkpoint, or the end, was consumed."""
         self.stopped: list[int] = []
-        """Channels that wait behind an aligned barrier."""
+        """Held: channels that wait behind an aligned barrier."""
         self.written: dict[int, Written] = {}
+        """Written: by checkpoint, its status, what was counted, and its undrained records by channel."""
 
     # ---- what comes in ---------------------------------------------------------------------------------------------
     async def barrier(self, channel: int, barrier: Barrier) -> None:
+        """C19, C20, C22."""
         if barrier.checkpoint < self.current or (barrier.checkpoint == self.current and self.over):
             if barrier.alignment is not Alignment.UNALIGNED:  # an obsolete barrier may still hold its channel
                 await self.gate.resume(channel)
@@ -73,17 +80,18 @@ class Handler:
             await self.complete()
 
     async def end_of_partition(self, channel: int) -> None:
+        """C25."""
         self.ended[channel] = self.got[channel] = True
         if not self.over and all(self.got):
             await self.complete()
 
     async def trigger(self, checkpoint: int) -> None:
-        """A checkpoint is asked for without a barrier."""
+        """C26."""
         await self.begin(checkpoint, Alignment.UNALIGNED)
 
     # ---- what comes of it ------------------------------------------------------------------------------------------
     async def begin(self, checkpoint: int, alignment: Alignment) -> bool:
-        """A newer checkpoint than all before. False: it was declined at once."""
+        """C20, C21. A newer checkpoint becomes the current one. Answers no if it is declined at once (C24)."""
         if not self.over:
             await self.decline(CheckpointReason.DECLINED_SUBSUMED)
         self.current = checkpoint
@@ -100,7 +108,7 @@ class Handler:
         return True
 
     async def start_unaligned(self, checkpoint: int) -> None:
-        """The order of these steps matters: the state of the consumer, recovery barriers and slice, then the inputs."""
+        """C21. The order of the steps matters."""
         counted = self.take_counted()
         slices = await self.drainer.snapshot(checkpoint)
         await self.gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
@@ -108,14 +116,14 @@ class Handler:
         written.places = tuple(len(ids) for ids in self.gate.persisted(checkpoint))
 
     def take_counted(self) -> Slices:
-        """The state of the consumer as it is."""
+        """C21, C23. A copy of the records counted so far."""
         return tuple(map(tuple, self.counted))
 
     async def complete(self) -> None:
-        """Everything before the barriers is counted or written."""
+        """C23."""
         checkpoint = self.current
         written = self.written.get(checkpoint)
-        if written is None:  # aligned: what comes before the barriers was counted, and nothing else
+        if written is None:  # an aligned checkpoint: it holds what was counted, and no channel state
             written = self.written[checkpoint] = Written(self.take_counted(), tuple(() for _ in self.counted))
         else:
             await self.gate.checkpoint_stopped(checkpoint)
@@ -125,6 +133,7 @@ class Handler:
         self.port.emit(CheckpointAcknowledged(checkpoint))
 
     async def decline(self, reason: CheckpointReason) -> None:
+        """C24."""
         checkpoint = self.current
         written = self.written.setdefault(checkpoint, Written((), ()))
         written.status = CheckpointStatus.DECLINED
@@ -134,7 +143,7 @@ class Handler:
         self.port.emit(CheckpointDeclined(checkpoint, reason))
 
     async def resume_stopped(self) -> None:
-        """The channels that waited for this checkpoint go on."""
+        """C23, C24. Every held channel is resumed."""
         stopped, self.stopped = self.stopped, []
         for channel in stopped:
             await self.gate.resume(channel)

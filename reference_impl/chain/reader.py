@@ -1,6 +1,6 @@
-"""The producer's end of a connection: what a remote channel has credit for leaves the subpartition.
+"""The network reader of a remote channel, on the producer's side. Specification: chain.md.
 
-Specification: chain.md (Flink: `CreditBasedSequenceNumberingViewReader` and `PartitionRequestQueue`).
+(Flink: `CreditBasedSequenceNumberingViewReader` and `PartitionRequestQueue`.)
 """
 
 from __future__ import annotations
@@ -11,39 +11,42 @@ from ..subpartition import Subpartition
 
 
 class Reader:
-    """Is in line to send if something may leave; it gets there by what it is told, never by looking."""
+    """Sends what its credit allows. It looks into the subpartition only when it is told something."""
 
     def __init__(self, subpartition: Subpartition, credit: int) -> None:
+        """C6."""
         self.subpartition = subpartition
         self.credit = credit
+        """Credit: data buffers that the reader may send."""
         self.in_line = False
+        """In line: whether the reader believes that something can leave."""
         subpartition.attach_view()
         self.join()
 
     def join(self) -> None:
-        """Get in line, if something may leave."""
+        """C6 to C9. The reader is in line if something is available with its credit."""
         if not self.in_line:
             self.in_line = self.subpartition.available(self.credit > 0).available
 
     def hear(self) -> None:
-        """The subpartition was given something, and may have told so."""
+        """C7."""
         signals = self.subpartition.signals
         if signals:
             signals.clear()
             self.join()
 
     def add_credit(self, credit: int) -> None:
-        """The consumer has room for so many buffers more."""
+        """C8."""
         self.credit += credit
         self.join()
 
     def resume(self) -> None:
-        """The consumer lets the producer go on."""
+        """C9."""
         self.subpartition.resume()
         self.join()
 
     def next(self) -> BufferAndBacklog | None:
-        """What is sent now."""
+        """C10. The element that leaves the subpartition; None if nothing does."""
         if not self.in_line:
             return None
         self.in_line = False

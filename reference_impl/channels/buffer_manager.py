@@ -1,4 +1,4 @@
-"""The buffers of a remote channel, and what the producer is told of them. Specification: remote-channel.md."""
+"""The buffers of a remote channel, and the credit that its producer gets for them. Specification: remote-channel.md."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from conformance.scheduling import Lock
 
 
 class FloatingPool:
-    """Buffers that the channels of a gate share. A channel that found none is told of one that comes back.
+    """The floating pool: a number of free buffers, and a line of buffer managers that wait for one.
 
-    It is told after the lock of the pool was let go: its own lock comes before that of the pool.
+    A buffer manager is offered a buffer while the buffer pool lock is not held, because it takes its channel lock,
+    which comes before the buffer pool lock in the order of locks.
     """
 
     def __init__(self, size: int) -> None:
         self.lock = Lock("buffer pool lock")
         self.free = size
+        """The number of free buffers."""
         self.waiting: list[BufferManager] = []
+        """The line: the buffer managers that wait for a buffer, in their order."""
 
     async def request(self, manager: BufferManager) -> bool:
-        """Take one buffer, or wait in line for it."""
+        """R14. Answers whether a buffer was lent. If none is free, the buffer manager stands in line, once."""
         async with self.lock:
             if self.free:
                 self.free -= 1
@@ -29,7 +32,7 @@ class FloatingPool:
             return False
 
     async def give_back(self) -> None:
-        """One buffer is free again: for whoever waits longest and still wants it."""
+        """R15, R16."""
         while True:
             async with self.lock:
                 if not self.waiting:
@@ -42,10 +45,10 @@ class FloatingPool:
 
 
 class BufferManager:
-    """Exclusive buffers, which the channel keeps, and floating ones, which it borrows while the producer has a backlog.
+    """The exclusive buffers of a channel, and the floating buffers that it borrows while its producer has a backlog.
 
-    The caller holds the lock of the channel, unless said otherwise. While `announcing` is open, credits announced less
-    data received are the buffers set aside.
+    The caller holds the channel lock, unless a method says otherwise. While announcing is open, the credit announced
+    less the data received is the number of buffers set aside (I-96).
     """
 
     def __init__(self, channel: Any, initial_credit: int, pool: FloatingPool) -> None:
@@ -53,36 +56,39 @@ class BufferManager:
         self.initial_credit = initial_credit
         self.pool = pool
         self.announcing = True
+        """Announcing: buffers that become free are announced to the producer as credit."""
         self.exclusive = self.floating = 0
-        """Set aside for live data."""
+        """Set aside: free buffers for live data, some exclusive, some floating."""
         self.required = initial_credit
+        """Required: how many buffers set aside the last backlog asks for."""
         self.queued: list[str] = []
-        """The kinds of the buffers in the queues of the channel, in the order in which they are handed out."""
+        """In use: of each data buffer that waits in the channel: exclusive, floating, or own memory (`heap`)."""
         self.taken: list[str] = []
-        """Those in the hands of the consumer."""
+        """In use: the same for the data buffers that are with the consumer."""
 
     def assign_exclusive(self) -> None:
-        """The connection is made: its request carries the initial credit, unless in recovery."""
+        """R21. Set the exclusive buffers aside."""
         self.exclusive += self.initial_credit
 
     def available(self) -> int:
-        """Buffers set aside for live data."""
+        """R33. The number of buffers that are set aside."""
         return self.exclusive + self.floating
 
     def held(self) -> int:
-        """All that this channel has taken from pools."""
+        """I-93. All buffers that are set aside or in use, except memory of its own, which belongs to no pool."""
         return self.available() + sum(kind != "heap" for kind in [*self.queued, *self.taken])
 
     def take_for_live(self) -> None:
-        """Data arrived, into a floating buffer if there is one. The producer's backlog is shorter by it."""
+        """R13."""
         self.required -= 1
         self.queued.append(self.take_one())
 
     def take_for_recovered(self) -> None:
-        """A recovered buffer was pushed; where none is left it has memory of its own."""
+        """R19."""
         self.queued.append(self.take_one())
 
     def take_one(self) -> str:
+        """R13. A floating buffer before an exclusive one; memory of its own if no buffer is set aside."""
         if self.floating:
             self.floating -= 1
             return "floating"
@@ -92,17 +98,17 @@ class BufferManager:
         return "heap"
 
     def hand_out(self) -> None:
-        """The consumer took a data buffer; one that was handed over by a recovered channel is not of this manager."""
+        """R22. The buffer in front is with the consumer now. What was handed over is in none of these buffers (R1)."""
         if self.queued:
             self.taken.append(self.queued.pop(0))
 
     async def request_floating(self, backlog: int) -> int:
-        """Borrow what the backlog asks for. Answers how many more buffers there are now."""
+        """R14. Answers how many buffers were borrowed."""
         self.required = backlog + self.initial_credit
         return await self.fill()
 
     async def fill(self) -> int:
-        """Borrow as far as there are any, then wait in line for the rest. Answers how many came."""
+        """R14, R16. Borrow as many as are required, or stand in line. Answers how many buffers were borrowed."""
         got = 0
         while self.available() < self.required and await self.pool.request(self):
             self.floating += 1
@@ -110,13 +116,13 @@ class BufferManager:
         return got
 
     async def stand_in_line(self) -> None:
-        """A buffer was got, and more may be wanted still. No lock is held."""
+        """R16. Borrow more after an offered buffer was set aside. The caller holds no lock."""
         async with self.channel.lock:
             credit = 0 if self.channel.released else await self.fill()
         self.announce(credit)
 
     async def floating_available(self) -> bool:
-        """A buffer came back for which this channel waited. Whether it is wanted still. No lock is held."""
+        """R16. Answers whether the offered buffer is wanted. The caller holds no lock."""
         async with self.channel.lock:
             wanted = not self.channel.released and self.available() < self.required
             if wanted:
@@ -126,41 +132,41 @@ class BufferManager:
         return wanted
 
     def recycle(self, released: bool) -> tuple[int, int]:
-        """The consumer is done with a buffer: how many floating ones to give back, and how many to announce."""
+        """R18. Answers how many floating buffers return to the pool, and how much credit is announced."""
         kind = self.taken.pop(0) if self.taken else "heap"
         if kind == "floating":
             return 1, 0
         if kind == "heap" or released:
             return 0, 0
         self.exclusive += 1
-        if self.floating and self.available() > self.required:  # it replaces a borrowed one
+        if self.floating and self.available() > self.required:  # the exclusive buffer takes its place
             self.floating -= 1
             return 1, 0
         return 0, 1
 
     def release_floating(self) -> int:
-        """Give up what is borrowed and not in use, and stand in no line for more."""
+        """R12. Answers how many floating buffers return to the pool. A further one is not wanted (R16)."""
         self.required = 0
         freed, self.floating = self.floating, 0
         return freed
 
     def open(self) -> int:
-        """Recovery is over: the producer may know what is really free."""
+        """R25. Answers the number of buffers set aside, which is the credit to announce."""
         self.announcing = True
         return self.available()
 
     def announce(self, credit: int) -> None:
-        """Tell the producer; no lock is held."""
+        """R17. The caller does not hold the channel lock."""
         if credit and self.announcing:
             self.channel.listener.credit_announced(self.channel, credit)
 
     async def give_back(self, count: int) -> None:
-        """Return floating buffers; no lock is held."""
+        """R15. The caller holds no channel lock."""
         for _ in range(count):
             await self.pool.give_back()
 
     def release(self) -> int:
-        """The channel is gone: what is not in the hands of the consumer is free. Answers the floating ones."""
+        """R34. Answers how many floating buffers return to the pool; the consumer keeps those that it took."""
         freed = self.floating + sum(kind == "floating" for kind in self.queued)
         self.exclusive = self.floating = 0
         self.queued = []

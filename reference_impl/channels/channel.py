@@ -1,4 +1,4 @@
-"""What a gate needs of its channels, whatever their kind."""
+"""What a gate needs of its channels, whatever their kind. Specification: gate.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .listener import Listener, Signals
 
 
 class EndOfRecoveredState:
-    """Queued behind recovered data; never handed to an operator."""
+    """The end of recovered data. It stands behind the recovered buffers of a channel and never leaves the gate."""
 
     data_type: ClassVar[DataType] = DataType.EVENT
 
@@ -30,7 +30,7 @@ END_OF_RECOVERED_STATE: Any = EndOfRecoveredState()
 
 
 class Channel(InputChannelPort):
-    """The part that recovered and physical channels share: a place in the gate, a lock, a listener."""
+    """What recovered and physical channels share: a number in the gate, the channel lock, and a listener."""
 
     def __init__(self, listener: Listener | None, index: int, lock_name: str) -> None:
         self.listener: Listener = Signals(self) if listener is None else listener
@@ -40,40 +40,55 @@ class Channel(InputChannelPort):
 
     @abstractmethod
     async def next_element(self) -> BufferAndBacklog | None:
-        """What the gate polls; it holds its own lock. A physical channel also answers the end of recovered state."""
+        """G12 to G14. The next element. The gate holds the gate lock while it asks.
+
+        A physical channel also answers the end of recovered data; a recovered channel deals with that end itself.
+        """
 
     def buffer_was_copied(self) -> None:
-        """The consumer behind a gate has copied the buffer that was polled, which is free from now on."""
+        """G12. The consumer has read the data buffer that was polled last, which is recycled at once."""
 
     @abstractmethod
-    async def checkpoint_started(self, barrier: Barrier) -> None: ...
+    async def checkpoint_started(self, barrier: Barrier) -> None:
+        """G22."""
 
     @abstractmethod
-    async def checkpoint_stopped(self, checkpoint: int) -> None: ...
+    async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """G23."""
 
     @abstractmethod
-    async def push_recovered(self, data: Buffer) -> None: ...
+    async def push_recovered(self, data: Buffer) -> None:
+        """G1."""
 
     @abstractmethod
-    async def finish_recovered(self) -> None: ...
+    async def finish_recovered(self) -> None:
+        """G2."""
 
     @abstractmethod
-    async def release(self) -> None: ...
+    async def release(self) -> None:
+        """G9, G17, G27."""
 
     @abstractmethod
-    def in_use(self) -> int: ...
+    def in_use(self) -> int:
+        """G9, G26."""
 
     @abstractmethod
-    def persisted(self, checkpoint: int) -> tuple[int, ...]: ...
+    def persisted(self, checkpoint: int) -> tuple[int, ...]:
+        """G26."""
 
     @abstractmethod
-    def resources(self) -> Resources: ...
+    def resources(self) -> Resources:
+        """G26."""
 
 
 class PhysicalChannel(Channel, PhysicalChannelPort):
-    """A channel that gets live data. In recovery it hands out what was recovered first."""
+    """A local or a remote channel, in contrast to a recovered one. It hands out recovered data before live data."""
 
     async def take(self) -> BufferAndBacklog | None:
+        """local-channel.md L10 to L16, remote-channel.md R22 to R25. Here the channel stands alone.
+
+        In a gate, G14 decides when the channel is told that the end of recovered data was taken.
+        """
         taken = await self.next_element()
         if taken is None or taken.element is not END_OF_RECOVERED_STATE:
             return taken
@@ -82,21 +97,20 @@ class PhysicalChannel(Channel, PhysicalChannelPort):
 
     @abstractmethod
     async def end_of_recovered_state(self) -> None:
-        """The consumer took the end of recovered state: live data becomes visible, and the gate is told of it.
-
-        The gate calls it without holding its own lock.
-        """
+        """G14. The end of recovered data was taken. The gate calls this without holding the gate lock."""
 
     @abstractmethod
     async def request(self) -> None:
-        """Ask the producer for data. Idempotent."""
+        """G10. A second request changes nothing."""
 
     @abstractmethod
     async def arrive(self, element: Element) -> None:
-        """A live element, with whatever number comes next."""
+        """G25."""
 
     @abstractmethod
-    async def insert_recovery_barrier(self, checkpoint: int) -> bool: ...
+    async def insert_recovery_barrier(self, checkpoint: int) -> bool:
+        """G21. Answers whether the channel is in recovery."""
 
     @abstractmethod
-    async def resume(self) -> None: ...
+    async def resume(self) -> None:
+        """G18, G20."""

@@ -1,4 +1,4 @@
-"""Whom a channel tells what: its gate, or, where a channel stands alone, the port's own signals."""
+"""Whom a channel tells something. Specification: gate.md."""
 
 from __future__ import annotations
 
@@ -15,41 +15,49 @@ from conformance.ports import (
 
 
 class Listener(Protocol):
-    """The surroundings of a channel. Nothing here may be called while the lock of the channel is held."""
+    """What a channel tells its gate, or its port if it stands alone. It has released its channel lock then."""
 
     async def data_available(self, channel: Any) -> None:
-        """The channel had nothing and has something now."""
+        """G3. The channel had nothing and has something now."""
 
     async def priority_available(self, channel: Any, seq: int, forced: bool = False) -> None:
-        """A priority event with this sequence number is in front; `forced`: to be believed even if it looks stale."""
+        """G4, G5. A priority event with this sequence number stands in front.
+
+        `forced`: the gate does not ask whether the number is newer than the last one.
+        """
 
     def state_consumed(self, channel: Any) -> None:
-        """The end of the recovered data was taken."""
+        """G7. The end of recovered data was taken."""
 
     def consumption_resumed(self, channel: Any) -> None:
-        """The producer, elsewhere, is told to go on."""
+        """G7. The producer, in another process, is to go on."""
 
     def credit_announced(self, channel: Any, credit: int) -> None:
-        """The producer, elsewhere, may send so many buffers more."""
+        """G7. The producer, in another process, gets this much more credit."""
 
 
 class Signals:
-    """A listener that passes everything on as signals of a port."""
+    """The listener of a channel that stands alone: it emits the signals of the channel's port."""
 
     def __init__(self, port: Port) -> None:
         self.port = port
 
     async def data_available(self, channel: Any) -> None:
+        """recovered-channel.md V2, local-channel.md L2, remote-channel.md R10."""
         self.port.emit(DataAvailable())
 
     async def priority_available(self, channel: Any, seq: int, forced: bool = False) -> None:
+        """local-channel.md L4, remote-channel.md R10, R27."""
         self.port.emit(PriorityAvailable(seq))
 
     def state_consumed(self, channel: Any) -> None:
+        """recovered-channel.md V7, local-channel.md L16, remote-channel.md R25."""
         self.port.emit(StateConsumed(channel.index))
 
     def consumption_resumed(self, channel: Any) -> None:
+        """remote-channel.md R26."""
         self.port.emit(ConsumptionResumed(channel.index))
 
     def credit_announced(self, channel: Any, credit: int) -> None:
+        """remote-channel.md R17."""
         self.port.emit(CreditAnnounced(credit, channel.index))

@@ -1,7 +1,7 @@
 """A channel whose producer is in the same process: it reads the subpartition directly. Specification: local-channel.md.
 
-Two locks: that of the channel, for what is recovered and for the persister, and inside it that of the subpartition.
-The listener is told after both were let go.
+The channel lock guards the recovered queue, the persister and the life of the channel. The subpartition lock, which is
+taken inside it, guards the subpartition. The gate is told something after both were released.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .recovered_store import make_store
 
 
 class LocalChannel(PhysicalChannel, LocalChannelPort):
-    """The local channel of every recovery design; where recovered data is kept is a matter of its store."""
+    """The local channel of every recovery design. Where recovered data is kept is a matter of its store."""
 
     def __init__(
         self,
@@ -43,20 +43,27 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
         last_stopped: int = 0,
         subpartition: Subpartition | None = None,
     ) -> None:
+        """L1."""
         super().__init__(listener, index, "local channel")
         self.subpartition = subpartition or Subpartition(SubpartitionConfig(config.exclusive_buffers), design)
+        """Subpartition: what the producer added, and whether it is blocked."""
         self.subpartition_lock = Lock(f"subpartition {index} lock", "subpartition lock", index)
         self.view = False
-        """Whether the subpartition was requested."""
+        """View: the channel has asked for its subpartition and is attached to it."""
         self.persister = Persister(last_stopped)
         self.recovered = make_store(config)
+        """Recovered queue, next recovered number, in recovery, and all pushed."""
         self.priority_waits = False
-        """A priority event in the view was announced. It counts while recovered data stands in front of the view."""
+        """Priority announced: a priority event in the view was announced and has not been looked for since. It is not
+        noted while nothing stands in front of the view, because every take looks into the view then."""
         self.outside = Pause(f"outside the locks of local channel {index}")
+        """A scenario can stop the producer here, before the gate is told of a priority event (L4)."""
         self.upstream_ready = Future(f"upstream of local channel {index}")
+        """Upstream ready: there is a view; pushes wait for it."""
 
     # ---- producer --------------------------------------------------------------------------------------------------
     async def add(self, element: Element) -> bool:
+        """L2 to L4."""
         async with self.subpartition_lock:
             if type(element) is EndOfPartition:
                 accepted = not (self.subpartition.finished or self.subpartition.released)
@@ -76,10 +83,12 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
         return accepted
 
     async def arrive(self, element: Element) -> None:
+        """L2, L3."""
         await self.add(element)
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
+        """L5 to L7."""
         await self.upstream_ready
         async with self.lock:
             first = not self.released and self.recovered.push(data)
@@ -87,10 +96,12 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def finish_recovered(self) -> None:
+        """L6 to L8."""
         await self.push_recovered(END_OF_RECOVERED_STATE)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def request(self) -> None:
+        """L9."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -106,7 +117,11 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """Recovered data first; only priority events overtake it."""
+        """L10 to L15. The end of recovered data is answered too, and `end_of_recovered_state` follows it (L16).
+
+        The view is polled if no recovered data stands in front of it (L11), or to see whether a priority event passes
+        that data (L12, L13). If nothing came from the view, the recovered queue is next.
+        """
         async with self.lock:
             if self.released:
                 return None
@@ -114,7 +129,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             if not recovered_first or self.recovered.in_recovery or self.priority_waits:
                 if not self.view:
                     raise PortError(ErrorKind.STATE, "queried for data before the subpartition was requested")
-                self.priority_waits = False  # first: an announcement that comes meanwhile raises it again
+                self.priority_waits = False  # reset first: an announcement that comes meanwhile sets it again
                 async with self.subpartition_lock:
                     hidden = recovered_first and not self.subpartition.queue.priority
                     taken = None if hidden else self.subpartition.poll()
@@ -136,13 +151,14 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             )
 
     async def next_live(self) -> Next:
-        """What the view could hand out now. The caller holds the lock of the channel."""
+        """L12, L16. What the view could hand out now. The caller holds the channel lock."""
         if not self.view:
             return Next.NONE
         async with self.subpartition_lock:
             return self.subpartition.next_type()
 
     async def end_of_recovered_state(self) -> None:
+        """L16."""
         async with self.lock:
             self.recovered.clear()
             available = await self.next_live() is not Next.NONE
@@ -151,6 +167,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def resume(self) -> None:
+        """L17."""
         if self.released or not self.view:
             raise PortError(ErrorKind.STATE, "the channel is released, or was not requested yet")
         async with self.subpartition_lock:
@@ -161,29 +178,35 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
+        """L18."""
         async with self.lock:
             return self.recovered.insert_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """Recovered data is written now and never again; live data that is queued belongs to the producer's state."""
+        """L19 to L21."""
         async with self.lock:
             self.persister.start(barrier.checkpoint, self.recovered.known(barrier.checkpoint))
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """L22."""
         async with self.lock:
             self.persister.stop(checkpoint)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def in_recovery(self) -> bool:
+        """L24."""
         return self.recovered.in_recovery
 
     def in_use(self) -> int:
+        """L23."""
         return self.recovered.count() + (self.subpartition.backlog if self.view else 0)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
+        """L24."""
         return self.persister.persisted(checkpoint)
 
     async def release(self) -> None:
+        """L25."""
         async with self.lock:
             self.released = True
             self.recovered.clear()
@@ -193,6 +216,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             self.view = False
 
     def resources(self) -> Resources:
+        """I-93. The subpartition is counted with its channel; in recovery there are futures to wait for."""
         held = self.subpartition.resources()
         waiting = self.recovered.in_recovery
         return Resources(

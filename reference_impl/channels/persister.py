@@ -1,4 +1,4 @@
-"""Which buffers of a channel belong to a checkpoint. Specification: persister.md."""
+"""Which buffers of a channel belong to the input state of a checkpoint. Specification: persister.md."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ from conformance.ports import (
 
 
 class Mode(Enum):
-    """Where the channel is between two checkpoints."""
+    """How far the newest checkpoint is in this channel."""
 
     COMPLETED = "completed"
+    """No checkpoint is in progress; the newest one is over."""
     PENDING = "pending"
-    """The checkpoint has started, its barrier is still to come."""
+    """The newest checkpoint has started, and its barrier is still to come."""
     RECEIVED = "received"
-    """The barrier is here."""
+    """The barrier of the newest checkpoint is here, and the checkpoint is not over."""
 
 
 class Persister(PersisterPort):
-    """Whoever calls it holds the lock of the channel."""
+    """The persister has no lock: the channel calls it under its own lock, the channel lock."""
 
     def __init__(self, last_stopped: int = -1) -> None:
         self.mode = Mode.COMPLETED
         self.last_seen = last_stopped
-        """The newest checkpoint that was started, stopped, or whose barrier came."""
+        """Newest checkpoint: the newest that was started or stopped here, or whose barrier came."""
         self.written: dict[int, list[int]] = {}
+        """Written: by checkpoint, the records handed to the channel state writer, in the order of writing."""
 
     def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
+        """P1 to P3."""
         if self.mode is Mode.RECEIVED and self.last_seen > checkpoint:
             raise PortError(
                 ErrorKind.CHECKPOINT,
@@ -49,15 +52,18 @@ class Persister(PersisterPort):
         self.write(checkpoint, known)
 
     def stop(self, checkpoint: int) -> None:
+        """P4, P5."""
         if checkpoint >= self.last_seen:
             self.mode = Mode.COMPLETED
             self.last_seen = checkpoint
 
     def maybe_persist(self, element: Element) -> None:
+        """P6, P7."""
         if self.mode is Mode.PENDING and type(element) is Buffer:
             self.write(self.last_seen, element.ids)
 
     def barrier(self, element: Element) -> int | None:
+        """P8 to P11."""
         if type(element) is Announcement:
             return element.checkpoint
         if type(element) is not Barrier:
@@ -70,18 +76,22 @@ class Persister(PersisterPort):
         return element.checkpoint
 
     def barrier_received(self) -> bool:
+        """P12."""
         return self.mode is Mode.RECEIVED
 
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """Give copies to the writer."""
+        """P2, P3, P6. Hand copies to the channel state writer."""
         if ids:
             self.written.setdefault(checkpoint, []).extend(ids)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
+        """P13."""
         return tuple(self.written.get(checkpoint, ()))
 
     def resources(self) -> Resources:
+        """P2, P6. What was handed to the channel state writer belongs to the writer."""
         return Resources(0, 0, 0, 0, 0)
 
     def release(self) -> None:
+        """P14."""
         self.mode = Mode.COMPLETED

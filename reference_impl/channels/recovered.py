@@ -1,4 +1,4 @@
-"""The placeholder of a channel while its state is read. Specification: recovered-channel.md."""
+"""The placeholder of an input channel while its state is read. Specification: recovered-channel.md."""
 
 from __future__ import annotations
 
@@ -22,29 +22,35 @@ from .recovered_store import FIRST_RECOVERED, records
 
 
 class RecoveredChannel(Channel, RecoveredChannelPort):
-    """RECOVERING until all state is read, then until its end is consumed, then converted or released.
+    """The recovered channel of every recovery design. The design says when it may be converted (V12).
 
-    Everything happens under the lock of the channel; the gate is told after it was let go.
+    Everything that one rule does happens under the channel lock, unless the rule says otherwise. The gate is told
+    something after the channel lock was released.
     """
 
     def __init__(self, config: ChannelConfig, listener: Listener | None = None, index: int = 0) -> None:
         super().__init__(listener, index, "recovered channel")
         self.recovery = config.recovery
         self.queue: list[Buffer] = []
-        """The recovered buffers, and behind the last one the end of recovered state."""
+        """Queue: recovered buffers in the order in which they were pushed, then the end of recovered data."""
         self.seq = FIRST_RECOVERED
+        """Next number: the sequence number of the next element that is taken."""
         self.state_read = self.consumed = self.converted = False
+        """State read: the end of recovered data was queued. Consumed: that end was taken. Converted: the queue was
+        handed over to a physical channel."""
         self.stopped = 0
-        """The newest checkpoint that was stopped."""
+        """Last stopped: the newest checkpoint that was stopped here; 0 stands for none."""
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
+        """V2 to V4."""
         async with self.lock:
             first = self.append(data)
         if first:
             await self.listener.data_available(self)
 
     async def finish_recovered(self) -> None:
+        """V3 to V5."""
         async with self.lock:
             first = self.append(END_OF_RECOVERED_STATE)
             self.state_read = True
@@ -52,7 +58,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
             await self.listener.data_available(self)
 
     def append(self, data: Buffer) -> bool:
-        """Whether the queue was empty, so that the gate must be told. What comes after release is recycled."""
+        """V2 to V5. Answers whether the queue was empty before, so that the gate is to be told."""
         if self.released or self.converted:
             return False
         if self.state_read:
@@ -62,6 +68,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def take(self) -> BufferAndBacklog | None:
+        """V6 to V9."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -80,27 +87,32 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         return None
 
     async def next_element(self) -> BufferAndBacklog | None:
+        """V6 to V9."""
         return await self.take()
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
+        """V10."""
         raise PortError(
             ErrorKind.CHECKPOINT, "the channel is still recovering", CheckpointReason.DECLINED_TASK_NOT_READY
         )
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """V11."""
         self.stopped = max(self.stopped, checkpoint)
 
     def last_stopped(self) -> int:
+        """V17."""
         return self.stopped
 
     # ---- conversion and release ------------------------------------------------------------------------------------
     async def convert(self) -> tuple[int, ...]:
+        """V12 to V14."""
         handed_over = await self.hand_over()
         await self.release()
         return handed_over
 
     def can_convert(self) -> bool:
-        """Whether no state would be lost."""
+        """V12. Whether the physical channel would get all the state that is left."""
         if self.recovery is Recovery.RECOVER_FIRST:
             return self.consumed
         if self.recovery is Recovery.IN_MEMORY:
@@ -108,7 +120,7 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         return not self.queue
 
     async def hand_over(self) -> tuple[int, ...]:
-        """What the physical channel takes over; from now on nothing is accepted, and what comes is recycled.
+        """V12, V13. The first of the two critical sections of a conversion. The caller then releases the channel (V14).
 
         Raises: PortError STATE if state would be lost; nothing has changed then.
         """
@@ -121,18 +133,22 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
             return handed_over
 
     async def release(self) -> None:
+        """V14."""
         async with self.lock:
             self.released = True
             self.queue.clear()
 
     # ---- observers -------------------------------------------------------------------------------------------------
     def in_use(self) -> int:
+        """V16."""
         return sum(data is not END_OF_RECOVERED_STATE for data in self.queue)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
+        """V17."""
         return ()
 
     def resources(self) -> Resources:
+        """V7, V14. The buffers in the queue, and a future until the end was taken or the channel was released."""
         return Resources(
             segments=self.in_use(), heap=0, files=0, listeners=0, futures=int(not (self.consumed or self.released))
         )

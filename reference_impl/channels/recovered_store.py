@@ -1,6 +1,8 @@
-"""Where a physical channel keeps recovered data: nowhere, in memory since its birth, or pushed into it.
+"""Where a physical channel keeps recovered data: nowhere, in memory from the start, or pushed into it.
 
-One store per recovery design, chosen when the channel is made. The caller holds the lock of the channel.
+Specification: local-channel.md. The remote channel does the same by rules of its own, which are named with
+remote-channel.md. There is one store for each recovery design, chosen when the channel is made. The caller holds the
+channel lock.
 """
 
 from __future__ import annotations
@@ -12,94 +14,105 @@ from conformance.ports import Buffer, ChannelConfig, CheckpointReason, ErrorKind
 from .channel import END_OF_RECOVERED_STATE
 
 FIRST_RECOVERED = -(2**31)
-"""Recovered buffers are numbered from the smallest int of 32 bits, so that live elements can begin with 0."""
+"""The next recovered number at the start. Recovered buffers are numbered apart, so that live elements begin with 0."""
 
 
 class RecoveryBarrier:
-    """Marks in recovered data where a checkpoint started. Never handed out."""
+    """A recovery barrier: it marks in the recovered queue where a checkpoint started, and is never handed out."""
 
     def __init__(self, checkpoint: int) -> None:
         self.checkpoint = checkpoint
 
 
 class RecoveredStore:
-    """What the recovered channel handed over, or nothing. Nothing comes in any more."""
+    """The recovered queue in every design but `pushed`: it begins with what was handed over, and nothing is pushed."""
 
     in_recovery = False
+    """In recovery: the end of recovered data was not taken yet. Only `pushed` has this state."""
 
     def __init__(self, handed_over: tuple[int, ...] = ()) -> None:
+        """L1, remote-channel.md R1."""
         self.queued: list[Any] = [Buffer((record,)) for record in handed_over]
+        """Recovered queue: recovered buffers; in `pushed` recovery barriers and the end of recovered data as well."""
         self.seq = FIRST_RECOVERED
+        """Next recovered number: the sequence number of the next recovered buffer that is taken."""
 
     def __bool__(self) -> bool:
-        """Whether something can be taken from here."""
+        """L12, remote-channel.md R22. Whether something can be taken from here."""
         return bool(self.queued)
 
     def next_type(self) -> Next:
-        """What a consumer would get from here."""
+        """L15, remote-channel.md R23."""
         return Next.DATA if self.queued else Next.NONE
 
     def take(self) -> tuple[Any, int]:
-        """The first element and its sequence number."""
+        """L12, remote-channel.md R22. Remove the first element; answer it and its sequence number."""
         seq, self.seq = self.seq, self.seq + 1
         return self.queued.pop(0), seq
 
     def push(self, element: Any) -> bool:
-        """A recovered buffer, or the end of recovered state. Whether it is the first that can be taken.
+        """L5, L7, L8, remote-channel.md R19, R20. Append a recovered buffer, or the end of recovered data.
 
-        Raises: PortError STATE if recovery is over.
+        Answers whether nothing but recovery barriers was queued before, so that the gate is to be told.
+
+        Raises: PortError STATE if the channel is not in recovery, or if all was pushed.
         """
         raise PortError(ErrorKind.STATE, "the recovery of this channel is over")
 
     def insert_barrier(self, checkpoint: int) -> bool:
-        """Whether the checkpoint was marked: only in recovery."""
+        """L18, remote-channel.md R28."""
         return False
 
     def known(self, checkpoint: int) -> tuple[int, ...]:
-        """The recovered records that belong to a checkpoint which starts now."""
+        """L19, remote-channel.md R29. The recovered records that belong to a checkpoint which starts now."""
         return records(self.queued)
 
     def count(self) -> int:
-        """The data buffers that wait here."""
+        """L23, remote-channel.md R32. The number of data buffers in the recovered queue."""
         return sum(type(element) is Buffer for element in self.queued)
 
     def clear(self) -> None:
-        """Recovery is over, or the channel is released: everything that is left is recycled."""
+        """L16, L25, remote-channel.md R25, R34. Drop everything that is left; recovery is over."""
         self.queued = []
         self.in_recovery = False
 
 
 class PushedStore(RecoveredStore):
-    """Recovered buffers come while the channel is in recovery, and live data waits behind their end."""
+    """The recovered queue of `pushed`: buffers are pushed while the channel is in recovery, and live data is hidden."""
 
     def __init__(self) -> None:
         super().__init__()
         self.in_recovery = True
         self.finished = False
+        """All pushed: the end of recovered data was queued."""
 
     def __bool__(self) -> bool:
+        """L13, remote-channel.md R22. Recovery barriers alone cannot be taken."""
         return self.head() is not None
 
     def head(self) -> Any:
-        """What the consumer would get, past all recovery barriers; None if that is nothing.
+        """L15, remote-channel.md R23. The first element that is no recovery barrier; None if there is none.
 
-        Anybody may look, at any moment: a barrier in front may belong to a checkpoint that is just starting.
+        This removes nothing: the checkpoint of a recovery barrier in front may be about to start.
         """
         return next((element for element in self.queued if type(element) is not RecoveryBarrier), None)
 
     def next_type(self) -> Next:
+        """L15, remote-channel.md R23."""
         head = self.head()
         if head is None:
             return Next.NONE
         return Next.EVENT if head is END_OF_RECOVERED_STATE else Next.DATA
 
     def take(self) -> tuple[Any, int]:
-        # The task takes elements and starts checkpoints: the checkpoint of a barrier in front was declined, or is over.
+        """L13, remote-channel.md R22."""
+        # The task thread starts all checkpoints itself: the one of a barrier in front is over, or was declined.
         while type(self.queued[0]) is RecoveryBarrier:
             del self.queued[0]
         return super().take()
 
     def push(self, element: Any) -> bool:
+        """L5, L7, L8, remote-channel.md R19, R20."""
         if self.finished or not self.in_recovery:
             return super().push(element)
         first = not self
@@ -108,14 +121,18 @@ class PushedStore(RecoveredStore):
         return first
 
     def insert_barrier(self, checkpoint: int) -> bool:
+        """L18, remote-channel.md R28."""
         if self.in_recovery:
             self.queued.append(RecoveryBarrier(checkpoint))
         return self.in_recovery
 
     def known(self, checkpoint: int) -> tuple[int, ...]:
-        """What stands before the barrier of the checkpoint, which is taken out, as are older ones.
+        """L20, L21, remote-channel.md R29, R30. The records in front of the recovery barrier of the checkpoint.
 
-        Raises: PortError CHECKPOINT DECLINED if it is missing, or a newer one is in the way.
+        That recovery barrier and older ones in front of it are removed.
+
+        Raises: PortError CHECKPOINT DECLINED if it is missing, or if that of a newer checkpoint comes first; nothing
+        has changed then.
         """
         if not self.in_recovery:
             return ()
@@ -136,12 +153,12 @@ class PushedStore(RecoveredStore):
 
 
 def records(elements: list[Any]) -> tuple[int, ...]:
-    """The record ids in data buffers, in order."""
+    """L19, L20, remote-channel.md R29, recovered-channel.md V13. The records of the data buffers, in their order."""
     return tuple(record for element in elements if type(element) is Buffer for record in element.ids)
 
 
 def make_store(config: ChannelConfig) -> RecoveredStore:
-    """The store of a recovery design."""
+    """L1, remote-channel.md R1. The store of the recovery design that the configuration names."""
     if config.recovery is Recovery.PUSHED:
         return PushedStore()
     return RecoveredStore(config.handed_over if config.recovery is Recovery.IN_MEMORY else ())

@@ -1,4 +1,4 @@
-"""A channel over the network. Specification: remote-channel.md."""
+"""A channel whose producer runs in another process. Specification: remote-channel.md."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .persister import Persister
 from .recovered_store import make_store
 
 NONE = -1
-"""No barrier."""
+"""There is no last barrier."""
 
 
 class Received:
-    """A buffer or event in the queue, with its sequence number."""
+    """A live element that arrived, with its sequence number."""
 
     __slots__ = ("element", "seq")
 
@@ -41,7 +41,7 @@ class Received:
 
 
 class RemoteChannel(PhysicalChannel, RemoteChannelPort):
-    """Elements in the order received, priority events in front, recovered data before live data."""
+    """The remote channel of every recovery design. Where recovered data is kept is a matter of its store."""
 
     def __init__(
         self,
@@ -51,25 +51,37 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         last_stopped: int = 0,
         pool: FloatingPool | None = None,
     ) -> None:
+        """R1."""
         super().__init__(listener, index, "channel")
         self.received: PrioritizedDeque[Received] = PrioritizedDeque()
+        """Received: live elements that arrived, with their numbers; priority events first."""
         self.expected = 0
-        """The sequence number of the next live element."""
+        """Expected: the sequence number that the next live element must carry."""
         self.persister = Persister(last_stopped)
         self.recovered = make_store(config)
+        """Recovered queue, next recovered number, in recovery, and all pushed."""
         self.stash: list[Received] = []
-        """Ordinary events that came during recovery; they wait until recovered data is consumed."""
+        """Stash: live events without priority that arrived in recovery, with their numbers."""
         self.last_barrier = self.last_barrier_seq = NONE
+        """Last barrier: checkpoint and sequence number of the newest barrier that arrived."""
         self.upstream_ready = Future(f"upstream {index} ready")
+        """Upstream ready: the producer has sent something; pushes wait for it."""
         self.requested = False
+        """Requested: the subpartition was requested."""
         self.buffers = BufferManager(self, config.exclusive_buffers, pool or FloatingPool(config.floating_buffers))
         self.buffers.announcing = not self.recovered.in_recovery
 
     # ---- network thread --------------------------------------------------------------------------------------------
     async def arrive(self, element: Element) -> None:
+        """R2 to R11. The element carries the expected number and no backlog."""
         await self.receive(element, self.expected, -1)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
+        """R2 to R12, R14.
+
+        Under the channel lock the element is refused or accepted. Outside it, buffers return to the pool (R12) and the
+        gate is told (R10). The backlog comes last, in a critical section of its own (R14).
+        """
         freed = 0
         async with self.lock:
             if seq != self.expected:
@@ -97,7 +109,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             self.buffers.announce(credit)
 
     def accept(self, element: Element, seq: int) -> bool:
-        """Queue an element and note what it means for checkpoints. Whether a priority event is the first now."""
+        """R6 to R9, R13. Answers whether a priority event became the first one (R10)."""
         self.expected += 1
         data_type = element.data_type
         if type(element) is Buffer:
@@ -118,7 +130,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
-        """A push before the producer has sent anything would make the consumer read a channel without a connection."""
+        """R19, R20."""
         if not self.upstream_ready.done:
             await self.upstream_ready
         async with self.lock:
@@ -129,10 +141,12 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     async def finish_recovered(self) -> None:
+        """R19, R20."""
         await self.push_recovered(END_OF_RECOVERED_STATE)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def request(self) -> None:
+        """R21."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -144,9 +158,11 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     def readable(self) -> bool:
+        """R10. Whether something could be handed out."""
         return self.next_type() is not Next.NONE
 
     def next_type(self) -> Next:
+        """R23."""
         if self.received.priority:
             return Next.PRIORITY
         if self.recovered or self.recovered.in_recovery:
@@ -156,7 +172,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         return Next.DATA if type(self.received.elements[0].element) is Buffer else Next.EVENT
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """Priority events first, then recovered data, then live elements, which are hidden in recovery."""
+        """R22, R24."""
         async with self.lock:
             if self.released:
                 return None
@@ -174,6 +190,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             return BufferAndBacklog(element, seq, self.next_type(), 0)
 
     async def end_of_recovered_state(self) -> None:
+        """R25."""
         async with self.lock:
             self.recovered.clear()
             for stashed in self.stash:
@@ -187,6 +204,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     async def recycle(self, count: int) -> None:
+        """R18."""
         freed = credit = 0
         async with self.lock:
             for _ in range(count):
@@ -197,9 +215,11 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         self.buffers.announce(credit)
 
     def buffer_was_copied(self) -> None:
+        """R18, gate.md G12."""
         self.buffers.announce(self.buffers.recycle(self.released)[1])
 
     async def resume(self) -> None:
+        """R26."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -207,7 +227,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """Collecting what is known and waiting for the rest is one critical section with arrivals."""
+        """R29, R30. Known data is collected and the persister started in one critical section with arrivals."""
         checkpoint = barrier.checkpoint
         async with self.lock:
             if checkpoint < self.last_barrier:
@@ -228,17 +248,19 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             self.persister.start(checkpoint, recovered + live)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """R31."""
         async with self.lock:
             self.persister.stop(checkpoint)
             if checkpoint == self.last_barrier:
                 self.last_barrier = self.last_barrier_seq = NONE
 
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
+        """R28."""
         async with self.lock:
             return self.recovered.insert_barrier(checkpoint)
 
     async def convert_to_priority(self, seq: int) -> None:
-        """The announced barrier becomes a priority event."""
+        """R27."""
         async with self.lock:
             ordinary = self.received.elements[self.received.priority :]
             found = next((one for one in [*ordinary, *self.stash] if one.seq == seq), None)
@@ -254,18 +276,23 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     # ---- observers and release ---------------------------------------------------------------------------------------
     def in_use(self) -> int:
+        """R32."""
         return self.recovered.count() + sum(type(one.element) is Buffer for one in self.received)
 
     def in_recovery(self) -> bool:
+        """R32."""
         return self.recovered.in_recovery
 
     def free_for_live(self) -> int:
+        """R33."""
         return self.buffers.available()
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
+        """R32."""
         return self.persister.persisted(checkpoint)
 
     async def release(self) -> None:
+        """R34."""
         async with self.lock:
             self.released = True
             self.recovered.clear()
@@ -277,6 +304,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.give_back(freed)
 
     def resources(self) -> Resources:
+        """I-93. The channel holds its buffers and, in recovery, a future."""
         return Resources(
             segments=self.buffers.held(), heap=0, files=0, listeners=0, futures=int(self.recovered.in_recovery)
         )

@@ -139,7 +139,7 @@ def answers_to(*lines: object) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        ({**HELLO, "protocol": 1}, "protocol 1 is not spoken"),
+        ({**HELLO, "protocol": 1}, "this program speaks protocol 2, not 1"),
         ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
         ({"type": "open", "component": "toString", "config": {}}, "no component toString"),
         ({"type": "open", "component": "gate", "config": {"channels": ["local"], "recovery": "pushed"}}, "pushed"),
@@ -168,7 +168,7 @@ def test_what_makes_no_sense_is_refused_and_the_next_request_is_answered(request
     ],
 )
 def test_nothing_can_be_called_before_something_is_open(requests):
-    assert answers_to(HELLO, *requests)[-1] == {"type": "error", "reason": "nothing is open"}
+    assert answers_to(HELLO, *requests)[-1] == {"type": "error", "reason": "no object is open"}
 
 
 def test_an_exception_is_a_crash_of_the_operation_alone():

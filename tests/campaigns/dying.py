@@ -1,4 +1,4 @@
-"""Implementations that end the process they run in. Found by name, in whichever process a block is run."""
+"""Implementations that end the process they run in. Every process that runs a block finds them by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference_impl.implementation import Reference
 from tests.implementations import with_parts
 
 MARK = "CONFORMANCE_TEST_MARK"
-"""The environment variable that names a file: `once` dies as long as it does not exist, and makes it."""
+"""The environment variable that names a file. If the file does not exist, `once` makes it and ends its process."""
 
 
 class DiesInDeque(Reference):
@@ -47,7 +47,7 @@ def once() -> Reference:
 
 
 def in_workers() -> Any:
-    """A known bug, as long as it runs in the process that the test does."""
+    """Returns a known bug in the process of the test, and ends every other process."""
     if multiprocessing.parent_process() is not None:
         os._exit(9)
     return find_implementation("known-bug:B-01")
@@ -63,7 +63,7 @@ class DiesOfBarriers(Persister):
 
 
 def at_a_late_checkpoint() -> Reference:
-    """One scenario of a few dozen gets so far."""
+    """One of a few dozen scenarios comes to this checkpoint."""
     made = with_parts("poison", persister=DiesOfBarriers)
     made.name = "poison"
     return made

@@ -96,7 +96,7 @@ def test_a_difference_is_no_violation_and_its_example_shows_it():
     result = run_block(PLAN, Block("subpartition", 0, 0, 60), SUITE)
     assert not result.tallies["reference-recover-first"].failures
     for one in result.differences:
-        # What the known bug does wrong is a violation, so it is not a difference as well.
+        # The failure of the known bug is a violation, and so it is not a difference.
         assert one.implementation == "reference-recover-first"
         scenario = decode(one.scenario, COMPONENTS)
         baseline, other = (
@@ -120,7 +120,7 @@ def test_a_campaign_knows_the_components_that_it_is_given_and_no_others(tmp_path
     start(tmp_path / "processes", plan, Processes(2, MINE))
     expected = (tmp_path / "inline" / "result.json").read_bytes()
     assert (tmp_path / "processes" / "result.json").read_bytes() == expected
-    start(tmp_path / "suite", plan, Inline())  # a component is no other for standing in a smaller map
+    start(tmp_path / "suite", plan, Inline())  # it is the same component as in the smaller map
     assert (tmp_path / "suite" / "result.json").read_bytes() == expected
 
 
@@ -138,7 +138,7 @@ def test_components_that_there_are_not_are_refused_before_anything_runs(tmp_path
         (lambda: status(tmp_path / "c", DEQUE_ONLY), "plan"),
         (lambda: load(tmp_path / "c", DEQUE_ONLY), "result"),
     ):
-        with pytest.raises(CampaignError, match=rf"{of}\.json: {expected}\. It was changed"):
+        with pytest.raises(CampaignError, match=rf"{of}\.json: {expected}\. Somebody changed the file"):
             read_file()
 
 
@@ -167,7 +167,7 @@ def test_no_file_says_where_components_stand_but_their_code_counts(tmp_path):
     [
         (Names(components=Components("tests.campaigns.test_block:NOWHERE", ())), "no attribute 'NOWHERE'"),
         (Names(components=Components("", ())), "Empty module name"),
-        (Names(components=Components(DEQUE_ONLY.where, ())), "other components stand at tests.campaigns.test_block:"),
+        (Names(components=Components(DEQUE_ONLY.where, ())), "test_block:DEQUE_ONLY has other components"),
         (Names(lambda _: find_implementation("reference")), "lambda"),
     ],
 )

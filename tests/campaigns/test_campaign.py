@@ -173,7 +173,7 @@ class Interrupted:
 
 
 def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
-    with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and lies in .*blocks; there is no result"):
+    with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and is in .*blocks; there is no result"):
         start(tmp_path / "c", PLAN, Interrupted())
     assert [file.name for file in (tmp_path / "c" / "blocks").iterdir()] == [f"{PLAN.components[0]}-0.json"]
     with pytest.raises(CampaignError, match=r"result.json does not exist"):
@@ -234,7 +234,7 @@ def test_a_worker_that_dies_is_tried_again(tmp_path, monkeypatch):
     assert mark.exists()
     assert result.lost_blocks == ()
     assert result.implementations[0].components[0].scenarios == 8
-    assert any("once more, alone" in one.note for one in seen)
+    assert any("in a process of its own" in one.note for one in seen)
 
 
 def test_a_block_that_kills_its_worker_is_lost_and_reduction_does_not_kill_the_driver(tmp_path):
@@ -261,7 +261,7 @@ def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
     (part,) = conclude(plan, total, SUITE).implementations[0].components
     assert len(part.findings) == len(tally.failures) > 0
     for one in part.findings:
-        assert one.observed.endswith("(not reduced: the process that tried died)")
+        assert one.observed.endswith("(not reduced: the process of the reduction died)")
         failure = tally.failures[(one.property, one.failure_class, one.operation)]
         assert one.scenario.steps == failure.scenario.steps
         assert one.scenario.finding is not None

@@ -1,4 +1,4 @@
-"""Stopped at any moment, gone on with, and the result is that of a campaign that nobody disturbed."""
+"""A campaign can be stopped at any moment. If it is resumed, its result is the same as without the stop."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def killed(folder: Path, runner: str, blocks: int) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """The bytes of the result of the same campaign, run inline to its end."""
+    """The bytes of the result of the same campaign, which ran inline without a stop."""
     folder = tmp_path_factory.mktemp("undisturbed") / "campaign"
     start(folder, PLAN, Inline())
     return (folder / "result.json").read_bytes()
@@ -125,7 +125,7 @@ def test_the_status_says_how_far_it_is_and_how_to_go_on(tmp_path, capsys):
         cli.main(["campaign", "status", str(folder), "--json", str(tmp_path / "status.json")])
     assert ended.value.code == 0
     told = capsys.readouterr().out
-    assert "blocks of 8 committed" in told
+    assert "of 8 blocks are committed" in told
     assert f"conformance campaign resume {folder}" in told
     document = json.loads((tmp_path / "status.json").read_text())
     assert document["planned"] == 8

@@ -72,7 +72,7 @@ def changed(**what: object) -> Component:
     ],
 )
 def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, object]):
-    with pytest.raises(ValueError, match="names 'ad', which is no step of it"):
+    with pytest.raises(ValueError, match="names 'ad', which is not one of its steps"):
         changed(**what)
 
 

@@ -60,10 +60,10 @@ def test_an_asynchronous_implementation_is_judged_like_any_other():
 @pytest.mark.parametrize(
     ("part", "failure_class", "said"),
     [
-        (made.Raising, FailureClass.CRASHED, "it did not answer: ZeroDivisionError: one over nothing"),
-        (made.Refusing, FailureClass.PROTOCOL, "it answered the error state"),
-        (made.Nonsense, FailureClass.CRASHED, "it answered nonsense: 'a buffer'"),
-        (made.NestedNonsense, FailureClass.CRASHED, "it answered nonsense: BufferAndBacklog("),
+        (made.Raising, FailureClass.CRASHED, "it gave no valid answer: ZeroDivisionError: one over nothing"),
+        (made.Refusing, FailureClass.PROTOCOL, "it answered an error of kind state"),
+        (made.Nonsense, FailureClass.CRASHED, "it answered a value of the wrong type: 'a buffer'"),
+        (made.NestedNonsense, FailureClass.CRASHED, "it answered a value of the wrong type: BufferAndBacklog("),
         (made.Pausing, FailureClass.PROTOCOL, "the operation paused"),
     ],
 )

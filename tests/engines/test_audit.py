@@ -63,4 +63,4 @@ def test_what_fails_only_once_is_told():
     fixed = Program(COMPONENTS["subpartition"], find_implementation("reference"))
     difference = audit(fixed, scenario, run)
     assert difference is not None, text
-    assert "failed, and once nothing" in difference[1].observed or "differs in" in difference[1].observed
+    assert "failed, in the other no property" in difference[1].observed or "differs in" in difference[1].observed

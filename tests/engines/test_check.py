@@ -41,7 +41,7 @@ def test_a_hang_is_waited_for_as_rarely_as_possible():
     result = check(ready(With(Hanging)), 1000, 0)
     assert Hanging.calls == PATIENCE["hung"]
     assert {one.failure_class for one in result.found} == {"hung"}
-    assert "it was not reduced" in result.found[0].observed
+    assert "the scenario was not reduced" in result.found[0].observed
 
 
 def test_a_range_is_the_same_whoever_searches_it():

@@ -79,7 +79,7 @@ def namespace(**values):
 
 @pytest.mark.parametrize("value", [{1, 2}, (letter for letter in "ab"), bytearray(b"x")])
 def test_what_is_not_known_is_refused(value):
-    with pytest.raises(CannotRecognise, match="cannot be told from another"):
+    with pytest.raises(CannotRecognise, match="cannot be compared with another"):
         walk([value])
 
 

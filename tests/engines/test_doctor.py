@@ -97,7 +97,7 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
          "capabilities", "does not know: resource.", "Is resource meant to be resources? Known are blocked-"),
         ([(CAPABILITIES, '"capabilities": ["stepping"]')], "capabilities", "claims stepping", 'Leave "stepping" out'),
         ([('"components": ["deque"]', '"components": ["dequeue"]')],
-         "components", "does not know, and will not ask for: dequeue.", "Is dequeue meant to be deque?"),
+         "components", "does not know and ignores: dequeue.", "Is dequeue meant to be deque?"),
         ([('"name": "tiny"', '"name": ""')], "greeting", "has no name", 'with a "name"'),
         ([(METHOD, "return {}")],
          "requests", 'A method that does not exist: {"type":"call","call":["frobnicate"]} was answered with',
@@ -106,32 +106,32 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
         ([(METHOD, "time.sleep(9)")],
          "requests", "no answer to the call 'frobnicate' within 0.5 s", 'Answer {"type":"error"'),
         ([("if config:", "if False:")],
-         "requests", "A field that does not exist", "A setting must not be ignored in silence."),
+         "requests", "A field that does not exist", "Otherwise the suite tests another configuration."),
         ([('if component != "deque"', "if False")],
-         "requests", "A component that does not exist", "The wrong object must not be tested."),
+         "requests", "A component that does not exist", "Otherwise the suite tests the wrong object."),
         ([("\n        break", "\n        sys.exit(3)")],
          "close", "The program exited with status 3.", "exit with status 0"),
         ([(POLL, f"print('polling'); {POLL}")],
          "deque: answers", "with 'polling': JSON is malformed", ""),
         ([("print(json.dumps(reply), flush=True)", "print(json.dumps(reply) + chr(10) + '[0]', flush=True)")],
-         "requests", "wrote a line that nobody had asked for: '[0]", ""),
+         "requests", "wrote a line that answers no request: '[0]", ""),
         ([(ITEMS, "return ','.join(map(str, self.handles))")],
          "deque: answers", "answered nonsense to 'items': Expected `array", "`items` answers a list of integers, or"),
         ([(POLL, "return self.handles.pop(0)")],
          "deque: answers", '`poll` did not answer call', "`poll` answers int or null, or an error of a kind other"),
         ([(POLL, "time.sleep(9)")],
-         "deque: answers", "gave no answer to the call 'poll' within 0.5 s", "Nothing may block the program."),
+         "deque: answers", "gave no answer to the call 'poll' within 0.5 s", "No operation may block the program."),
         ([CLAIMS, (RESOURCES, "raise NotImplementedError")],
-         "deque: answers", "NotImplementedError(). Yet it claims `resources`.", "do not claim `resources`"),
-        ([CLAIMS], "capabilities", "`resources` never answered a count", "Answer counts (0 is one), or do not claim"),
+         "deque: answers", "NotImplementedError(). The implementation claims `resources`", "do not claim `resources`"),
+        ([CLAIMS], "capabilities", "`resources` never answered a count", "Answer counts (0 is a count), or do not"),
         ([(OPENED, f"{OPENED[7:]}; port = globals().get('port') or {OPENED[7:]}")],
          "deque: a fresh object", "The first call that differs is call ", "must drop the one before"),
         ([(ITEMS, "return random.sample(self.handles, len(self.handles)) + [random.randrange(1000)]")],
          "deque: the same again", "had other outcomes the second time, and the third", "no random number"),
         ([(ITEMS, "return [*self.handles, os.getpid()]")],
-         "deque: another start", "Started again, it had other outcomes.", "no order of a hash table"),
+         "deque: another start", "After a second start, it had other outcomes.", "no order of a hash table"),
         ([(ITEMS, "return self.handles")],
-         "deque: in one message", "had other outcomes step by step than in one message.", "for `call` as"),
+         "deque: in one message", "had other outcomes step by step than in one message.", "like a `call`"),
         ([('outcomes.append({} if call[0] == "new" else outcome(port, call))',
            'outcomes.extend([] if call[0] == "new" else [outcome(port, call)])')],
          "deque: in one message", "outcomes to a scenario of", "`new` included"),
@@ -140,9 +140,9 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
         ([('"kind": "crashed"', '"kind": "state"'),
           ("= [], 0\n\n    def add(", "= [], 0\n        self.over = 0\n\n    def add("),
           (RELEASE, f"{RELEASE}\n        self.over += 1\n        assert self.over < 2")],
-         "deque: release", "A second `release` failed, after ", "once that is done, it does nothing"),
+         "deque: release", "A second `release` failed, after ", "a second `release` must do nothing"),
         ([CLAIMS, (RESOURCES, "return {'segments': 2}")],
-         "deque: release", "After `release`, `resources` still answers segments 2", "Give back what is held"),
+         "deque: release", "After `release`, `resources` still answers segments 2", "Give everything back"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_cure(patches, what, found, cure, diagnosed):
@@ -164,13 +164,13 @@ class Loose(With):
 @pytest.mark.parametrize(
     ("make", "what", "found"),
     [
-        (partial(With, Nonsense), "subpartition: answers", "it answered nonsense: Expected `object | null`, got `str`"),
+        (partial(With, Nonsense), "subpartition: answers", "of the wrong type: Expected `object | null`, got `str`"),
         (partial(With, Raising), "subpartition: answers", "ZeroDivisionError: one over nothing"),
-        (NothingToMake, "subpartition: configurations", "No subpartition could be made of {\"exclusive_buffers\":"),
+        (NothingToMake, "subpartition: configurations", "The factory made no subpartition from {\"exclusive"),
         (SaysNonsense, "what it offers", "components() must answer a mapping"),
         (ClaimsNonsense, "what it offers", "capabilities must be a frozenset"),
         (CannotSay, "what it offers", "RuntimeError: ask me later"),
-        (partial(Loose, lambda config: object()), "deque: configurations", "A object was made of {}."),
+        (partial(Loose, lambda config: object()), "deque: configurations", "From {} the factory made a object."),
     ],
 )  # fmt: skip
 def test_implementations_in_python_are_examined_too(make, what, found):
@@ -197,7 +197,7 @@ class InOneMessage(With):
 def test_what_waits_step_by_step_must_wait_in_one_message():
     (one,) = wrong(InOneMessage)
     assert one.what == "remote-channel: in one message"
-    assert one.found == "An operation that waits step by step was answered in a scenario as if it did not."
+    assert one.found == "An operation that waits step by step got an answer in a `scenario` without waiting."
     assert "`blocked`" in one.cure
 
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_done_must_not_be_offered():
 
     (one,) = wrong(Idle)
     assert one.found == (
-        "It claims none of what a recovered-channel needs: recover-by-pushing, recover-first, recover-in-memory."
+        "It claims no capability that a recovered-channel needs: recover-by-pushing, recover-first, recover-in-memory."
     )
 
 
@@ -238,7 +238,7 @@ def test_without_a_name_nothing_begins():
     ("patch", "status", "said"),
     [
         (None, 0, "Now search for bugs: conformance check --implementation 'jsonl:"),
-        (("if config:", "if False:"), 1, "One thing is WRONG. Mend the first one first"),
+        (("if config:", "if False:"), 1, "One thing is WRONG. Fix the first one"),
         (('"protocol": 2', '"protocol": 1'), 2, "This suite speaks protocol 2: buffers are of type"),
     ],
 )

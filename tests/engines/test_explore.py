@@ -114,8 +114,8 @@ def test_recognising_states_loses_nothing():
     ("given", "words"),
     [
         ({"wheels": "4"}, "has no scope key wheels; it has"),
-        ({"elements": "many"}, "no such number"),
-        ({"exclusive_buffers": "-3"}, "no such configuration"),
+        ({"elements": "many"}, "'many' is not a number"),
+        ({"exclusive_buffers": "-3"}, "does not allow this configuration"),
     ],
 )
 def test_a_scope_that_makes_no_sense_is_told_in_words(given, words):

@@ -42,12 +42,12 @@ def check(implementation: str, known: Path) -> int:
 
 def test_a_failure_as_recorded_is_no_news(tmp_path, capsys):
     assert check("known-bug:B-88", listed(tmp_path)) == 0
-    assert "fails as is known: OURS-1, not mended yet" in capsys.readouterr().out
+    assert "still fails, as the known failure says: OURS-1, not mended yet" in capsys.readouterr().out
 
 
 def test_an_entry_that_stopped_failing_is_news(tmp_path, capsys):
     assert check("reference", listed(tmp_path)) == 1
-    assert "does not fail any more as OURS-1 recorded it" in capsys.readouterr().out
+    assert "no longer fails as OURS-1 recorded it: remove it" in capsys.readouterr().out
 
 
 def test_another_failure_is_news(tmp_path):

@@ -26,7 +26,7 @@ PRIORITY = Scenario(
 @pytest.mark.parametrize(
     ("name", "verdict", "why"),
     [
-        ("known-bug:B-01", ReplayVerdict.FAILED, "was told nothing"),
+        ("known-bug:B-01", ReplayVerdict.FAILED, "was not notified of any"),
         ("reference", ReplayVerdict.FIXED, "every property that applies held"),
         ("reference-recover-first", ReplayVerdict.NOT_APPLICABLE, "does not claim blocked-priority-local"),
     ],

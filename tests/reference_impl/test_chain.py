@@ -104,6 +104,7 @@ STATE = checkpoint(((0,),), ((1, 2),), ((3,),))
 @pytest.mark.parametrize("downstream", [False, True])
 @pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHING])
 def test_input_state_comes_before_output_state_and_both_before_live_data(kind, downstream, recovery):
+    """chain.md C1, C4 to C7, C9 to C13, C15 to C18, C28, I-09."""
     chain = WholeChain(kind, recovery=recovery, restored=STATE, downstream=downstream)
     chain.recover_upstream(0)
     chain.produce(0, (4,))
@@ -125,6 +126,7 @@ def test_input_state_comes_before_output_state_and_both_before_live_data(kind, d
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
 def test_an_unaligned_checkpoint_is_counted_then_input_then_output_state(kind):
+    """chain.md C2, C10, C20 to C23, C27."""
     chain = WholeChain(kind, LOCAL).start()
     chain.produce(0, (0,))
     chain.produce(0, (1,))
@@ -148,6 +150,7 @@ def test_an_unaligned_checkpoint_is_counted_then_input_then_output_state(kind):
 
 
 def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_state():
+    """chain.md C2, C22, C23."""
     chain = WholeChain(LOCAL, LOCAL).start()
     chain.barrier(0, 1, ALIGNED)
     chain.produce(0, (0,))
@@ -158,6 +161,7 @@ def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_s
 
 
 def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
+    """chain.md C19, C20, C24, C27."""
     chain = WholeChain(LOCAL, LOCAL).start()
     chain.barrier(0, 1, ALIGNED)
     chain.produce(0, (0,))
@@ -176,6 +180,7 @@ def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
 
 
 def test_a_channel_that_ends_counts_as_received():
+    """chain.md C3, C25."""
     chain = WholeChain(LOCAL, REMOTE).start()
     chain.produce(1, (0,))
     chain.barrier(0, 1, UNALIGNED)
@@ -188,6 +193,7 @@ def test_a_channel_that_ends_counts_as_received():
 
 @pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHING])
 def test_a_checkpoint_before_the_conversion_is_declined_and_the_next_completes(recovery):
+    """chain.md C14, C19, C24, C26."""
     chain = WholeChain(LOCAL, recovery=recovery, restored=STATE)
     chain.trigger(1)
     assert chain.told() == [CheckpointDeclined(1, CheckpointReason.DECLINED_TASK_NOT_READY)]
@@ -204,6 +210,7 @@ def test_a_checkpoint_before_the_conversion_is_declined_and_the_next_completes(r
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
 def test_what_was_not_pushed_is_in_the_checkpoint_between_what_was_queued_and_what_is_upstream(kind):
+    """chain.md C12, C14, C21, C27."""
     chain = WholeChain(kind, recovery=PUSHING, restored=STATE).start()
     if kind is REMOTE:
         chain.transfer(0)
@@ -219,6 +226,7 @@ def test_what_was_not_pushed_is_in_the_checkpoint_between_what_was_queued_and_wh
 
 @pytest.mark.parametrize("recovery", [MEMORY, PUSHING])
 def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
+    """chain.md C21, C27, C28."""
     chain = WholeChain(LOCAL, recovery=recovery, restored=STATE, downstream=True)
     if recovery is MEMORY:
         chain.recover_all()
@@ -240,6 +248,7 @@ def test_a_checkpoint_during_recovery_can_be_restored_again(recovery):
 @pytest.mark.parametrize("recovery", [Recovery.NONE, FIRST, MEMORY, PUSHING])
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
 def test_a_released_chain_holds_nothing_and_still_shows_its_checkpoints(kind, recovery):
+    """chain.md C27, C29."""
     chain = WholeChain(kind, recovery=recovery)
     if recovery in (FIRST, MEMORY):
         chain.recover_all()
@@ -254,6 +263,22 @@ def test_a_released_chain_holds_nothing_and_still_shows_its_checkpoints(kind, re
         held = chain.resources()
         assert not any(getattr(held, name) for name in held.__struct_fields__)
     assert chain.snapshot(1).status is CheckpointStatus.COMPLETED
+
+
+def test_data_leaves_for_credit_only_and_an_event_without():
+    """chain.md C6 to C8, C10."""
+    chain = WholeChain(REMOTE)
+    chain.port = Chain(ChainConfig((REMOTE,), exclusive_buffers=1, floating_buffers=0), PUSHED)
+    chain.start()
+    for record in (0, 1):
+        chain.produce(0, (record,))
+    assert [chain.transfer(0) for _ in range(2)] == [Buffer((0,)), None]
+    chain.barrier(0, 1, UNALIGNED)
+    assert [chain.transfer(0) for _ in range(2)] == [Barrier(1, UNALIGNED), None]
+    assert chain.consume().element == Barrier(1, UNALIGNED)
+    assert chain.transfer(0) is None
+    assert chain.consume().element == Buffer((0,))  # its credit is announced again
+    assert chain.transfer(0) == Buffer((1,))
 
 
 # ---- races, stepped by hand ------------------------------------------------------------------------------------------
@@ -272,7 +297,8 @@ STARTED = (
 
 
 def test_a_record_pushed_while_a_checkpoint_starts_is_in_it_once():
-    """The checkpoint of channel 0 starts while the recovery thread is about to push into channel 1."""
+    """chain.md C12, C14, C21. The checkpoint of channel 0 starts while the recovery thread is about to push into
+    channel 1."""
     config = ChainScenarioConfig((LOCAL, LOCAL), PUSHING, (PUSHING,), input_state=1, interleaving="fine")
     for stops in range(1, 12):
         world = step(config, *STARTED, ("barrier", 0, 1, "unaligned"), ("finish", "producer"), ("consume",))
@@ -290,7 +316,8 @@ def test_a_record_pushed_while_a_checkpoint_starts_is_in_it_once():
 
 
 def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
-    """Found by this suite: whoever queued the end of recovered data dropped a recovery barrier in front of it."""
+    """chain.md C13, C14. Found by this suite: whoever queued the end of recovered data dropped a recovery barrier in
+    front of it."""
     config = ChainScenarioConfig((LOCAL, LOCAL), PUSHING, (PUSHING,), interleaving="fine")
     for stops in range(1, 12):
         world = step(config, *STARTED, ("barrier", 0, 1, "unaligned"), ("finish", "producer"), ("consume",))
@@ -307,6 +334,7 @@ def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
 
 
 def test_whoever_dies_with_a_buffer_in_hand_leaks_nothing():
+    """chain.md C29, I-93."""
     config = ChainScenarioConfig((REMOTE,), interleaving="fine")
     steps = (("request_partitions",), ("finish", "task"), ("produce", 0, 1), ("transfer", 0), ("finish", "network"))
     for stops in range(6):

@@ -7,6 +7,7 @@ import pytest
 from conformance.driver.turns import whole
 from conformance.ports import (
     Alignment,
+    Announcement,
     Barrier,
     Buffer,
     ChannelKind,
@@ -23,6 +24,7 @@ from conformance.ports import (
     Recovery,
     RecoveryCompletion,
     Resources,
+    StateConsumed,
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import IN_MEMORY, PUSHED, RECOVER_FIRST
@@ -86,6 +88,7 @@ def barrier(checkpoint: int, alignment=Alignment.UNALIGNED) -> Barrier:
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
 def test_channels_are_served_in_turn():
+    """gate.md G12, G13, G25, I-30."""
     gate = fresh()
     send(gate, 0, 1, 2)
     send(gate, 1, 3, 4)
@@ -93,6 +96,7 @@ def test_channels_are_served_in_turn():
 
 
 def test_only_the_first_channel_with_data_makes_the_gate_available():
+    """gate.md G3, G6, G16, G26."""
     gate = fresh()
     send(gate, 0, 1)
     send(gate, 1, 2)
@@ -103,6 +107,7 @@ def test_only_the_first_channel_with_data_makes_the_gate_available():
 
 
 def test_a_priority_event_moves_its_channel_to_the_front():
+    """gate.md G4, G6, G15."""
     gate = fresh()
     send(gate, 0, 1)
     send(gate, 1, 2, barrier(1))
@@ -113,6 +118,7 @@ def test_a_priority_event_moves_its_channel_to_the_front():
 
 
 def test_a_stale_priority_notification_is_dropped_and_a_forced_one_is_not():
+    """gate.md G4, G5, G13, G15."""
     gate = fresh(REMOTE)
     send(gate, 0, barrier(1))
     polled(gate, 1)
@@ -128,10 +134,12 @@ def test_a_stale_priority_notification_is_dropped_and_a_forced_one_is_not():
 @pytest.mark.parametrize(("last", "seq", "stale"), [(5, 5, True), (5, 6, False), (2**31 - 1, -(2**31), False),
                                                      (-(2**31), 2**31 - 1, True), (-1, 0, False)])  # fmt: skip
 def test_sequence_numbers_wrap_around(last, seq, stale):
+    """gate.md G4."""
     assert is_newer(seq, last) is not stale
 
 
 def test_a_blocked_channel_delivers_priority_events_only():
+    """gate.md G12, G18, I-15."""
     gate = fresh(LOCAL)
     send(gate, 0, barrier(1, Alignment.ALIGNED), 1, barrier(2))
     assert polled(gate, 3) == [(0, barrier(2)), (0, barrier(1, Alignment.ALIGNED)), None]
@@ -140,6 +148,7 @@ def test_a_blocked_channel_delivers_priority_events_only():
 
 
 def test_the_last_end_of_a_partition_finishes_the_gate_and_makes_it_available():
+    """gate.md G11, G17, G26."""
     gate = fresh()
     for channel in (0, 1):
         send(gate, channel, EndOfData(), EndOfPartition())
@@ -151,6 +160,7 @@ def test_the_last_end_of_a_partition_finishes_the_gate_and_makes_it_available():
 
 
 def test_polling_a_closed_gate_is_an_error():
+    """gate.md G11, G27."""
     gate = fresh()
     send(gate, 0, 1)
     whole(gate.release())
@@ -159,8 +169,20 @@ def test_polling_a_closed_gate_is_an_error():
     assert gate.resources() == Resources(0, 0, 0, 0, 0)
 
 
+def test_a_poll_says_whether_more_follows_and_whether_that_has_priority():
+    """gate.md G12, G15, G16."""
+    gate = fresh()
+    send(gate, 0, 1, barrier(1))
+    send(gate, 1, 2, barrier(1))
+    answers = [whole(gate.poll()) for _ in range(4)]
+    assert [(one.more, one.more_priority) for one in answers if one] == [
+        (True, True), (True, False), (True, False), (False, False),
+    ]  # fmt: skip
+
+
 # ---- conversion ------------------------------------------------------------------------------------------------------
 def test_recover_first_converts_once_all_was_consumed():
+    """gate.md G1, G2, G8, G14."""
     gate = fresh(REMOTE, recovery=Recovery.RECOVER_FIRST)
     recover(gate, 0, 1)
     assert refused(gate.convert()).kind is ErrorKind.STATE
@@ -171,6 +193,7 @@ def test_recover_first_converts_once_all_was_consumed():
 
 
 def test_in_memory_hands_over_what_is_queued_and_tells_of_it():
+    """gate.md G9, G12, G26."""
     gate = fresh(LOCAL, REMOTE, recovery=Recovery.IN_MEMORY)
     for channel in (0, 1):
         recover(gate, channel, 10 + channel, 20 + channel)
@@ -180,6 +203,7 @@ def test_in_memory_hands_over_what_is_queued_and_tells_of_it():
 
 
 def test_a_converted_channel_with_buffers_is_announced():
+    """gate.md G6, G9."""
     gate = fresh(REMOTE, recovery=Recovery.IN_MEMORY)
     recover(gate, 0, 1)
     told(gate)
@@ -188,6 +212,7 @@ def test_a_converted_channel_with_buffers_is_announced():
 
 
 def test_nothing_is_pushed_before_conversion_where_it_could_not_be_kept():
+    """gate.md G1, G2, G8, G14."""
     gate = fresh(REMOTE, recovery=Recovery.PUSHED)
     convert(gate)
     send(gate, 0, RecoveryCompletion())
@@ -195,7 +220,19 @@ def test_nothing_is_pushed_before_conversion_where_it_could_not_be_kept():
     assert polled(gate, 3) == [(0, 1), (0, RecoveryCompletion()), None]
 
 
+def test_the_end_of_recovered_data_is_told_and_shows_what_came_live():
+    """gate.md G2, G7, G14."""
+    gate = fresh(LOCAL, REMOTE, recovery=Recovery.PUSHED)
+    convert(gate)
+    send(gate, 0, 1)
+    recover(gate, 0)
+    told(gate)
+    assert polled(gate, 2) == [(0, 1), None]
+    assert told(gate) == [StateConsumed(0), DataAvailable()]
+
+
 def test_converting_twice_is_converting_once():
+    """gate.md G8, G10."""
     gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
     recover(gate, 0, 1)
     whole(gate.convert())
@@ -208,12 +245,13 @@ def test_converting_twice_is_converting_once():
 
 
 def test_partitions_are_requested_after_conversion():
+    """gate.md G10."""
     gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
     assert refused(gate.request_partitions()).kind is ErrorKind.STATE
 
 
 def test_conversion_and_a_late_notification_of_the_old_channel():
-    """B-03 stepped by hand: the old channel is announced when it has left already."""
+    """gate.md G3, G9. B-03 stepped by hand: the old channel is announced when it has left already."""
     gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
     kernel = Kernel(("recovery", "task"), fine=True)
     recovery, task = kernel.threads.values()
@@ -229,11 +267,13 @@ def test_conversion_and_a_late_notification_of_the_old_channel():
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 def test_checkpoints_are_declined_until_channels_are_physical():
+    """gate.md G22."""
     gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
     assert refused(gate.checkpoint_started(barrier(1))).checkpoint_reason is CheckpointReason.DECLINED_TASK_NOT_READY
 
 
 def test_a_converted_channel_knows_which_checkpoint_was_stopped():
+    """gate.md G9, G22, G23."""
     gate = fresh(REMOTE, recovery=Recovery.IN_MEMORY)
     whole(gate.checkpoint_stopped(3))
     recover(gate, 0)
@@ -246,6 +286,7 @@ def test_a_converted_channel_knows_which_checkpoint_was_stopped():
 
 
 def test_a_checkpoint_during_recovery_is_written_and_recovered_again():
+    """gate.md G21, G22, G26."""
     gate = fresh(REMOTE, recovery=Recovery.PUSHED)
     convert(gate)
     send(gate, 0, RecoveryCompletion())
@@ -259,13 +300,26 @@ def test_a_checkpoint_during_recovery_is_written_and_recovered_again():
 
 
 def test_an_unknown_barrier_cannot_overtake():
+    """gate.md G24."""
     gate = fresh()
     assert refused(gate.convert_to_priority(0, 0)).kind is ErrorKind.STATE
     assert refused(gate.convert_to_priority(1, 0)).kind is ErrorKind.STATE
 
 
+def test_an_announced_barrier_overtakes_what_is_queued():
+    """gate.md G5, G24."""
+    gate = fresh()
+    send(gate, 1, 1, barrier(1, Alignment.TIMEOUTABLE))
+    assert polled(gate, 1) == [(1, Announcement(1, 1))]
+    told(gate)
+    whole(gate.convert_to_priority(1, 1))
+    assert told(gate) == [PriorityAvailable(-1), DataAvailable()]
+    assert polled(gate, 2) == [(1, barrier(1)), (1, 1)]
+
+
 # ---- upstream recovery -----------------------------------------------------------------------------------------------
 def test_producers_go_on_once_all_output_state_has_ended():
+    """gate.md G7, G19, G20."""
     gate = fresh(REMOTE, REMOTE)
     whole(gate.end_of_output_state(1))
     assert told(gate) == []
@@ -274,6 +328,7 @@ def test_producers_go_on_once_all_output_state_has_ended():
 
 
 def test_output_state_ends_once():
+    """gate.md G19."""
     gate = fresh(REMOTE, REMOTE)
     whole(gate.end_of_output_state(0))
     with pytest.raises(PortError):

@@ -93,5 +93,5 @@ def test_a_damaged_catalogue_says_where(read, text, message):
 
 def test_a_change_that_fits_nowhere_is_told_when_the_bug_is_built(read):
     (bug,) = read(GOOD.replace("pop(0)", "pop(1)"))
-    with pytest.raises(DoesNotFit, match=r"prioritized_deque.py: these lines stand there 0 times"):
+    with pytest.raises(DoesNotFit, match=r"prioritized_deque.py: these lines occur 0 times"):
         bug.build()

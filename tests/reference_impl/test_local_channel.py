@@ -81,6 +81,7 @@ def refused(operation) -> PortError:
 
 # ---- live data -------------------------------------------------------------------------------------------------------
 def test_what_was_there_before_the_request_is_announced_by_it():
+    """local-channel.md L2, L9, L11."""
     one = fresh(request=False)
     send(one, 0)
     assert told(one) == []
@@ -92,11 +93,13 @@ def test_what_was_there_before_the_request_is_announced_by_it():
 
 
 def test_querying_before_the_request_is_an_error():
+    """local-channel.md L11, L13."""
     assert refused(fresh(request=False).take()).kind is ErrorKind.STATE
     assert refused(fresh(Recovery.PUSHED, request=False).take()).kind is ErrorKind.STATE
 
 
 def test_a_priority_event_passes_a_blocked_channel():
+    """local-channel.md L4, L11, L17."""
     one = fresh()
     send(one, RecoveryCompletion(), 0)
     assert taken(one, 2) == [RecoveryCompletion(), None]
@@ -110,6 +113,7 @@ def test_a_priority_event_passes_a_blocked_channel():
 
 
 def test_in_the_oldest_design_a_priority_event_waits_for_the_resume():
+    """local-channel.md L11, L17."""
     one = fresh(design=RECOVER_FIRST)
     send(one, RecoveryCompletion())
     taken(one, 1)
@@ -123,6 +127,7 @@ def test_in_the_oldest_design_a_priority_event_waits_for_the_resume():
 
 
 def test_nothing_is_accepted_after_the_end_of_the_partition_or_release():
+    """local-channel.md L3, L9, L10, L17."""
     one = fresh()
     send(one, EndOfPartition())
     assert not whole(one.add(Buffer((0,))))
@@ -137,6 +142,7 @@ def test_nothing_is_accepted_after_the_end_of_the_partition_or_release():
 
 @pytest.mark.parametrize("recovery", list(Recovery))
 def test_release_gives_everything_back_and_is_idempotent(recovery):
+    """local-channel.md L25, I-93."""
     one = fresh(recovery, 8, 9)
     if recovery is Recovery.PUSHED:
         push(one, 8, 9)
@@ -152,6 +158,7 @@ def test_release_gives_everything_back_and_is_idempotent(recovery):
 # ---- persisting ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("recovery", [Recovery.NONE, Recovery.RECOVER_FIRST])
 def test_a_checkpoint_writes_nothing_that_is_queued_and_all_that_is_taken_before_its_barrier(recovery):
+    """local-channel.md L14, L19, L24."""
     one = fresh(recovery)
     send(one, 0, 1, Event(0))
     start(one, 2)
@@ -163,6 +170,7 @@ def test_a_checkpoint_writes_nothing_that_is_queued_and_all_that_is_taken_before
 
 
 def test_an_older_barrier_or_a_late_stop_does_not_end_a_checkpoint():
+    """local-channel.md L14, L22."""
     one = fresh()
     send(one, Barrier(1, Alignment.ALIGNED), 0, 1)
     start(one, 2)
@@ -175,6 +183,7 @@ def test_an_older_barrier_or_a_late_stop_does_not_end_a_checkpoint():
 
 
 def test_a_checkpoint_that_starts_after_a_newer_barrier_is_subsumed():
+    """local-channel.md L19, L21."""
     one = fresh(Recovery.IN_MEMORY, 7)
     send(one, unaligned(3))
     assert taken(one, 1) == [unaligned(3)]
@@ -186,6 +195,7 @@ def test_a_checkpoint_that_starts_after_a_newer_barrier_is_subsumed():
 
 
 def test_a_checkpoint_stopped_before_conversion_does_not_come_back():
+    """local-channel.md L1, L14."""
     one = LocalChannel(ChannelConfig(), PUSHED, last_stopped=4)
     whole(one.request())
     send(one, unaligned(4), 0)
@@ -195,6 +205,7 @@ def test_a_checkpoint_stopped_before_conversion_does_not_come_back():
 
 # ---- handed over in memory -------------------------------------------------------------------------------------------
 def test_what_was_handed_over_comes_first_and_counts_as_in_use():
+    """local-channel.md L1, L11, L12, L23."""
     one = fresh(Recovery.IN_MEMORY, 7, 8, request=False)
     assert one.in_use() == 2
     assert whole(one.take()) == BufferAndBacklog(Buffer((7,)), FIRST, Next.DATA, 0)
@@ -206,12 +217,14 @@ def test_what_was_handed_over_comes_first_and_counts_as_in_use():
 
 
 def test_priority_events_pass_what_was_handed_over_and_each_mentions_the_next():
+    """local-channel.md L4, L12."""
     one = fresh(Recovery.IN_MEMORY, 7)
     send(one, unaligned(1), unaligned(2))
     assert [whole(one.take()).next for _ in range(3)] == [Next.PRIORITY, Next.DATA, Next.NONE]
 
 
 def test_what_was_handed_over_is_written_once_when_a_checkpoint_starts():
+    """local-channel.md L12, L14, L19, I-39."""
     one = fresh(Recovery.IN_MEMORY, 7, 8)
     send(one, 0)
     start(one, 1)
@@ -220,7 +233,8 @@ def test_what_was_handed_over_is_written_once_when_a_checkpoint_starts():
 
 
 def test_a_priority_event_announced_while_another_is_taken_passes_too():
-    """The first event is polled, then the second one is announced, and only then is the first one handed out."""
+    """local-channel.md L4, L12. The first event is polled, then the second one is announced, and only then is the first
+    one handed out."""
     kernel = Kernel(THREADS, fine=True)
     producer, task, _ = kernel.threads.values()
     one = fresh(Recovery.IN_MEMORY, 7)
@@ -235,6 +249,7 @@ def test_a_priority_event_announced_while_another_is_taken_passes_too():
 
 # ---- pushed ----------------------------------------------------------------------------------------------------------
 def test_a_push_waits_until_the_subpartition_was_asked_for():
+    """local-channel.md L5, L6, L9."""
     kernel = Kernel(THREADS, fine=False)
     recovery = kernel.threads["recovery"]
     one = fresh(Recovery.PUSHED, request=False)
@@ -248,6 +263,7 @@ def test_a_push_waits_until_the_subpartition_was_asked_for():
 
 
 def test_release_wakes_a_push_that_waits_and_recycles_what_it_brings():
+    """local-channel.md L6, L7, L25."""
     kernel = Kernel(THREADS, fine=False)
     recovery = kernel.threads["recovery"]
     one = fresh(Recovery.PUSHED, request=False)
@@ -259,6 +275,7 @@ def test_release_wakes_a_push_that_waits_and_recycles_what_it_brings():
 
 
 def test_live_data_is_hidden_until_the_end_of_recovered_data_was_taken():
+    """local-channel.md L5, L8, L13, L16, L24."""
     one = fresh(Recovery.PUSHED)
     send(one, 0)
     push(one, 7)
@@ -274,13 +291,31 @@ def test_live_data_is_hidden_until_the_end_of_recovered_data_was_taken():
 
 
 def test_priority_events_pass_in_recovery_also_when_nothing_is_queued():
+    """local-channel.md L13, L15."""
     one = fresh(Recovery.PUSHED)
     send(one, unaligned(1), unaligned(2), 0)
     assert [whole(one.take()).next for _ in range(2)] == [Next.PRIORITY, Next.NONE]
     assert taken(one, 1) == [None]
 
 
+def test_the_next_type_looks_past_recovery_barriers():
+    """local-channel.md L13, L15."""
+    one = fresh(Recovery.PUSHED)
+    push(one, 7)
+    whole(one.insert_recovery_barrier(1))
+    send(one, 0)
+    push(one, 8, 9)
+    assert [whole(one.take()).next for _ in range(2)] == [Next.DATA, Next.DATA]
+    whole(one.insert_recovery_barrier(2))
+    assert whole(one.take()).next is Next.NONE
+    push(one, 10)
+    whole(one.insert_recovery_barrier(3))
+    whole(one.finish_recovered())
+    assert whole(one.take()).next is Next.EVENT
+
+
 def test_a_push_after_the_end_is_an_error():
+    """local-channel.md L7."""
     one = fresh(Recovery.PUSHED)
     whole(one.finish_recovered())
     assert refused(one.push_recovered(Buffer((7,)))).kind is ErrorKind.STATE
@@ -290,6 +325,7 @@ def test_a_push_after_the_end_is_an_error():
 
 
 def test_a_checkpoint_writes_what_stands_before_its_recovery_barrier():
+    """local-channel.md L18, L20, I-39."""
     one = fresh(Recovery.PUSHED)
     push(one, 7, 8)
     assert whole(one.insert_recovery_barrier(1))
@@ -300,6 +336,7 @@ def test_a_checkpoint_writes_what_stands_before_its_recovery_barrier():
 
 
 def test_a_missing_recovery_barrier_declines_this_checkpoint_only():
+    """local-channel.md L20, L21, I-42."""
     one = fresh(Recovery.PUSHED)
     push(one, 7)
     assert refused(one.checkpoint_started(unaligned(1))).checkpoint_reason is CheckpointReason.DECLINED
@@ -312,6 +349,7 @@ def test_a_missing_recovery_barrier_declines_this_checkpoint_only():
 
 
 def test_older_recovery_barriers_are_dropped_and_never_handed_out():
+    """local-channel.md L13, L16, L20."""
     one = fresh(Recovery.PUSHED)
     for checkpoint, record in ((1, 7), (2, 8), (3, 9)):
         push(one, record)
@@ -324,6 +362,7 @@ def test_older_recovery_barriers_are_dropped_and_never_handed_out():
 
 
 def test_a_recovery_barrier_behind_the_end_counts_and_disappears():
+    """local-channel.md L16, L18 to L20."""
     one = fresh(Recovery.PUSHED)
     push(one, 7)
     whole(one.finish_recovered())
@@ -339,6 +378,7 @@ def test_a_recovery_barrier_behind_the_end_counts_and_disappears():
 
 
 def test_a_priority_event_that_was_taken_before_it_was_announced_does_no_harm():
+    """local-channel.md L4, L13."""
     kernel = Kernel(THREADS, fine=True)
     producer, task, _ = kernel.threads.values()
     one = fresh(Recovery.PUSHED)

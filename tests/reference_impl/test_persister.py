@@ -20,6 +20,7 @@ def meet(one: Persister, *elements) -> None:
 
 
 def test_what_is_known_is_written_and_what_comes_before_the_barrier():
+    """persister.md P2, P6 to P8, P13."""
     one = Persister()
     one.start(1, (10, 11))
     meet(one, Buffer((12,)), Event(0), barrier(1), Buffer((13,)))
@@ -27,6 +28,7 @@ def test_what_is_known_is_written_and_what_comes_before_the_barrier():
 
 
 def test_a_barrier_that_came_first_leaves_nothing_to_wait_for():
+    """persister.md P3, P7, P8, P12."""
     one = Persister()
     meet(one, barrier(1), Buffer((1,)))
     one.start(1, (0,))
@@ -36,6 +38,7 @@ def test_a_barrier_that_came_first_leaves_nothing_to_wait_for():
 
 
 def test_a_newer_barrier_subsumes_an_older_checkpoint():
+    """persister.md P1."""
     one = Persister()
     meet(one, barrier(2))
     with pytest.raises(PortError) as refused:
@@ -45,6 +48,7 @@ def test_a_newer_barrier_subsumes_an_older_checkpoint():
 
 
 def test_a_newer_barrier_ends_an_older_checkpoint():
+    """persister.md P7, P8."""
     one = Persister()
     one.start(1, ())
     meet(one, Buffer((1,)), barrier(2), Buffer((2,)))
@@ -52,6 +56,7 @@ def test_a_newer_barrier_ends_an_older_checkpoint():
 
 
 def test_a_late_stop_changes_nothing():
+    """persister.md P2, P5."""
     one = Persister()
     one.start(1, ())
     one.start(2, ())
@@ -61,6 +66,7 @@ def test_a_late_stop_changes_nothing():
 
 
 def test_a_stop_ends_what_is_pending_and_may_come_twice():
+    """persister.md P4, P7."""
     one = Persister()
     one.start(1, ())
     one.stop(1)
@@ -71,6 +77,7 @@ def test_a_stop_ends_what_is_pending_and_may_come_twice():
 
 @pytest.mark.parametrize("stopped", [1, 2])
 def test_a_barrier_of_a_checkpoint_that_is_over_is_obsolete(stopped):
+    """persister.md P4, P8, P9, P12."""
     one = Persister()
     one.stop(stopped)
     assert one.barrier(barrier(1)) is None
@@ -79,12 +86,14 @@ def test_a_barrier_of_a_checkpoint_that_is_over_is_obsolete(stopped):
 
 
 def test_a_converted_channel_remembers_what_was_stopped_before():
+    """persister.md P4, P9."""
     one = Persister(last_stopped=3)
     assert one.barrier(barrier(3)) is None
     assert one.barrier(barrier(4)) == 4
 
 
 def test_a_timeoutable_barrier_is_a_barrier_and_its_announcement_is_none():
+    """persister.md P8, P10."""
     one = Persister()
     one.start(1, ())
     assert one.barrier(Announcement(1, 7)) == 1
@@ -93,7 +102,18 @@ def test_a_timeoutable_barrier_is_a_barrier_and_its_announcement_is_none():
     assert one.persisted(1) == (1,)
 
 
+def test_data_and_other_events_are_no_barriers():
+    """persister.md P11."""
+    one = Persister()
+    one.start(1, ())
+    assert one.barrier(Buffer((1,))) is one.barrier(Event(1)) is None
+    assert not one.barrier_received()
+    meet(one, Buffer((2,)))
+    assert one.persisted(1) == (2,)
+
+
 def test_only_data_is_written():
+    """persister.md P6, P7, P13."""
     one = Persister()
     one.start(1, ())
     meet(one, Event(0), Buffer(()), Buffer((1, 2)))
@@ -102,6 +122,7 @@ def test_only_data_is_written():
 
 
 def test_a_released_persister_writes_no_more():
+    """persister.md P14."""
     one = Persister()
     one.start(1, (0,))
     one.release()

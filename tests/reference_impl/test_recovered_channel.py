@@ -42,6 +42,7 @@ def told(one: RecoveredChannel) -> list[object]:
 
 
 def test_only_the_first_buffer_is_announced():
+    """recovered-channel.md V2, V5, V6, V8."""
     one = fresh(Recovery.RECOVER_FIRST, 0, 1)
     assert told(one) == [DataAvailable()]
     assert whole(one.take()) == BufferAndBacklog(Buffer((0,)), FIRST, Next.DATA, 0)
@@ -52,6 +53,7 @@ def test_only_the_first_buffer_is_announced():
 
 
 def test_the_end_answers_nothing_and_is_told():
+    """recovered-channel.md V6 to V8."""
     one = fresh(Recovery.RECOVER_FIRST, 0, finished=True)
     assert whole(one.take()).next is Next.EVENT
     told(one)
@@ -62,6 +64,7 @@ def test_the_end_answers_nothing_and_is_told():
 
 
 def test_a_push_after_the_end_is_an_error():
+    """recovered-channel.md V4."""
     one = fresh(Recovery.IN_MEMORY, finished=True)
     with pytest.raises(PortError) as caught:
         whole(one.push_recovered(Buffer((0,))))
@@ -69,6 +72,7 @@ def test_a_push_after_the_end_is_an_error():
 
 
 def test_a_push_after_release_is_recycled_silently():
+    """recovered-channel.md V3, V9, V14."""
     one = fresh(Recovery.IN_MEMORY, 0, finished=True)
     whole(one.release())
     told(one)
@@ -82,6 +86,7 @@ def test_a_push_after_release_is_recycled_silently():
 
 
 def test_checkpoints_are_declined_and_the_newest_stop_is_remembered():
+    """recovered-channel.md V10, V11, V17."""
     one = fresh(Recovery.IN_MEMORY, 0)
     with pytest.raises(PortError) as caught:
         whole(one.checkpoint_started(Barrier(1, Alignment.UNALIGNED)))
@@ -107,6 +112,7 @@ def test_checkpoints_are_declined_and_the_newest_stop_is_remembered():
     ],
 )
 def test_conversion_is_refused_while_state_would_be_lost(recovery, pushed, finished, takes, handed_over):
+    """recovered-channel.md V12, V13, V16."""
     one = fresh(recovery, *pushed, finished=finished)
     for _ in range(takes):
         whole(one.take())
@@ -123,6 +129,7 @@ def test_conversion_is_refused_while_state_would_be_lost(recovery, pushed, finis
 
 
 def test_a_push_that_waits_for_the_lock_while_the_channel_is_converted_is_recycled():
+    """recovered-channel.md V3, V13."""
     kernel = Kernel(("recovery", "task"), fine=True)
     recovery, task = kernel.threads.values()
     one = fresh(Recovery.PUSHED)
@@ -135,8 +142,15 @@ def test_a_push_that_waits_for_the_lock_while_the_channel_is_converted_is_recycl
 
 
 def test_nothing_is_accepted_between_handing_over_and_release():
+    """recovered-channel.md V3, V13."""
     one = fresh(Recovery.PUSHED)
     assert whole(one.hand_over()) == ()
     whole(one.push_recovered(Buffer((0,))))
     assert one.in_use() == 0
     assert told(one) == []
+
+
+def test_it_has_nothing_to_do_with_the_producer():
+    """recovered-channel.md V15."""
+    one = fresh()
+    assert not [name for name in ("request", "resume", "arrive", "receive") if hasattr(one, name)]

@@ -17,6 +17,7 @@ from conformance.ports import (
     DataAvailable,
     ErrorKind,
     Event,
+    Next,
     PortError,
     PriorityAvailable,
     Recovery,
@@ -89,12 +90,14 @@ def recovering(*ids: int, **more) -> Channel:
 
 # ---- receiving -------------------------------------------------------------------------------------------------------
 def test_elements_come_once_and_in_order_and_an_empty_take_is_legal():
+    """remote-channel.md R6, R8, R22, R24."""
     one = Channel()
     one.send(1, Event(0), 2)
     assert one.taken(4) == [1, Event(0), 2, None]
 
 
 def test_a_gap_is_an_error_whatever_else_holds():
+    """remote-channel.md R2."""
     one = Channel()
     assert refused(one.port.receive(Event(0), 1, -1)).kind is ErrorKind.REORDERING
     whole(one.port.release())
@@ -102,6 +105,7 @@ def test_a_gap_is_an_error_whatever_else_holds():
 
 
 def test_what_comes_after_release_is_dropped():
+    """remote-channel.md R3, R22."""
     one = Channel()
     whole(one.port.release())
     one.send(Event(0))
@@ -110,6 +114,7 @@ def test_what_comes_after_release_is_dropped():
 
 
 def test_an_unaligned_barrier_goes_to_the_front_and_is_announced():
+    """remote-channel.md R7, R10."""
     one = Channel()
     one.send(1, barrier(1))
     assert one.told(PriorityAvailable) == [PriorityAvailable(1)]
@@ -117,12 +122,14 @@ def test_an_unaligned_barrier_goes_to_the_front_and_is_announced():
 
 
 def test_a_timeoutable_barrier_waits_in_line_and_its_announcement_does_not():
+    """remote-channel.md R7 to R9."""
     one = Channel()
     one.send(1, barrier(1, Alignment.TIMEOUTABLE))
     assert one.taken(3) == [Announcement(1, 1), 1, barrier(1, Alignment.TIMEOUTABLE)]
 
 
 def test_only_what_finds_the_channel_empty_is_told():
+    """remote-channel.md R10."""
     one = Channel()
     one.send(1, 2)
     assert one.told(DataAvailable) == [DataAvailable()]
@@ -132,12 +139,14 @@ def test_only_what_finds_the_channel_empty_is_told():
 
 
 def test_a_blocked_producer_has_no_backlog():
+    """remote-channel.md R4."""
     one = Channel()
     assert refused(one.port.receive(RecoveryCompletion(), 0, 1)).kind is ErrorKind.ARGUMENT
 
 
 # ---- credits ---------------------------------------------------------------------------------------------------------
 def test_a_backlog_is_met_with_floating_buffers_as_far_as_there_are_any():
+    """remote-channel.md R13, R14, R17, R33."""
     one = Channel(exclusive=1, floating=2)
     one.send(1, backlog=5)
     assert one.told(CreditAnnounced) == [CreditAnnounced(2)]
@@ -145,6 +154,7 @@ def test_a_backlog_is_met_with_floating_buffers_as_far_as_there_are_any():
 
 
 def test_an_exclusive_buffer_is_credit_again_unless_it_replaces_a_floating_one():
+    """remote-channel.md R13, R18."""
     one = Channel(exclusive=1, floating=2)
     one.send(1, backlog=5)
     one.send(2, 3, backlog=0)
@@ -156,6 +166,7 @@ def test_an_exclusive_buffer_is_credit_again_unless_it_replaces_a_floating_one()
 
 
 def test_without_exclusive_buffers_a_blocking_element_frees_the_floating_ones():
+    """remote-channel.md R12, R14."""
     one = Channel(exclusive=0, floating=2)
     one.send(Event(0), backlog=2)
     assert one.port.free_for_live() == 2
@@ -164,6 +175,7 @@ def test_without_exclusive_buffers_a_blocking_element_frees_the_floating_ones():
 
 
 def test_a_channel_that_found_no_floating_buffer_gets_the_next_one():
+    """remote-channel.md R14 to R18."""
     one = Channel(exclusive=0, floating=1)
     one.send(Event(0), backlog=1)
     one.send(1, backlog=1)
@@ -174,6 +186,7 @@ def test_a_channel_that_found_no_floating_buffer_gets_the_next_one():
 
 
 def test_no_credit_is_announced_before_the_recovery_is_over():
+    """remote-channel.md R17, R18, R25."""
     one = recovering(1, exclusive=2)
     assert one.told(CreditAnnounced) == []
     one.taken(1)
@@ -184,8 +197,18 @@ def test_no_credit_is_announced_before_the_recovery_is_over():
     assert one.told(CreditAnnounced) == [CreditAnnounced(2)]
 
 
+def test_a_second_request_sets_no_more_buffers_aside():
+    """remote-channel.md R21, R33."""
+    one = Channel(exclusive=2)
+    assert one.told() == []
+    whole(one.port.request())
+    assert one.port.free_for_live() == 2
+    assert Channel(Recovery.IN_MEMORY, 8).told() == [DataAvailable()]
+
+
 # ---- recovery --------------------------------------------------------------------------------------------------------
 def test_recovered_data_comes_first_and_events_that_came_meanwhile_come_after_it():
+    """remote-channel.md R8, R19, R22, R25, R32."""
     one = recovering(1, 2)
     one.send(Event(7))
     assert one.taken(3) == [1, 2, None]
@@ -198,12 +221,14 @@ def test_recovered_data_comes_first_and_events_that_came_meanwhile_come_after_it
 
 
 def test_a_priority_event_passes_recovered_data():
+    """remote-channel.md R7, R22."""
     one = recovering(1)
     one.send(barrier(1))
     assert one.taken(2) == [barrier(1), 1]
 
 
 def test_recovered_data_is_numbered_from_the_smallest_int():
+    """remote-channel.md R22."""
     one = recovering(1, 2)
     numbers = []
     for _ in range(2):
@@ -214,11 +239,13 @@ def test_recovered_data_is_numbered_from_the_smallest_int():
 
 
 def test_live_data_in_recovery_is_a_breach_of_the_protocol():
+    """remote-channel.md R5."""
     one = recovering()
     assert refused(one.port.receive(Buffer((1,)), 1, -1)).kind is ErrorKind.PROTOCOL
 
 
 def test_a_push_after_the_end_is_an_error_and_one_after_release_is_none():
+    """remote-channel.md R20."""
     one = recovering()
     one.finish()
     assert refused(one.port.push_recovered(Buffer((1,)))).kind is ErrorKind.STATE
@@ -227,6 +254,7 @@ def test_a_push_after_the_end_is_an_error_and_one_after_release_is_none():
 
 
 def test_a_push_waits_for_the_producer_and_release_lets_it_go():
+    """remote-channel.md R11, R19, R20, R32, R34."""
     kernel = Kernel(("recovery", "task"), fine=False)
     for wake in ("event", "release"):
         one = Channel(Recovery.PUSHED)
@@ -242,14 +270,29 @@ def test_a_push_waits_for_the_producer_and_release_lets_it_go():
 
 
 def test_handed_over_buffers_stand_before_everything_and_cost_no_credit():
+    """remote-channel.md R1, R22, R33."""
     one = Channel(Recovery.IN_MEMORY, 8, 9)
     one.send(1)
     assert one.port.free_for_live() == 1
     assert one.taken(3) == [8, 9, 1]
 
 
+def test_a_take_names_what_the_next_one_would_find():
+    """remote-channel.md R22, R23, R25."""
+    one = recovering(1, 2)
+    assert whole(one.port.insert_recovery_barrier(1))
+    one.send(barrier(1), barrier(2))
+    one.finish()
+    following = [whole(one.port.take()).next for _ in range(4)]
+    assert following == [Next.PRIORITY, Next.DATA, Next.DATA, Next.EVENT]
+    assert one.taken(1) == [None]  # the end of recovered data
+    one.send(1)
+    assert [whole(one.port.take()).next for _ in range(2)] == [Next.DATA, Next.NONE]
+
+
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 def test_data_in_front_of_the_barrier_is_known():
+    """remote-channel.md R29."""
     one = Channel()
     one.send(1, 2, barrier(1), 3)
     one.start(1)
@@ -257,6 +300,7 @@ def test_data_in_front_of_the_barrier_is_known():
 
 
 def test_without_a_barrier_all_that_is_queued_is_known_and_the_rest_is_awaited():
+    """remote-channel.md R6, R29."""
     one = Channel()
     one.send(1)
     one.start(1)
@@ -265,6 +309,7 @@ def test_without_a_barrier_all_that_is_queued_is_known_and_the_rest_is_awaited()
 
 
 def test_an_older_checkpoint_is_subsumed():
+    """remote-channel.md R30."""
     one = Channel()
     one.send(barrier(2))
     error = refused(one.port.checkpoint_started(barrier(1)))
@@ -272,6 +317,7 @@ def test_an_older_checkpoint_is_subsumed():
 
 
 def test_recovered_data_is_written_up_to_the_recovery_barrier_and_not_on_delivery():
+    """remote-channel.md R28, R29."""
     one = recovering(1)
     assert whole(one.port.insert_recovery_barrier(1))
     one.push(2)
@@ -281,15 +327,18 @@ def test_recovered_data_is_written_up_to_the_recovery_barrier_and_not_on_deliver
 
 
 def test_a_missing_recovery_barrier_declines():
+    """remote-channel.md R30."""
     one = recovering(1)
     assert refused(one.port.checkpoint_started(barrier(1))).checkpoint_reason is CheckpointReason.DECLINED
 
 
 def test_a_channel_out_of_recovery_is_not_marked():
+    """remote-channel.md R28."""
     assert not whole(Channel().port.insert_recovery_barrier(1))
 
 
 def test_an_announced_barrier_can_overtake_if_it_is_the_last():
+    """remote-channel.md R9, R27."""
     one = Channel()
     one.send(1, barrier(1, Alignment.TIMEOUTABLE))
     one.told()
@@ -299,8 +348,20 @@ def test_an_announced_barrier_can_overtake_if_it_is_the_last():
     assert refused(one.port.convert_to_priority(0)).kind is ErrorKind.STATE
 
 
+def test_a_barrier_whose_checkpoint_was_stopped_cannot_overtake():
+    """remote-channel.md R27, R31."""
+    one = Channel()
+    one.send(1, barrier(2, Alignment.TIMEOUTABLE))
+    whole(one.port.checkpoint_stopped(1))
+    one.start(2)
+    whole(one.port.checkpoint_stopped(2))
+    assert refused(one.port.convert_to_priority(1)).kind is ErrorKind.STATE
+    one.send(3)
+    assert one.port.persisted(2) == (1,)
+
+
 def test_an_arrival_is_either_known_or_awaited_never_neither():
-    """B-08 stepped by hand: the network delivers while a checkpoint starts."""
+    """remote-channel.md R6, R29, I-35. B-08 stepped by hand: the network delivers while a checkpoint starts."""
     for first in ("task", "network"):
         kernel = Kernel(("task", "network"), fine=True)
         one = Channel()
@@ -312,8 +373,18 @@ def test_an_arrival_is_either_known_or_awaited_never_neither():
         assert one.port.persisted(1) == (5,)
 
 
+def test_recovered_and_live_data_that_waits_is_in_use():
+    """remote-channel.md R32."""
+    one = Channel(Recovery.IN_MEMORY, 8, 9)
+    one.send(1)
+    assert one.port.in_use() == 3
+    one.taken(2)
+    assert one.port.in_use() == 1
+
+
 # ---- the end ---------------------------------------------------------------------------------------------------------
 def test_resuming_tells_the_producer_unless_released():
+    """remote-channel.md R26."""
     one = Channel()
     whole(one.port.resume())
     assert one.told() == [ConsumptionResumed()]
@@ -322,6 +393,7 @@ def test_resuming_tells_the_producer_unless_released():
 
 
 def test_release_gives_everything_back_twice_over():
+    """remote-channel.md R18, R34, I-93."""
     one = Channel(exclusive=1, floating=2)
     one.send(1, backlog=4)
     one.taken(1)

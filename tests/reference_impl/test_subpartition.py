@@ -20,6 +20,7 @@ from conformance.ports import (
     PortError,
     PriorityAvailable,
     RecoveryCompletion,
+    RecoveryMetadata,
     StateStatus,
     SubpartitionConfig,
 )
@@ -57,6 +58,7 @@ def written(*ids: int) -> OutputState:
 
 
 def test_only_the_first_finished_element_is_announced():
+    """subpartition.md S2, S5, S18 to S21."""
     one = fresh()
     one.add(Buffer((0,)))
     assert signals(one) == [DataAvailable()]
@@ -67,6 +69,7 @@ def test_only_the_first_finished_element_is_announced():
 
 
 def test_nothing_is_announced_before_a_view_is_attached():
+    """subpartition.md S5, S6, S16."""
     one = fresh(view=False)
     one.add(unaligned(1))
     one.add(Buffer((0,)))
@@ -74,7 +77,16 @@ def test_nothing_is_announced_before_a_view_is_attached():
     assert signals(one) == []
 
 
+def test_a_second_view_is_refused():
+    """subpartition.md S16."""
+    one = fresh()
+    with pytest.raises(PortError) as refused:
+        one.attach_view()
+    assert refused.value.kind is ErrorKind.STATE
+
+
 def test_an_unfinished_head_is_read_in_parts_and_stays():
+    """subpartition.md S7, S18, S19."""
     one = fresh()
     one.add(Buffer((0,), finished=False))
     assert signals(one) == []
@@ -85,6 +97,7 @@ def test_an_unfinished_head_is_read_in_parts_and_stays():
 
 
 def test_a_buffer_finished_later_is_known_to_be_finished_at_the_next_poll():
+    """subpartition.md S8, S9, S22. A flush makes it available before that poll."""
     one = fresh()
     one.add(Buffer((0,), finished=False))
     one.finish_buffer()
@@ -96,6 +109,7 @@ def test_a_buffer_finished_later_is_known_to_be_finished_at_the_next_poll():
 
 @pytest.mark.parametrize(("exclusive_buffers", "first"), [(2, Buffer((0,))), (0, Buffer(()))])
 def test_an_empty_finished_head_is_skipped_unless_it_carries_a_credit(exclusive_buffers, first):
+    """subpartition.md S18."""
     one = fresh(exclusive_buffers=exclusive_buffers)
     one.add(Buffer(()))
     one.add(Buffer((0,)))
@@ -105,6 +119,7 @@ def test_an_empty_finished_head_is_skipped_unless_it_carries_a_credit(exclusive_
 
 
 def test_a_polled_barrier_blocks_until_resumed():
+    """subpartition.md S17, S19, S21 to S23."""
     one = fresh()
     one.add(aligned(1))
     one.add(Buffer((0,)))
@@ -119,6 +134,7 @@ def test_a_polled_barrier_blocks_until_resumed():
 
 
 def test_a_priority_event_passes_a_blocked_subpartition():
+    """subpartition.md S3, S6, S15, S17, S22, I-13, I-14."""
     one = fresh()
     one.finish_recovery(True)
     assert one.poll() == BufferAndBacklog(RecoveryCompletion(), 0, Next.NONE, 0)
@@ -134,6 +150,7 @@ def test_a_priority_event_passes_a_blocked_subpartition():
 
 
 def test_before_flink_39018_it_did_not():
+    """subpartition.md S6, S17."""
     one = fresh(RECOVER_FIRST)
     one.finish_recovery(True)
     one.poll()
@@ -146,12 +163,29 @@ def test_before_flink_39018_it_did_not():
 
 
 def test_the_end_of_recovered_state_is_sent_without_state_and_only_if_asked_for():
+    """subpartition.md S15."""
     one = fresh()
     one.finish_recovery(False)
     assert one.poll() is None
 
 
+def test_recovered_output_state_comes_before_live_data_and_its_end_blocks():
+    """subpartition.md S14, S15, S19."""
+    one = fresh()
+    one.recover(RecoveryMetadata(0, 0))
+    one.recover(Buffer((0,)))
+    one.finish_recovery(True)
+    one.add(Buffer((1,)))
+    polled = [one.poll() for _ in range(4)]
+    assert [taken and taken.element for taken in polled] == [
+        RecoveryMetadata(0, 0), Buffer((0,)), RecoveryCompletion(), None,
+    ]  # fmt: skip
+    one.resume()
+    assert one.poll() == BufferAndBacklog(Buffer((1,)), 3, Next.NONE, 0)
+
+
 def test_an_alignment_timeout_steps_over_an_older_aborted_barrier():
+    """subpartition.md S4, S11 to S13, S24."""
     one = fresh()
     one.add(Buffer((0,)))
     one.add(timeoutable(1))
@@ -170,6 +204,7 @@ def test_an_alignment_timeout_steps_over_an_older_aborted_barrier():
 
 
 def test_a_timeoutable_barrier_that_is_polled_stays_aligned():
+    """subpartition.md S4, S18."""
     one = fresh()
     one.add(timeoutable(1))
     assert one.poll() == BufferAndBacklog(timeoutable(1), 0, Next.NONE, 0)
@@ -177,6 +212,7 @@ def test_a_timeoutable_barrier_that_is_polled_stays_aligned():
 
 
 def test_a_newer_timeoutable_barrier_fails_the_older_channel_state_future():
+    """subpartition.md S4, S24."""
     one = fresh()
     one.add(timeoutable(1))
     one.add(timeoutable(2))
@@ -185,6 +221,7 @@ def test_a_newer_timeoutable_barrier_fails_the_older_channel_state_future():
 
 
 def test_the_end_is_always_announced_and_nothing_is_accepted_after_it():
+    """subpartition.md S1, S10."""
     one = fresh()
     one.add(aligned(1))
     one.poll()
@@ -198,7 +235,22 @@ def test_the_end_is_always_announced_and_nothing_is_accepted_after_it():
     assert one.poll() is None
 
 
-def test_release_fails_the_promise_gives_all_back_and_may_be_repeated():
+def test_queued_buffers_the_view_and_an_open_future_are_held():
+    """subpartition.md S18, S25."""
+    one = fresh()
+    one.add(Buffer((0,)))
+    one.add(timeoutable(1))
+    one.add(Buffer((1,), finished=False))
+    held = one.resources()
+    assert (held.segments, held.listeners, held.futures) == (2, 1, 1)
+    one.poll()
+    one.poll()
+    held = one.resources()
+    assert (held.segments, held.listeners, held.futures) == (1, 1, 0)
+
+
+def test_release_fails_the_channel_state_future_gives_all_back_and_may_be_repeated():
+    """subpartition.md S1, S16, S24 to S27."""
     one = fresh()
     one.add(Buffer((0,)))
     one.add(timeoutable(1))

@@ -74,6 +74,7 @@ def signals(one: UnionGate) -> list[object]:
 
 
 def test_channels_are_numbered_through_all_gates():
+    """union-gate.md U7, U9, U13."""
     one = fresh(((LOCAL, REMOTE), (REMOTE,), (LOCAL,)))
     for channel in (3, 2, 1, 0):
         send(one, channel, channel)
@@ -81,6 +82,7 @@ def test_channels_are_numbered_through_all_gates():
 
 
 def test_only_the_first_gate_with_data_is_announced():
+    """union-gate.md U1, U4, U14."""
     one = fresh()
     send(one, 0, 0)
     assert signals(one) == [DataAvailable()]
@@ -91,6 +93,7 @@ def test_only_the_first_gate_with_data_is_announced():
 
 
 def test_gates_are_polled_in_turn_and_say_whether_more_is_there():
+    """union-gate.md U6 to U9, I-30."""
     one = fresh()
     send(one, 0, 0, 1, 2)
     send(one, 1, 3, 4)
@@ -102,6 +105,7 @@ def test_gates_are_polled_in_turn_and_say_whether_more_is_there():
 
 
 def test_a_priority_event_moves_its_queued_gate_up():
+    """union-gate.md U2, U4, U8."""
     one = fresh()
     send(one, 0, 0)
     send(one, 1, 1)
@@ -112,6 +116,7 @@ def test_a_priority_event_moves_its_queued_gate_up():
 
 
 def test_a_second_gate_with_a_priority_event_is_told_of_by_the_first():
+    """union-gate.md U2, U9."""
     one = fresh()
     send(one, 1, 1, barrier())
     send(one, 0, 0, barrier())
@@ -123,6 +128,7 @@ def test_a_second_gate_with_a_priority_event_is_told_of_by_the_first():
 
 
 def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
+    """union-gate.md U5, U10, U11."""
     one = fresh(recovery=Recovery.RECOVER_FIRST)
     whole(one.recover(1, Buffer((7,))))
     whole(one.finish_recovery(1))
@@ -134,6 +140,7 @@ def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
 
 
 def test_a_gate_converts_although_another_was_never_read():
+    """union-gate.md U12."""
     one = fresh(recovery=Recovery.RECOVER_FIRST)
     whole(one.recover(0, Buffer((7,))))
     whole(one.finish_recovery(1))
@@ -146,6 +153,7 @@ def test_a_gate_converts_although_another_was_never_read():
 
 @pytest.mark.parametrize("recovery", [Recovery.RECOVER_FIRST, Recovery.IN_MEMORY])
 def test_unread_state_is_not_converted_away(recovery):
+    """union-gate.md U12."""
     one = fresh(recovery=recovery)
     whole(one.recover(0, Buffer((7,))))
     with pytest.raises(PortError) as raised:
@@ -155,6 +163,7 @@ def test_unread_state_is_not_converted_away(recovery):
 
 
 def test_what_is_left_in_memory_is_read_after_the_conversion():
+    """union-gate.md U11 to U13."""
     one = fresh(recovery=Recovery.IN_MEMORY)
     for record in (7, 8):
         whole(one.recover(0, Buffer((record,))))
@@ -167,6 +176,7 @@ def test_what_is_left_in_memory_is_read_after_the_conversion():
 
 
 def test_the_union_ends_with_its_last_gate():
+    """union-gate.md U3, U6, U9, U14."""
     one = fresh()
     for channel in (0, 1):
         send(one, channel, EndOfData(), EndOfPartition())
@@ -181,6 +191,7 @@ def test_the_union_ends_with_its_last_gate():
 
 
 def test_the_producer_behind_the_channel_is_resumed():
+    """union-gate.md U5, U13."""
     one = fresh(((LOCAL, REMOTE), (REMOTE,)))
     send(one, 2, barrier(Alignment.ALIGNED))
     poll(one)
@@ -190,6 +201,7 @@ def test_the_producer_behind_the_channel_is_resumed():
 
 
 def test_a_blocked_local_channel_gives_more_once_it_is_resumed():
+    """union-gate.md U1, U10, U13."""
     one = fresh()
     send(one, 0, barrier(Alignment.ALIGNED), 0)
     assert polled(one, 2) == [(0, barrier(Alignment.ALIGNED)), None]
@@ -200,6 +212,7 @@ def test_a_blocked_local_channel_gives_more_once_it_is_resumed():
 
 
 def test_release_is_idempotent_and_gives_everything_back():
+    """union-gate.md U6, U14, U15."""
     one = fresh(recovery=Recovery.IN_MEMORY)
     whole(one.recover(0, Buffer((7,))))
     for _ in range(2):
@@ -244,6 +257,7 @@ def answers(run) -> list[object]:
 
 
 def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
+    """union-gate.md U7, U8."""
     steps = [
         ("buffer", 0), ("finish", "network"),
         ("poll",), ("run", "task", "gate lock"), ("run", "task", "local channel 0 lock"),
@@ -257,6 +271,7 @@ def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
 
 
 def test_a_gate_told_of_while_it_is_polled_stands_in_the_queue_once():
+    """union-gate.md U1, U2, U8."""
     steps = [
         ("buffer", 0), ("finish", "network"), ("buffer", 1), ("finish", "network"),
         ("poll",), ("run", "task", "gate lock"),
@@ -278,6 +293,7 @@ BELIEVES_LATE_NOTIFICATIONS = """
 
 
 def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
+    """union-gate.md U2, I-30."""
     steps = [
         ("buffer", 0), ("finish", "network"), ("buffer", 0), ("finish", "network"),
         ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
@@ -303,7 +319,8 @@ class TakesPriorityAsTold(UnionGate):
 
 @pytest.mark.parametrize("part", [UnionGate, TakesPriorityAsTold])
 def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
-    """The conversion left a queued gate empty. It gets a priority event between its poll and its being queued again."""
+    """union-gate.md U2, U8. The conversion left a queued gate empty. The gate gets a priority event after its poll and
+    before it is queued again."""
     steps = [
         ("finish_recovery", 0), ("finish", "recovery"), ("convert", 0), ("finish", "task"),
         ("request_partitions", 0), ("finish", "task"),
@@ -316,7 +333,7 @@ def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
 
 
 def test_a_gate_that_is_polled_may_tell_the_union_something():
-    """The end of the last channel of a gate is told by the poll that takes it."""
+    """union-gate.md U3, U7. The end of the last channel of a gate is told by the poll that takes it."""
     steps = [("end_of_data", 0), ("finish", "network"), ("end_of_partition", 0), ("finish", "network")]
     run = race([*steps, ("poll",), ("finish", "task"), ("poll",), ("finish", "task"), ("finished",)])
     assert run.violation is None

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, found: Found, failing: Replay) -> Path:
 def run_test(folder: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_reproduce.py"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    clean["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # none is needed, and each takes its time
+    clean["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # no plugin is needed, and loading plugins is slow
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=clean, check=False)
 
 
@@ -166,7 +166,7 @@ def test_assumed_capabilities_go_into_command_and_test(found: Found, failing: Re
 
 
 class Nonsense(Implementation):
-    """Answers the polls of a deque with an object that nothing can write down."""
+    """Answers the polls of a deque with an object that JSON cannot represent."""
 
     name = "nonsense"
     capabilities = frozenset()

@@ -1,4 +1,4 @@
-"""`check --report` and `check --against`: one page that says everything, the same bytes every time."""
+"""`check --report` and `check --against` write one page, with the same bytes every time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a call was made that has a failure, a known failure, and properties that were not put to the test."""
+    """The folder of a call with a failure, a known failure, and properties that were not put to the test."""
     here = tmp_path_factory.mktemp("report")
     call_in(here)
     return here
@@ -105,11 +105,14 @@ def test_a_failure_is_told_with_its_minimal_scenario(page):
     text = section(page, "Failures")
     first = text.partition("\n### 2.")[2].partition("\n### ")[0]
     assert "`a-blocked-subpartition-announces-priority-events` on known-bug:B-01" in first
-    assert "not known; see [FLINK-39018](https://issues.apache.org/jira/browse/FLINK-39018)." in first
+    assert (
+        "not a known failure; the property has [FLINK-39018](https://issues.apache.org/jira/browse/FLINK-39018)."
+        in first
+    )
     steps = '["aligned_barrier", 1]\n["attach_view"]\n["poll"]\n["unaligned_barrier", 2]'
     assert f"```json\n{steps}\n```" in first
     assert "Class **stuck**" in first
-    assert "| **found** | it was told nothing |" in first
+    assert "| **observed** | the consumer was not notified of any |" in first
     assert "```mermaid\nsequenceDiagram\n" in first
     assert "**here**" in first
 
@@ -120,7 +123,7 @@ def test_a_known_failure_carries_its_ticket_and_whether_it_still_fails(page):
     lines = [line for line in text.splitlines() if "OURS-1" in line]
     assert ["known-bug:B-88" in line for line in lines] == [False, True, False]
     assert [line.endswith("| yes |") for line in lines] == [False, True, False]
-    assert lines[0].endswith("| **no**: take it off the list |")
+    assert lines[0].endswith("| **no**: remove it from the list |")
 
 
 def test_what_was_not_put_to_the_test_says_why(page):
@@ -178,8 +181,8 @@ def test_a_crash_before_the_first_step_has_a_page_too(tmp_path):
     assert run("check", *broken, "--scenarios", "10", "--against", "reference", "--report", str(page)) == 3
     text = page.read_text()
     assert "Class **crashed**" in text
-    assert "It has no steps" in text
-    assert "some crashed or hung before it could have been" in text
+    assert "The scenario has no steps" in text
+    assert "some of which crashed or hung before they could do so" in text
     assert len(list((tmp_path / "page").iterdir())) == 1
 
 

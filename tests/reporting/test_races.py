@@ -1,4 +1,4 @@
-"""What a report makes of threads: who acts, where operations pause, who goes on, and where they end."""
+"""How reports show threads: which thread acts, and where its operations pause, go on and end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_story_of_a_deadlock():
     ]
     assert story.slug == "threads-do-not-wait-in-a-circle"
     assert "waits for gate lock held by task" in story.observed
-    assert story.reference is None  # where the reference pauses says nothing about this one
+    assert story.reference is None  # the reference pauses at other places
     assert story.earlier is None
 
 

@@ -49,8 +49,8 @@ def test_the_story_of_a_failure():
     ]
     assert story.divergent == story.steps[4]
     assert story.slug == "a-blocked-subpartition-announces-priority-events"
-    assert story.expected.startswith("the consumer must be told of the priority event")
-    assert story.observed == "it was told nothing"
+    assert story.expected.startswith("the consumer must be notified of the priority event")
+    assert story.observed == "the consumer was not notified of any"
     assert story.outcome == "true; no signal"
     assert story.reference == "true; signals: priority available, seq 1"
     assert story.earlier is None
@@ -78,12 +78,12 @@ def test_an_earlier_difference_from_the_reference_is_told():
 
 
 def test_the_diagram_of_a_failure():
-    owed = "the consumer must be told"
+    owed = "the consumer must be notified"
     lines = sequence_diagram(run(STEPS), run(STEPS, "reference")).splitlines()
     note = next(index for index, line in enumerate(lines) if owed in line)
     assert (
-        "<br/>observed: it was told nothing<br/>the reference: true#59; signals: priority available, seq 1"
-        in lines[note]
+        "<br/>observed: the consumer was not notified of any"
+        "<br/>the reference: true#59; signals: priority available, seq 1" in lines[note]
     )
     assert lines[:note] == [
         "sequenceDiagram",

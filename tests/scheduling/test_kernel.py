@@ -179,7 +179,7 @@ def test_an_operation_that_fails_when_it_is_abandoned_is_a_complaint():
             raise OSError("disk full")
 
     start(made, "one", stubborn())
-    assert made.close() == ["one, abandoned in one: disk full"]
+    assert made.close() == ["one raised when one was abandoned: disk full"]
     assert made.in_flight == 0
 
 
@@ -193,6 +193,6 @@ def test_awaiting_what_the_scheduler_does_not_know_is_an_error_of_the_operation(
     async def operation():
         await Strange()
 
-    with pytest.raises(TypeError, match="'something', which the scheduler does not know"):
+    with pytest.raises(TypeError, match="'something', which is not a Waitable"):
         start(made, "one", operation())
     assert made.in_flight == 0

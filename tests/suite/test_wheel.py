@@ -1,4 +1,4 @@
-"""What is installed is complete: the wheel, in a fresh environment without pyspark, from somebody else's repository."""
+"""The wheel is complete: its suite runs in a fresh environment without pyspark, from another repository."""
 
 from __future__ import annotations
 

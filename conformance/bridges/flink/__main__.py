@@ -10,7 +10,7 @@ from conformance.ports import UnusableImplementation
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit status: 0, or 2 if something could not be fetched."""
+    """Returns the exit status: 0, or 2 if a release could not be fetched."""
     parser = argparse.ArgumentParser(prog="python -m conformance.bridges.flink", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     fetching = commands.add_parser("fetch", help="download the jars of releases")

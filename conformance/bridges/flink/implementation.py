@@ -1,4 +1,4 @@
-"""Real Flink as an `Implementation`."""
+"""Released Flink as an `Implementation`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from conformance.ports import Implementation
 
 
 class FlinkComponent(JsonLinesImplementation):
-    """The components of one release, in a JVM that is started when it is needed."""
+    """The components of one release, in a JVM that is started when it is first needed."""
 
     exit_statuses = MappingProxyType({239: "Flink's fatal error handler ended the JVM"})
 
     def __init__(self, release: str) -> None:
-        """Raises: UnusableImplementation if the release is not a known one. Jars and JDK are looked for later."""
+        """Raises: UnusableImplementation if the release is not a known one. Jars and JDK are looked up later."""
         check_release(release)
         super().__init__(())
         self.release = release

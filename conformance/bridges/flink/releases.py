@@ -1,6 +1,6 @@
 """The Flink releases that can be tested, where their jars are, and how they are fetched.
 
-Exactly these releases: the Java side follows package-private signatures, which may change with any other.
+The Java side calls package-private code of Flink, which may differ in any other release.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 from conformance.ports import UnusableImplementation
 
 RELEASES = ("2.3.0", "2.2.1")
-"""The newest first: it is the default."""
+"""The releases that can be tested, the newest first, which is the default."""
 
 DISTRIBUTION = "apache-flink-libraries"
-"""The Python distribution that carries the jars, in this folder of it, and nothing that would have to be installed."""
+"""The Python distribution that contains the jars. The suite only unpacks it, and installs nothing."""
 _JARS_IN_DISTRIBUTION = "pyflink/lib"
 
 HOME_VARIABLE = "CONFORMANCE_FLINK_HOME"
@@ -38,8 +38,8 @@ def check_release(version: str) -> None:
     """Raises: UnusableImplementation if it is not one of `RELEASES`."""
     if version not in RELEASES:
         raise UnusableImplementation(
-            f"Flink {version!r} cannot be tested: this suite knows {' and '.join(RELEASES)}. The Java side follows "
-            "package-private signatures, so another release must be added to it first."
+            f"Flink {version!r} cannot be tested: this suite knows {' and '.join(RELEASES)}. The Java side calls "
+            "package-private code of Flink, so it must be adapted to another release first."
         )
 
 
@@ -57,10 +57,10 @@ def find_jars(version: str) -> tuple[Path, ...]:
         if jars := _jars_in(folder, version):
             return jars
     raise UnusableImplementation(
-        f"The jars of Flink {version} are not here. `python -m conformance.bridges.flink fetch {version}` downloads "
+        f"The jars of Flink {version} were not found. `python -m conformance.bridges.flink fetch {version}` downloads "
         f"them, about 330 MB, into the cache {cache_folder()}. If you have them, put flink-dist-{version}.jar and the "
         f"log4j jars into a folder {version} and set {HOME_VARIABLE} to the folder around it. "
-        f"Looked for in: {', '.join(map(str, folders))}."
+        f"The suite looked in {', '.join(map(str, folders))}."
     )
 
 
@@ -76,8 +76,8 @@ def fetch(version: str) -> tuple[Path, ...]:
         pass
     destination = _cached(version)
     destination.parent.mkdir(parents=True, exist_ok=True)
-    # Beside its destination, so that the finished folder can be moved there in one step: whoever else is looking sees
-    # all of it or nothing, and an interrupted download leaves nothing that looks complete.
+    # Beside its destination, so that the finished folder can be moved there in one step: another process sees all of it
+    # or nothing, and an interrupted download leaves nothing that looks complete.
     with tempfile.TemporaryDirectory(dir=destination.parent, prefix="fetching-") as scratch:
         _download(version, Path(scratch))
         unpacked = Path(scratch, "jars")
@@ -90,7 +90,7 @@ def fetch(version: str) -> tuple[Path, ...]:
 
 
 def move_into_place(finished: Path, destination: Path) -> None:
-    """Rename a finished folder; if somebody else was faster, theirs is as good."""
+    """Rename a finished folder. If another process has made the destination meanwhile, that one is kept."""
     try:
         os.replace(finished, destination)
     except OSError:
@@ -134,12 +134,12 @@ def _download(version: str, folder: Path) -> None:
         last = "\n".join(f"  {line}" for line in done.stderr.splitlines()[-5:])
         raise UnusableImplementation(
             f"{DISTRIBUTION}=={version} could not be downloaded with `{sys.executable} -m pip download`, which said:\n"
-            f"{last}\nIt needs pip, and an index that it can reach."
+            f"{last}\nThe download needs pip, and a package index that it can reach."
         )
 
 
 def _unpack(wheel: Path, folder: Path) -> None:
-    """Only what is needed at run time; the rest of the wheel is as large again when unpacked."""
+    """Unpacks only the jars that are needed at run time; all others would need as much space again."""
     folder.mkdir(exist_ok=True)
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.namelist():

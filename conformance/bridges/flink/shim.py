@@ -1,4 +1,4 @@
-"""Compiling the Java side, once for each release, and the command that runs it."""
+"""Compiles the Java side, once for each release, and makes the command that runs it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from conformance.ports import UnusableImplementation
 SOURCES = Path(__file__).with_name("java")
 MAIN_CLASS = "conformance.flink.Main"
 JDKS = (17, 21)
-"""What Flink 2 supports, and we have tried."""
+"""The JDK versions that Flink 2 supports and that the suite was tested with."""
 
 _JVM_OPTIONS = (
-    # A short life with little work: starting fast matters more than the best code in the end.
+    # The JVM runs for a short time and does little, so a fast start matters more than fast code.
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Xshare:auto",
@@ -37,7 +37,7 @@ def command(version: str) -> tuple[str, ...]:
     """
     jars = find_jars(version)
     java, _ = find_jdk()
-    # Ours come first; both must be on one class path, since a package belongs to one class loader.
+    # Our classes come first; both must be on one class path, since one class loader must load a whole package.
     class_path = os.pathsep.join(map(str, (compiled(version), *jars)))
     return (java, *_JVM_OPTIONS, "-cp", class_path, MAIN_CLASS)
 
@@ -96,7 +96,7 @@ def _sources() -> list[Path]:
 
 
 def _key(dist: Path) -> str:
-    """Names what was compiled against what. The jar is not read: 200 MB would take longer than compiling."""
+    """A key of the sources and the jar. The jar is not read: reading 200 MB would take longer than compiling."""
     digest = hashlib.sha256(f"{dist.name} {dist.stat().st_size}".encode())
     for source in _sources():
         digest.update(f"\0{source.relative_to(SOURCES).as_posix()}\0".encode())
@@ -116,6 +116,6 @@ def _compile(version: str, dist: Path, classes: Path) -> None:
     )
     if done.returncode:
         raise UnusableImplementation(
-            f"The Java side does not compile against Flink {version}. Is {dist} what its name says? javac said:\n"
+            f"The Java side does not compile against Flink {version}. Check that {dist} is that release. javac said:\n"
             f"{done.stderr.strip()}"
         )

@@ -1,4 +1,4 @@
-"""Serves an implementation in Python over JSON Lines, and writes what is generated of the protocol's description."""
+"""Serves an implementation in Python over JSON Lines, and generates the reference parts of the protocol page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from conformance.ports import UnusableImplementation, find_implementation
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit status: 0, or 2 if there is no such implementation or no such page."""
+    """Returns the exit status: 0, or 2 if the implementation or the page cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m conformance.bridges.jsonl", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    serving = commands.add_parser("serve", help="answer requests on stdin about an implementation in Python")
+    serving = commands.add_parser("serve", help="answer requests on stdin with an implementation in Python")
     serving.add_argument("name", metavar="NAME", help="as of --implementation: reference, module:object, known-bug:ID")
     commands.add_parser("schema", help="print the JSON Schema of all messages")
     paging = commands.add_parser("page", help="rewrite the generated sections of a page")

@@ -43,7 +43,7 @@ _EXPECTED: dict[type[Request], type[Reply]] = {
 
 
 class Client:
-    """Asks one program, and keeps it running. Not for use by several threads; needs a POSIX system."""
+    """Starts one program and sends it requests. Not for use by several threads; needs a POSIX system."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Client:
     ) -> None:
         """`timeout_seconds` limits each answer; `start_seconds` the first one, which includes starting the program.
 
-        `exit_statuses` says what some of them mean, where the program ends with one.
+        `exit_statuses` says in messages what an exit status of the program means.
         """
         self.command = tuple(command)
         self._timeout_seconds = timeout_seconds
@@ -71,9 +71,9 @@ class Client:
 
     @property
     def greeting(self) -> Greeting:
-        """What the program says of itself; starts it if that is not known yet.
+        """The program's answer to `hello`. Starts the program if it was not started yet.
 
-        Raises: UnusableImplementation, with a paragraph that says what to do.
+        Raises: UnusableImplementation; its text says what to do.
         """
         if self._greeting is None:
             self._start()
@@ -81,10 +81,10 @@ class Client:
         return self._greeting
 
     def request(self, message: Request) -> Reply:
-        """Ask, and return the answer, which is of the kind that belongs to the request.
+        """Send a request and return the answer, which is of the kind that belongs to the request.
 
-        Raises: UnusableImplementation if it never said hello; PortError CRASHED or HUNG for everything else that went
-        wrong, a refusal included.
+        Raises: UnusableImplementation if the program never answered `hello`; PortError HUNG if it does not answer in
+        time; PortError CRASHED if it dies, breaks the protocol or refuses the request.
         """
         reply = self.reply(message)
         if isinstance(reply, Refused):
@@ -92,12 +92,12 @@ class Client:
         return reply
 
     def reply(self, message: Request) -> Reply:
-        """Ask, and return the answer, which may be `Refused` to any request.
+        """Send a request and return the answer, which may be `Refused` to any request.
 
-        A program that was lost is started again by `Open` and `RunScenario`, since only they do not build on what was
-        before.
+        `Open` and `RunScenario` start a program again that crashed or hung: only they do not depend on earlier
+        requests.
 
-        Raises: as `request`. A program that crashed or hung is ended.
+        Raises: as `request`, but not for a refusal. A program that crashed or hung is killed.
         """
         child = self._running(restart=isinstance(message, Open | RunScenario))
         try:
@@ -106,14 +106,14 @@ class Client:
             self._give_up(child, error)
             kind = ErrorKind.HUNG if isinstance(error, Hung) else ErrorKind.CRASHED
             raise PortError(kind, f"the program {self._lost}") from None
-        except BaseException:  # interrupted: the answer that may still come must not pass for the next one
+        except BaseException:  # interrupted: a late answer must not be taken for the answer to the next request
             self._give_up(child, Died("was interrupted"))
             raise
 
     def close(self) -> str:
-        """End the program, in good manners if it has them. The client may be used again and starts it anew.
+        """Ask the program to exit, and kill it if it does not. The next request starts it again.
 
-        Returns: what was wrong with how it ended; empty if nothing was, or if it was not running.
+        Returns: what was wrong with the way it ended; empty if nothing was, or if it was not running.
         """
         child, self._child = self._child, None
         if child is None or not child.is_ours:
@@ -126,7 +126,7 @@ class Client:
         except (Died, Hung) as error:
             wrong = str(error)
         code = child.leave()
-        return wrong or ("" if code == 0 else "went on running after 'closed'" if code is None else fate(code))
+        return wrong or ("" if code == 0 else "did not exit after it answered 'closed'" if code is None else fate(code))
 
     def _running(self, restart: bool) -> ChildProcess:
         if self._child is not None and not self._child.is_ours:
@@ -150,7 +150,9 @@ class Client:
         if self._greeting != known:
             self.close()
             now, self._greeting = self._greeting, known
-            raise PortError(ErrorKind.CRASHED, f"the program was started again and is another now: {now}, not {known}")
+            raise PortError(
+                ErrorKind.CRASHED, f"the program was started again and greets with {now} instead of {known}"
+            )
 
     def _start(self) -> None:
         try:
@@ -163,7 +165,7 @@ class Client:
             self._give_up(child, error)
             raise self._unusable(
                 f"did not say hello: it {self._lost}",
-                "Its stdout is for answers alone, one JSON object per line; what it logs belongs on stderr.",
+                "It must write nothing but answers to stdout, one JSON object per line, and its log to stderr.",
             ) from None
         if isinstance(greeting, Greeting) and greeting.protocol == PROTOCOL:
             self._child, self._greeting = child, greeting
@@ -178,8 +180,8 @@ class Client:
 
     def _unusable(self, what: str, cure: str) -> UnusableImplementation:
         return UnusableImplementation(
-            f"The program `{shlex.join(self.command)}` {what}. {cure} It is run without a shell, in the folder "
-            f"{os.path.abspath(self._cwd or os.curdir)}; docs/jsonl-protocol.md describes what it is asked."
+            f"The program `{shlex.join(self.command)}` {what}. {cure} The suite runs it without a shell, in the folder "
+            f"{os.path.abspath(self._cwd or os.curdir)}; docs/jsonl-protocol.md describes the requests."
         )
 
     def _ask(self, child: ChildProcess, message: Request, seconds: float) -> Reply:
@@ -193,10 +195,10 @@ class Client:
         except msgspec.DecodeError as error:
             why = str(error)[:200]  # it may quote the line
             if not (line.lstrip().startswith(b"{") or isinstance(message, Hello)):
-                why += "; stdout is for answers alone, what it logs belongs on stderr"
+                why += "; it must write nothing but answers to stdout, and its log to stderr"
             raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
         if not isinstance(reply, _EXPECTED[type(message)] | Refused):
-            raise Died(f"answered {_name(message)} with {shortened(line)}, which answers something else")
+            raise Died(f"answered {_name(message)} with {shortened(line)}, which is not an answer to that request")
         return reply
 
     def _give_up(self, child: ChildProcess, error: Exception) -> None:
@@ -206,7 +208,7 @@ class Client:
 
 
 def _name(message: Request) -> str:
-    """A request as a message names it."""
+    """A request, as error messages name it."""
     if isinstance(message, Call):
         return f"the call {message.call[0]!r}" if message.call else "an empty call"
     return f"{type(message).__struct_config__.tag!r}"

@@ -1,4 +1,4 @@
-"""What `conformance doctor` asks of a program: the greeting, and how it takes what makes no sense."""
+"""The checks of `conformance doctor` for a program: its greeting, and its answers to wrong requests."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from conformance.ports import Capability, Examined, Interfaces, PortError
 
 UNKNOWN = "frobnicate"
 """No method, no component and no field has this name."""
-_REFUSE = 'Answer {"type":"error","reason":…} to a request that makes no sense, and wait for the next one.'
+_REFUSE = 'Answer {"type":"error","reason":…} to a wrong request, and wait for the next one.'
 
 
 def examine(client: Client, interfaces: Interfaces) -> Iterator[Examined]:
-    """What is wrong with a program before anything is tested. Stops where going on would say nothing new."""
+    """Checks a program before it is tested. Stops at the first wrong answer, since later ones may follow from it."""
     greeting = client.greeting
     yield from _greeting(greeting, tuple(interfaces))
     component = next((one for one in greeting.components if one in interfaces), None)
@@ -34,7 +34,9 @@ def examine(client: Client, interfaces: Interfaces) -> Iterator[Examined]:
     except PortError as error:
         yield Examined("requests", f"{error.reason[0].upper()}{error.reason[1:]}.", _REFUSE)
         return
-    yield Examined("requests", "An unknown method, component or field is refused, and it goes on after that.")
+    yield Examined(
+        "requests", "The program refuses an unknown method, component or field, and answers the next request."
+    )
     if wrong := client.close():
         yield Examined(
             "close", f"The program {wrong}.", 'Answer {"type":"closed"} to "close", then exit with status 0.'
@@ -49,27 +51,27 @@ def _greeting(greeting: Greeting, known: Sequence[str]) -> Iterator[Examined]:
         who = f"{greeting.name} {greeting.version}".rstrip()
         yield Examined("greeting", f"{who} speaks protocol {greeting.protocol} and offers {offered}.")
     if not greeting.version:
-        yield Examined("greeting", 'It has no "version"; reports would be clearer with one.', noted=True)
+        yield Examined("greeting", 'The program has no "version"; reports would be clearer with one.', noted=True)
     if unknown := [one for one in greeting.capabilities if one not in set(Capability)]:
         yield Examined(
             "capabilities",
-            f"It claims what this suite does not know: {', '.join(unknown)}.",
+            f"The program claims capabilities that this suite does not know: {', '.join(unknown)}.",
             f'Correct the answer to "hello".{_meant(unknown, list(Capability))} Known are {", ".join(Capability)}.',
         )
     if Capability.STEPPING in greeting.capabilities:
         yield Examined(
-            "capabilities", "It claims stepping. Over a wire operations are left only where they wait.",
+            "capabilities", "It claims stepping, but over this protocol an operation pauses only where it must wait.",
             'Leave "stepping" out of the answer to "hello".',
         )  # fmt: skip
     if unknown := [one for one in greeting.components if one not in known]:
-        found = f"It offers what this suite does not know, and will not ask for: {', '.join(unknown)}."
+        found = f"The program offers components that this suite does not know and ignores: {', '.join(unknown)}."
         meant = _meant(unknown, known)
         if meant or len(unknown) == len(greeting.components):
             yield Examined("components", found, f"Correct the names.{meant} Known are {', '.join(known)}.")
         else:
             yield Examined("components", found, noted=True)
     elif not greeting.components:
-        yield Examined("components", "It offers none.", f'Name some in "hello". Known are {", ".join(known)}.')
+        yield Examined("components", "It offers no component.", f'Name some in "hello". Known are {", ".join(known)}.')
 
 
 def _meant(unknown: Sequence[str], known: Sequence[str]) -> str:
@@ -78,7 +80,10 @@ def _meant(unknown: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _requests(client: Client, component: str, config_type: type[Struct]) -> Iterator[Examined]:
-    """What is wrong with the answers. Raises: PortError."""
+    """Yields what is wrong with the answers to three wrong requests, and to the right one after each.
+
+    Raises: PortError if the program dies or does not answer in time.
+    """
     config = msgspec.to_builtins(_example(config_type))
     good = Open(component, config)
     nonsense = {**config, UNKNOWN: 1}
@@ -86,17 +91,17 @@ def _requests(client: Client, component: str, config_type: type[Struct]) -> Iter
     def opened(when: str) -> Iterator[Examined]:
         reply = client.reply(good)
         if not isinstance(reply, Opened):
-            cure = f"Make a fresh {component} of every configuration on the page of the protocol, and answer opened."
+            cure = f"Make a fresh {component} of every configuration in docs/jsonl-protocol.md, and answer opened."
             yield Examined("requests", f"{_shown(good)} {when} was answered with {_shown(reply)}.", cure)
 
     asked: tuple[tuple[str, Any, str], ...] = (
         (
             "a method that does not exist",
             Call((UNKNOWN,)),
-            "An operation that does not exist must not seem to be done.",
+            "Otherwise a misspelt operation seems to have been performed.",
         ),
-        ("a component that does not exist", Open(UNKNOWN, {}), "The wrong object must not be tested."),
-        ("a field that does not exist", Open(component, nonsense), "A setting must not be ignored in silence."),
+        ("a component that does not exist", Open(UNKNOWN, {}), "Otherwise the suite tests the wrong object."),
+        ("a field that does not exist", Open(component, nonsense), "Otherwise the suite tests another configuration."),
     )
     yield from opened("at first")
     for what, message, why in asked:
@@ -109,7 +114,7 @@ def _requests(client: Client, component: str, config_type: type[Struct]) -> Iter
 
 
 def _example(type_: Any) -> Any:
-    """A plain value of a type: of a struct what it cannot be made without, of a list one element."""
+    """A value of a type: a struct has its required fields only, a list has one element."""
     if get_origin(type_) is tuple:
         return tuple(_example(one) for one in get_args(type_) if one is not ...)
     if variants := get_args(type_):

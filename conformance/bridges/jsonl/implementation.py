@@ -28,15 +28,15 @@ from conformance.ports.implementation import NEW, Factory
 
 
 class JsonLinesImplementation(Implementation):
-    """Any program that speaks the protocol. It is started when something of it is needed, and there is at most one.
+    """Any program that speaks the protocol. It is started when it is first needed, and at most one process of it runs.
 
-    The program holds one object at a time: a port ends when the next one is made.
+    The program holds one object at a time: a port cannot be used any more once the next one is made.
 
     Everything but the constructor raises UnusableImplementation if the program cannot be used.
     """
 
     exit_statuses: ClassVar[Mapping[int, str]] = {}
-    """What the program means by some of them, for reports."""
+    """What exit statuses of the program mean, for messages."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class JsonLinesImplementation(Implementation):
         start_seconds: float = 60.0,
         interfaces: Interfaces = INTERFACES,
     ) -> None:
-        """`interfaces`: the components that can be spoken of; what else the program offers is not asked for."""
+        """`interfaces`: the components that the suite knows; it ignores other components that the program offers."""
         self._interfaces = interfaces
         self._command = tuple(command)
         self._timeout_seconds = timeout_seconds
@@ -54,12 +54,12 @@ class JsonLinesImplementation(Implementation):
         self._current: RemotePort | None = None
 
     def command(self) -> tuple[str, ...]:
-        """The program and its arguments; asked once, before it is started for the first time."""
+        """The program and its arguments; called once, before the program is started for the first time."""
         return self._command
 
     @cached_property
     def client(self) -> Client:
-        """Speaks with the program."""
+        """Starts the program and sends it requests."""
         return Client(
             self.command(),
             timeout_seconds=self._timeout_seconds,
@@ -68,7 +68,7 @@ class JsonLinesImplementation(Implementation):
         )
 
     @cached_property
-    def name(self) -> str:  # type: ignore[override]  # asked of the program once, then an attribute as the interface says
+    def name(self) -> str:  # type: ignore[override]  # requested once, then an attribute, as in the interface
         return self.client.greeting.name
 
     @cached_property
@@ -111,8 +111,8 @@ class JsonLinesImplementation(Implementation):
         if port is not self._current:
             name = what.call[0] if isinstance(what, Call) else "resume"
             if name == "release":
-                return StrictOutcome()  # the program let go of it when it made the next one
-            raise PortError(ErrorKind.RELEASED, f"{name!r} was asked of a port that ended when another was made")
+                return StrictOutcome()  # the program dropped it when it made the next one
+            raise PortError(ErrorKind.RELEASED, f"{name!r} was called on a port that ended when another one was made")
         reply = self.client.request(what)
         assert isinstance(reply, OneOutcome)
         return reply.outcome

@@ -1,4 +1,4 @@
-"""The reference parts of docs/jsonl-protocol.md, written from the messages and the abstract ports, which they repeat.
+"""Generates the reference parts of docs/jsonl-protocol.md from the messages and the abstract ports.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; everything else of the page is written by hand.
 """
@@ -35,7 +35,7 @@ from conformance.ports import (
 from conformance.ports.signatures import answer_type, operand_types, operations
 
 INDEFINITE = (ErrorKind.CRASHED, ErrorKind.HUNG)
-"""Errors after which nobody knows whether the operation took effect."""
+"""Errors after which the suite cannot know whether the operation took effect."""
 
 _SECTION = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SCALARS = {bool: "boolean", int: "integer", str: "text", NoneType: "null", Any: "anything"}
@@ -48,7 +48,7 @@ _JSON = {"None": "null", "True": "true", "False": "false"}
 
 
 class NoSuchSection(Exception):
-    """A page asks for something that is not generated."""
+    """A page names a section that is not generated."""
 
 
 def with_sections(page: str, interfaces: Interfaces = INTERFACES) -> str:
@@ -71,7 +71,7 @@ def schema_text(interfaces: Interfaces = INTERFACES) -> str:
 
 # ---- sections --------------------------------------------------------------------------------------------------------
 def sections(interfaces: Interfaces) -> dict[str, Callable[[], str]]:
-    """What is generated, by the name that a page calls it."""
+    """Functions that generate the sections, by the name of the section."""
     return {
         "messages": _messages,
         "outcome": _outcome,
@@ -106,13 +106,13 @@ def _outcome() -> str:
 
 
 _OUTCOME = {
-    "value": "What the operation answers: see the operation.",
-    "signals": "What was emitted meanwhile, in that order.",
-    "error": "It failed: `kind`, `reason` for people, and with kind `checkpoint` only `checkpoint_reason`.",
-    "blocked": "It is not over: it waits, and this token names it.",
-    "ready": "Tokens of operations that need not wait any longer. Each is said once.",
+    "value": "The answer of the operation, see there.",
+    "signals": "The signals that were emitted since the last outcome, in their order.",
+    "error": "The operation failed: `kind`; `reason`, for people; with kind `checkpoint` only, `checkpoint_reason`.",
+    "blocked": "The operation waits. The suite continues it with this token.",
+    "ready": "The tokens of operations that need not wait any longer. Each token is listed once.",
 }
-"""`paused_at` is missing: it is for reports, and a program never says it."""
+"""What each field means. `paused_at` is missing: the driver sets it, and a program never sends it."""
 
 
 def _capabilities() -> str:
@@ -152,7 +152,7 @@ def _operations(port: type[Port], names: Iterable[str]) -> str:
 
 
 def _inherited(port: type[Port]) -> Iterator[str]:
-    """What is said of all ports of this kind, the sentence that names the kind left out."""
+    """The docstrings of the base classes, without their first paragraph, which only names the kind of port."""
     for one in port.__mro__[1 : port.__mro__.index(Port)]:
         _, _, more = (inspect.getdoc(one) or "").partition("\n\n")
         if more:
@@ -178,7 +178,7 @@ def _enums(interfaces: Interfaces) -> str:
                                          for value, text in _members(enum)).replace(", `", "; `"))
         for enum in _words(interfaces)
     ]  # fmt: skip
-    return _table(("text", "one of"), rows)
+    return _table(("type", "texts that it allows"), rows)
 
 
 def _errors() -> str:
@@ -186,7 +186,7 @@ def _errors() -> str:
         (value, "indefinite" if ErrorKind(value.strip("`")) in INDEFINITE else "definite", text)
         for value, text in _members(ErrorKind)
     ]
-    return _table(("kind", "", "what it says"), rows)
+    return _table(("kind", "effect", "what happened"), rows)
 
 
 def _reasons() -> str:
@@ -298,7 +298,7 @@ def _prose(text: str | None) -> str:
 
 
 def _json_words(text: str) -> str:
-    """A docstring in the words of the wire: no names of Python."""
+    """A docstring in which the names of Python are replaced by those of JSON and of the protocol."""
     text = _CHAPTER.sub(r"Specification: [\1](specification/\1.md)", " ".join(text.split())).replace("`Recovery.", "`")
     text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda word: _WIRE.get(word[0], word[0]), quoted[0]), text)
     text = re.sub(r"(?<![`\w-])([A-Z]{2}[A-Z_]+|IO)(?![`\w-])",
@@ -308,7 +308,7 @@ def _json_words(text: str) -> str:
 
 
 def _members(enum: type[Enum]) -> list[tuple[str, str]]:
-    """The values of an enum, with the texts that stand below them."""
+    """The values of an enum, with the docstrings below them."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(enum))).body
     assert isinstance(tree, ast.ClassDef)
     said: dict[str, str] = {}

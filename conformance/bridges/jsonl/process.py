@@ -1,7 +1,7 @@
-"""A child process that is asked with lines and answers with lines, within a time limit.
+"""A child process that answers each line on its stdin with a line on its stdout, within a time limit.
 
-No thread and no clock of another kind than the limit: one selector loop writes the request, reads the answer and keeps
-the last of the log, so that neither side ever waits for the other to empty a pipe.
+There is no thread: one selector loop writes the request, reads the answer and keeps the end of the log, so that neither
+side ever waits for the other to empty a pipe.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from collections.abc import Mapping, Sequence
 LONGEST_LINE = 16 * 1024 * 1024
 _CHUNK = 1 << 16
 _KEPT_LOG = 8 * 1024
-_KEPT_PIPES = 16  # a pipe holds one chunk where nobody changed that, and one MiB at most
+_KEPT_PIPES = 16  # a pipe holds one chunk by default, and 16 chunks (1 MiB) at most
 _LOG_LINES = 8
 _EXIT_SECONDS = 2.0
 
 
 class Died(Exception):
-    """The process is gone, or cannot be talked to any more. The text says what it did: "exited with status 1"."""
+    """The process has ended, or has broken the protocol. The text says what it did: "exited with status 1"."""
 
 
 class Hung(Exception):
-    """There was no answer within the time limit. The text, as for `Died`."""
+    """There was no answer within the time limit. The text says what the process did, as that of `Died`."""
 
 
 class ChildProcess:
-    """A running child. Whatever goes wrong, `kill` ends it and everything it started in its process group."""
+    """A running child process. `kill` ends it, whatever state it is in, and every process of its process group."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ChildProcess:
         env: Mapping[str, str] | None,
         exit_statuses: Mapping[int, str],
     ) -> None:
-        """`exit_statuses` says what some of them mean. Raises: OSError if it cannot be started."""
+        """`exit_statuses` says what an exit status means. Raises: OSError if the command cannot be started."""
         self._exit_statuses = exit_statuses
         self._process = subprocess.Popen(
             command,
@@ -51,7 +51,7 @@ class ChildProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            process_group=0,  # its own group: a Ctrl-C is for the driver, and a kill reaches what it started
+            process_group=0,  # its own group: Ctrl-C reaches the driver only, and a kill all processes that it started
         )
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in streams if stream is not None)
@@ -67,18 +67,18 @@ class ChildProcess:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this Python process started it. After a fork, the child must not talk into its parent's pipes."""
+        """Whether this Python process started it. A forked process must not use the pipes of its parent."""
         return self._owner == os.getpid()
 
     def ask(self, line: bytes, seconds: float) -> bytes:
         """Send one line, and wait for one.
 
-        Raises: Died, Hung. The process is of no use after either, and should be killed.
+        Raises: Died, Hung. The caller should kill the process after either.
         """
         if self._received:
             raise Died(
-                f"wrote a line that nobody had asked for: {shortened(bytes(self._received))}; every request has one "
-                "answer, and what it logs belongs on stderr"
+                f"wrote a line that answers no request: {shortened(bytes(self._received))}; it must answer every "
+                "request with one line, and write its log to stderr"
             )
         deadline = time.monotonic() + seconds
         unsent = memoryview(line)[self._write(line) :]
@@ -96,14 +96,14 @@ class ChildProcess:
                         self._read_log()
                     elif (answer := self._read_answer()) is not None:
                         return answer
-                if time.monotonic() >= deadline:  # whatever else is going on: it may be flooding its log
+                if time.monotonic() >= deadline:  # even if there is something to read: its log may have no end
                     raise Hung
         finally:
             if self._selects(self._stdin):
                 self._selector.unregister(self._stdin)
 
     def last_words(self) -> str:
-        """What it did in the end, with the end of its log. Waits for it shortly, and kills it if it lives on."""
+        """How it ended, with the end of its log. Waits up to 2 s for it to exit, and then kills it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_EXIT_SECONDS)
         code = self._process.poll()
@@ -112,12 +112,12 @@ class ChildProcess:
         return f"{fate(code)}{f' ({meaning})' if meaning else ''}{self.log()}"
 
     def log(self) -> str:
-        """The last lines it wrote to stderr, as the end of a sentence."""
+        """The last lines that it wrote to stderr, worded as the end of a sentence."""
         lines = self._log.decode(errors="replace").splitlines()[-_LOG_LINES:]
         return "; its log ends with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
 
     def leave(self) -> int | None:
-        """Let it exit on its own, which it should do now; kill it if it does not. Returns its status; None: killed."""
+        """Wait up to 2 s for it to exit on its own, and then kill it. Returns its exit status; None: it was killed."""
         assert self._process.stdin
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -128,9 +128,9 @@ class ChildProcess:
         return code
 
     def kill(self) -> None:
-        """End it now. Idempotent. What it logged can still be read."""
+        """End it now; a second call does nothing. `log` can still be called."""
         if self.is_ours:
-            _stop(self._process)  # first: while a process floods its log, there is no end to it
+            _stop(self._process)  # before the log is read: a running process may write to it without end
         for _ in range(_KEPT_PIPES):
             if not (self._selects(self._stderr) and self._read_log()):
                 break
@@ -142,7 +142,7 @@ class ChildProcess:
         except BlockingIOError:
             return 0
         except BrokenPipeError:
-            return len(data)  # it does not read any more; what it says, or that it exits, shows on the other pipe
+            return len(data)  # it has closed its stdin; its answer or its exit is seen on stdout
 
     def _read_answer(self) -> bytes | None:
         chunk = os.read(self._stdout, _CHUNK)
@@ -159,7 +159,7 @@ class ChildProcess:
         return answer
 
     def _read_log(self) -> bool:
-        """Read once. Returns whether there may be more."""
+        """Read once from stderr. Returns whether there may be more to read."""
         try:
             chunk = os.read(self._stderr, _CHUNK)
         except BlockingIOError:
@@ -175,9 +175,9 @@ class ChildProcess:
 
 
 def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, owner: int) -> None:
-    """Runs once: when asked to, when the child object is collected, or when the interpreter exits."""
+    """Runs once: when called, when the child object is garbage collected, or when the interpreter exits."""
     if os.getpid() != owner:
-        return  # a fork inherited the object; the process is not its to end
+        return  # this is a forked process, and the child belongs to its parent
     _stop(process)
     process.wait()
     selector.close()
@@ -194,7 +194,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def fate(code: int | None) -> str:
-    """How a process ended, in words; None: it did not."""
+    """How a process ended, in words; `code` None: it has not ended."""
     if code is None:
         return "closed its stdout, but went on running"
     if code < 0:
@@ -204,6 +204,6 @@ def fate(code: int | None) -> str:
 
 
 def shortened(line: bytes, most: int = 160) -> str:
-    """A line as it can be shown in a message."""
+    """A line for a message, cut off after `most` bytes."""
     text = line[: most + 1].decode(errors="replace")
     return repr(text) if len(line) <= most else f"{text[:most]!r}… ({len(line)} bytes)"

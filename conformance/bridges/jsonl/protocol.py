@@ -1,4 +1,4 @@
-"""The messages of the JSON Lines protocol, version 2. docs/jsonl-protocol.md says the same for people."""
+"""The messages of the JSON Lines protocol, version 2. docs/jsonl-protocol.md describes them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from conformance.ports.signatures import answer_type, operand_types, operations
 
 PROTOCOL = 2
 NEW_IN_THIS_PROTOCOL = 'buffers are of type "buffer", which protocol 1 called "data"; nothing else has changed'
-"""What a program that speaks the protocol before this one must do about it, in words."""
+"""What has changed since the protocol before this one, for the message to a program that speaks that one."""
 
 
 class Hello(Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
-    """The first request. `suite` is the version of this suite, for the log."""
+    """The first request. `protocol` is the version that the suite speaks, `suite` its own version, for the log."""
 
     protocol: int
     suite: str
@@ -38,13 +38,13 @@ class Call(Struct, frozen=True, forbid_unknown_fields=True, tag="call"):
 
 
 class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="resume"):
-    """Go on with the operation that answered `blocked` with this token, after an outcome said that it is ready."""
+    """Continue the operation that answered `blocked` with this token, after an outcome listed it as `ready`."""
 
     token: int
 
 
 class RunScenario(Struct, frozen=True, forbid_unknown_fields=True, tag="scenario"):
-    """Perform all of these; the call `new` makes a fresh object."""
+    """Perform all these calls; the call `new` makes a fresh object."""
 
     component: str
     config: Any
@@ -52,11 +52,11 @@ class RunScenario(Struct, frozen=True, forbid_unknown_fields=True, tag="scenario
 
 
 class Close(Struct, frozen=True, forbid_unknown_fields=True, tag="close"):
-    """Say `closed`, and exit."""
+    """Answer `closed`, and exit."""
 
 
 class Greeting(Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
-    """What the program is and offers."""
+    """What the program is, what it can do, and which components it offers."""
 
     protocol: int
     name: str
@@ -66,16 +66,16 @@ class Greeting(Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
 
 
 class Opened(Struct, frozen=True, forbid_unknown_fields=True, tag="opened"):
-    """The object is there."""
+    """The program has made the object."""
 
 
 class StrictOutcome(Outcome, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An outcome as a program may write it: a misspelt `value` must not pass for no value."""
+    """An outcome as a program may write it; an unknown field is an error, so that a misspelt `value` is noticed."""
 
     blocked: int | None = None
-    """The operation is not over. It waits, and is gone on with by `resume` and this token."""
+    """The operation waits; the suite continues it with `resume` and this token."""
     ready: tuple[int, ...] = ()
-    """Operations that need not wait any longer, by their tokens; each is said once."""
+    """The tokens of operations that need not wait any longer; each token is listed once."""
 
 
 class Outcomes(Struct, frozen=True, forbid_unknown_fields=True, tag="outcomes"):
@@ -95,7 +95,7 @@ class Closed(Struct, frozen=True, forbid_unknown_fields=True, tag="closed"):
 
 
 class Refused(Struct, frozen=True, forbid_unknown_fields=True, tag="error"):
-    """The program could not make sense of the request, or cannot do it at all."""
+    """The program does not understand the request, or cannot perform it at all."""
 
     reason: str
 
@@ -109,7 +109,7 @@ _replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 
 def encode(message: Request | Reply) -> bytes:
-    """One line, with its line end."""
+    """A message as one line, with its line feed."""
     return _encoder.encode(message) + b"\n"
 
 

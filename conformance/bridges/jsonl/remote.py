@@ -1,4 +1,4 @@
-"""Ports whose operations are performed elsewhere, made from the abstract interface, which they cannot differ from."""
+"""Ports whose operations are performed by another program. Their classes are generated from the abstract ports."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from conformance.ports.signatures import answer_type, operand_types
 from conformance.scheduling import Waitable
 
 Ask: TypeAlias = Callable[["RemotePort", Call | Resume], StrictOutcome]
-"""Performs one call of a port elsewhere, or goes on with one."""
+"""Sends a call of a port, or a `Resume`, and returns the outcome."""
 
 
 class RemotePort(Port):
-    """What the ports of all components share here."""
+    """The base of the generated port classes of all components."""
 
     _ask: Ask
     _ready: set[int]
-    """Tokens of operations that wait no longer."""
+    """Tokens of waiting operations that the program has listed as ready."""
 
 
 class Blocked(Waitable):
-    """An operation waits elsewhere. Nobody here knows for what, only when that is over."""
+    """An operation waits in the program. The suite does not know for what, only when it is ready to continue."""
 
     __slots__ = ("_port", "_token")
 
@@ -43,14 +43,14 @@ class Blocked(Waitable):
 
 @cache
 def remote_class(interface: Interface) -> type[RemotePort]:
-    """The port class of a component, each abstract method of which is a call elsewhere."""
+    """The port class of a component; each of its methods sends a call to the program."""
     port = interface.port
     methods = {name: _method(name, answer) for name, answer in answers(interface).items()}
     return cast(type[RemotePort], type(f"Remote{port.__name__}", (RemotePort, port), methods))
 
 
 def remote_port(interface: Interface, ask: Ask) -> RemotePort:
-    """A port of a component, which asks `ask`."""
+    """A port of a component, which sends its calls with `ask`."""
     port = remote_class(interface)()
     port._ask = ask
     port._ready = set()
@@ -74,9 +74,11 @@ def operands(interface: Interface) -> dict[str, tuple[Any, ...]]:
 def convert_outcomes(
     interface: Interface, calls: Sequence[Sequence[Any]], outcomes: Sequence[StrictOutcome]
 ) -> list[Outcome]:
-    """The outcomes of a scenario, with the values of a stepwise run. Nonsense becomes an error, as it does there.
+    """The outcomes of a scenario, with values of the types of the port, as in a stepwise run.
 
-    Raises: PortError PROTOCOL if an operation waits, since what follows depends on who goes on when.
+    A value of another type becomes an error of kind CRASHED, as in a stepwise run.
+
+    Raises: PortError PROTOCOL if an operation waits, since all later outcomes depend on when the driver resumes it.
     """
     for call, outcome in zip(calls, outcomes, strict=True):
         if outcome.blocked is not None:
@@ -107,7 +109,7 @@ def _method(name: str, answer: Any) -> Callable[..., Any]:
 
 
 async def _waiting(port: RemotePort, name: str, answer: Any, outcome: StrictOutcome) -> Any:
-    """An operation that waits elsewhere, for as long as it does."""
+    """Resumes an operation that waits in the program, until it waits no longer."""
     while (token := outcome.blocked) is not None:
         _hear(port, outcome)
         await Blocked(port, token, name)

@@ -1,7 +1,7 @@
 """Any implementation in Python as a program behind the protocol: `python -m conformance.bridges.jsonl serve NAME`.
 
-An implementation in Python needs no protocol. This is the other end of the wire, for trying the wire itself: what
-passes through it must come out as it went in, operations that wait included.
+An implementation in Python needs no protocol. This program exists to test the bridge: the reference must have the same
+outcomes behind the protocol as without it, also in operations that wait.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Server:
 
     def _greet(self, protocol: int) -> Reply:
         if protocol != PROTOCOL:
-            return Refused(f"protocol {protocol} is not spoken here, only {PROTOCOL}")
+            return Refused(f"this program speaks protocol {PROTOCOL}, not {protocol}")
         mine = self._implementation
         claims = mine.capabilities - {Capability.STEPPING}  # over a wire an operation pauses only where it must wait
         return Greeting(PROTOCOL, mine.name, mine.version, tuple(sorted(claims)), tuple(self._components))
@@ -98,7 +98,7 @@ class Server:
 
     def _scenario(self, component: str, config: Any, calls: tuple[tuple[Any, ...], ...]) -> Reply:
         outcomes = []
-        self._port = None  # a scenario makes its own
+        self._port = None  # the first call of a scenario makes another port
         try:
             for call in calls:
                 if call[:1] == (NEW,):
@@ -122,7 +122,7 @@ class Server:
 
     def _call(self, call: tuple[Any, ...]) -> StrictOutcome:
         if self._port is None:
-            raise _Senseless("nothing is open")
+            raise _Senseless("no object is open")
         expected = operands(self._interfaces[self._component]).get(call[0] if call else "")
         if expected is None:
             raise _Senseless(f"a {self._component} has no operation {call[:1]}")
@@ -140,7 +140,7 @@ class Server:
     def _resume(self, token: int) -> StrictOutcome:
         operation = self._waiting.pop(token, None)
         if operation is None or not operation.waits_for.ready():
-            raise _Senseless(f"no operation {token} is ready")
+            raise _Senseless(f"no operation with the token {token} is ready")
         operation.waits_for.grant(operation.thread)
         return self._advance(operation)
 
@@ -172,18 +172,18 @@ class Server:
 
 
 class _Operation:
-    """One that is not over."""
+    """An operation that waits."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         self.coroutine = coroutine
         self.thread = Thread("", LockOrder())
         self.waits_for: Waitable = Waitable("")
         self.told = False
-        """That it is ready."""
+        """Whether an outcome has listed it as ready."""
 
 
 class _Senseless(Exception):
-    """A request that means nothing here."""
+    """A request that is wrong, and is answered with `Refused`."""
 
 
 def _converted(value: Any, type_: Any, what: str) -> Any:
@@ -202,7 +202,7 @@ def _told(error: Exception) -> Error:
 def serve(
     implementation: Implementation, requests: BinaryIO, answers: BinaryIO, interfaces: Interfaces = INTERFACES
 ) -> None:
-    """Until `close`, or until no more requests come."""
+    """Answers requests until `close` or the end of `requests`."""
     server = Server(implementation, interfaces)
     for line in requests:
         try:

@@ -1,4 +1,4 @@
-"""A chain from its producers to its consumer, over failures and restores. Specification: chain.md."""
+"""The component chain, from the producers to the consumer, with failures and restores. Specification: chain.md."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from conformance.ports import (
 
 
 class ChainScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`recovery`: the design of the first start; `recoveries`: those that a restore can choose from.
+    """`recovery`: the recovery design of the first chain; `recoveries`: the designs with which a restore can be done.
 
-    `input_state` and `output_state`: how many records of each channel the run begins with in these states, as if it
-    were restored; with a `recovery` other than none.
+    `input_state` and `output_state`: the number of records of each channel that the first chain recovers as input state
+    and as output state. They have an effect only if `recovery` is not none.
     """
 
     channels: Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
@@ -44,7 +44,7 @@ def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
 
 
 def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:
-    """What the first chain of a run is restored from."""
+    """Returns the checkpoint from which the first chain of a run is restored; None: it starts without one."""
     if config.recovery is Recovery.NONE:
         return None
     end = config.input_state + config.output_state

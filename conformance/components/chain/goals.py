@@ -1,4 +1,4 @@
-"""What a campaign must have seen of a chain, or it has not looked hard enough."""
+"""Goals of the chain: situations that a campaign must have seen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Restored = Seen[ChainCheckpoint | None, int, str]
 
 # ---- restores --------------------------------------------------------------------------------------------------------
 def _restored(taken_in: Recovery, design: Recovery) -> Callable[[Ledger, Seen[Any]], bool]:
-    """A checkpoint of one design was restored in another."""
+    """Returns the check that a checkpoint of a chain with one recovery design was restored with another one."""
 
     def check(ledger: Ledger, seen: Seen[Any]) -> bool:
         return ledger.completed[ledger.reading].design == taken_in and ledger.asked_for == design
@@ -33,20 +33,21 @@ _DESIGNS = {
     Recovery.PUSHED: "recovering by pushing",
 }
 _TAKEN = {
-    Recovery.NONE: ("a fresh start", "a fresh chain"),
-    **{design: (how, f"a chain {how}") for design, how in _DESIGNS.items()},
+    Recovery.NONE: ("a fresh start", "a chain that had recovered nothing"),
+    **{design: (how, f"a chain with the recovery design {design.value}") for design, how in _DESIGNS.items()},
 }
 for _before, (_start, _chain) in _TAKEN.items():
     for _behind, _how in _DESIGNS.items():
         RULES.sight(
-            f"from {_start} to {_how}".replace(" ", "-"), f"A checkpoint of {_chain} was restored {_how}.",
+            f"from {_start} to {_how}".replace(" ", "-"),
+            f"A checkpoint of {_chain} was restored with the recovery design {_behind.value}.",
             steps.restore, _restored(_before, _behind), recovers(_before) | recovers(_behind),
         )  # fmt: skip
 
 
 @goal(steps.restore, needs=IN_MEMORY)
 def a_checkpoint_taken_during_recovery_was_restored(ledger: Ledger, seen: Restored) -> bool:
-    """A checkpoint that began while recovered data was not consumed was restored."""
+    """A checkpoint was restored that had started while recovered data was not consumed."""
     return ledger.completed[ledger.reading].during_recovery
 
 
@@ -70,7 +71,7 @@ def a_chain_started_from_nothing_again(ledger: Ledger, seen: Restored) -> bool:
 
 @goal(steps.restore)
 def three_restores_in_a_row(ledger: Ledger, seen: Restored) -> bool:
-    """A checkpoint was restored that rests on two restores before."""
+    """A checkpoint was restored that a chain had taken after two restores in a row."""
     return ledger.completed[ledger.reading].depth >= 2
 
 
@@ -87,25 +88,25 @@ def both_kinds_of_channel_state_were_restored(ledger: Ledger, seen: Restored) ->
 # ---- failures --------------------------------------------------------------------------------------------------------
 @goal(steps.fail)
 def a_chain_failed_before_it_requested(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A chain failed with recovered data on its way, before it asked its producers for data."""
+    """A chain failed before it requested partitions, while recovered records were not counted."""
     return not ledger.is_connected() and ledger.recovering()
 
 
 @goal(steps.fail)
 def a_chain_failed_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A chain failed with recovered data on its way, and its producers connected."""
+    """A chain failed after it requested partitions, while recovered records were not counted."""
     return ledger.is_connected() and ledger.recovering()
 
 
 @goal(steps.fail)
 def a_chain_failed_with_a_checkpoint_pending(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A chain failed between two barriers of a checkpoint."""
+    """A chain failed while a checkpoint was pending."""
     return not ledger.over
 
 
 @goal(steps.fail)
 def a_chain_failed_with_data_in_flight(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A chain failed long after recovery, with records on their way."""
+    """A chain failed after its recovery, while records were sent and not counted and no checkpoint was pending."""
     return ledger.phase == "live" and ledger.over and any(side.counted < side.sent for side in ledger.sides)
 
 
@@ -118,13 +119,13 @@ def a_chain_failed_in_the_middle_of_an_operation(ledger: Ledger, seen: Seen[None
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 @goal(steps.consume, needs=IN_MEMORY)
 def a_checkpoint_completed_during_recovery(ledger: Ledger, seen: Took) -> bool:
-    """A checkpoint completed while recovered data was not consumed."""
+    """A checkpoint completed while recovered records were not counted."""
     return bool(seen.signals and acknowledged(seen.signals)) and ledger.recovering()
 
 
 @goal(steps.consume, needs=IN_MEMORY)
 def a_checkpoint_completed_before_anything_recovered_was_consumed(ledger: Ledger, seen: Took) -> bool:
-    """A checkpoint completed in a channel of which no recovered record was consumed."""
+    """A checkpoint completed before any recovered record of some channel was counted."""
     if not seen.signals or not acknowledged(seen.signals):
         return False
     return any(side.counted == side.begun < side.input_end for side in ledger.sides)
@@ -132,7 +133,7 @@ def a_checkpoint_completed_before_anything_recovered_was_consumed(ledger: Ledger
 
 @goal(steps.consume, needs=PUSHED)
 def a_checkpoint_completed_with_recovered_data_not_pushed(ledger: Ledger, seen: Took) -> bool:
-    """A checkpoint completed while recovered records had not even reached their channel."""
+    """A checkpoint completed while recovered records were not pushed into their channel."""
     if not seen.signals or not acknowledged(seen.signals) or not ledger.recovering():
         return False
     return any(side.input_next < side.input_end for side in ledger.sides)
@@ -154,7 +155,7 @@ def a_checkpoint_completed_after_a_declined_one(ledger: Ledger, seen: Took) -> b
 
 @goal(steps.consume)
 def a_checkpoint_completed_by_the_end_of_a_channel(ledger: Ledger, seen: Took) -> bool:
-    """A channel ended instead of sending its barrier, and the checkpoint completed."""
+    """A checkpoint completed because a channel ended without sending its barrier."""
     ended = seen.value is not None and type(seen.value.element) is EndOfPartition
     return ended and acknowledged(seen.signals) != []
 
@@ -168,18 +169,18 @@ def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Took) -> bool:
 
 @goal(steps.consume)
 def a_checkpoint_was_declined_for_a_newer_one(ledger: Ledger, seen: Took) -> bool:
-    """A pending checkpoint was declined."""
+    """A pending checkpoint was declined because a newer one started."""
     return bool(seen.signals and declines(seen.signals))
 
 
 @goal(steps.consume)
 def an_obsolete_barrier_was_consumed(ledger: Ledger, seen: Took) -> bool:
-    """A barrier came of a checkpoint that was over."""
+    """A barrier of a checkpoint that was over was consumed."""
     value = seen.value
     return value is not None and type(value.element) is Barrier and ledger.obsolete(value.element.checkpoint)
 
 
 @goal(steps.snapshot)
 def a_checkpoint_held_both_kinds_of_channel_state(ledger: Ledger, seen: Seen[ChainCheckpoint, int]) -> bool:
-    """Input and output state of one channel were both not empty."""
+    """A completed checkpoint contained input and output state of the same channel."""
     return seen.value.status is CheckpointStatus.COMPLETED and _has_both_states(seen.value)

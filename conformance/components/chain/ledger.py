@@ -1,8 +1,8 @@
-"""What the driver knows about a chain: what each producer sent, what the consumer counted, where the cuts are.
+"""The ledger of a chain: what each producer sent, what the consumer counted, and where the barriers stand.
 
 Records are numbered by channel in the order in which they are sent, across failures: after a restore the producers go
 on behind the restored checkpoint, under the same numbers. The consumer must therefore count 0, 1, 2, … of each channel
-for ever, and one integer by channel is the whole memory of what it has. The ledger never looks at an implementation.
+for ever, and one integer by channel says which records it has. The ledger never looks at an implementation.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from conformance.ports import (
 
 @dataclass(slots=True)
 class Cut:
-    """Where the barriers of a checkpoint stand."""
+    """The positions of the barriers of a checkpoint."""
 
     alignment: str
     sent: list[int | None]
-    """By channel: how many records were sent before its barrier, or before the end of partition; None: not known."""
+    """By channel, the number of records sent before the barrier, or before the end of partition; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +47,19 @@ class Completed:
     """A checkpoint that was acknowledged."""
 
     design: str
-    """How the chain that took it had recovered."""
+    """The recovery design of the chain that took the checkpoint."""
     during_recovery: bool
-    """Recovered data had not been counted yet when it began."""
+    """Whether recovered records were not counted yet when it started."""
     depth: int
-    """How many restores it rests on."""
+    """Number of restores in a row that led to the chain that took it."""
 
 
 _NOTHING = Completed("", during_recovery=False, depth=-1)
-"""A chain can also start without any checkpoint."""
+"""Stands for the start of a chain without a checkpoint."""
 
 
 class Ledger(Lifetime):
-    """Kept up to date by the steps; read by enabledness and by rules."""
+    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
         "acknowledged", "asked_for", "awake", "began_in_recovery", "completed", "config", "converted", "cuts",
@@ -70,53 +70,54 @@ class Ledger(Lifetime):
     def __init__(self, config: ChainConfig, recoveries: tuple[str, ...], passes_blocked: bool) -> None:
         super().__init__()
         self.recoveries = recoveries
-        """The designs in which a restore can be."""
+        """The recovery designs with which a restore can be done."""
         self.passes_blocked = passes_blocked
-        """A priority event is announced at once also by a subpartition that is blocked."""
+        """Whether a blocked subpartition, too, notifies the consumer of a priority event at once."""
         self.cuts: dict[int, Cut] = {}
-        """By checkpoint. They are numbered 1, 2, 3, … over all restores, in the order in which they became known."""
+        """The cuts by checkpoint. Checkpoints are numbered 1, 2, 3, … across restores, in the order of their first
+        step."""
         self.completed = {0: _NOTHING}
         self.saved: dict[int, ChainCheckpoint] = {}
-        """Completed checkpoints that were read for a restore, as they were."""
+        """Completed checkpoints that were restored, as they were read back."""
         self.reading = 0
-        """The checkpoint that is being read back..."""
+        """The checkpoint that the current step reads back; 0: none."""
         self.asked_for = ""
-        """... and the design in which it is to be restored."""
+        """The recovery design with which it is restored; empty: it is only read."""
         self.generation = 0
-        """How many chains there were before this one."""
+        """Number of chains before this one."""
         self._begin_chain(config, 0)
 
     def _begin_chain(self, config: ChainConfig, origin: int) -> None:
-        """A fresh chain, which takes over from a checkpoint or from nothing."""
+        """Begins with a fresh chain, which was restored from checkpoint `origin` or started without one."""
         self.begin_life("starting")
         self.config = config
-        """What the port was made of."""
+        """The configuration of the port."""
         self.origin = origin
-        """The checkpoint of this run that the chain began with; 0: none."""
+        """The checkpoint of this run from which the chain was restored; 0: none."""
         self.converted = config.recovery is Recovery.NONE
         self.sides = [Side(config, channel) for channel in range(len(config.channels))]
         self.awake = False
-        """The consumer was told something that it has not followed."""
+        """Whether the consumer has a reason to poll."""
         self.urgent: dict[str, int] = {}
-        """Channels in which an unaligned barrier was due when the consumer began to poll, by what it must pass."""
+        """By what the barrier must pass, a channel in which an unaligned barrier was due when the last poll began."""
         self.known: list[int] = []
-        """Checkpoints of this chain, in the order in which they became known."""
+        """The checkpoints of this chain, in the order of their first step."""
         self.newest = 0
-        """The newest checkpoint that the consumer has heard of..."""
+        """The newest checkpoint that the consumer knows."""
         self.began_in_recovery = False
-        """... whether recovered data had not been counted yet when it began..."""
+        """Whether recovered records were not counted yet when checkpoint `newest` started."""
         self.over = True
-        """... and whether it is acknowledged or declined."""
+        """Whether checkpoint `newest` was acknowledged or declined."""
         self.acknowledged: list[int] = []
         self.declined: list[int] = []
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     def is_connected(self) -> bool:
-        """Whether the producers were asked for data; before a failure."""
+        """Returns whether partitions were requested, provided that the chain has not failed."""
         return self.phase != "starting"
 
     def convertible(self) -> bool:
-        """Whether no recovered channel would lose anything."""
+        """Returns whether a conversion loses no state of any channel."""
         if self.config.recovery is Recovery.PUSHED:
             return True
         if self.config.recovery is Recovery.IN_MEMORY:
@@ -124,7 +125,7 @@ class Ledger(Lifetime):
         return all(side.state_consumed for side in self.sides)
 
     def completes(self, channel: int, element: Element) -> int:
-        """The checkpoint that is complete once this element was consumed; 0: none."""
+        """Returns the checkpoint that is complete when the consumer has taken this element; 0: none."""
         if type(element) is Barrier and not self.obsolete(element.checkpoint):
             checkpoint, goes_on = element.checkpoint, element.checkpoint == self.newest
         elif type(element) is EndOfPartition and not self.over:
@@ -137,26 +138,26 @@ class Ledger(Lifetime):
         return checkpoint
 
     def obsolete(self, checkpoint: int) -> bool:
-        """Whether its barrier means nothing to the consumer any more."""
+        """Returns whether a barrier of this checkpoint is obsolete: the checkpoint is over, or a newer one is known."""
         return checkpoint < self.newest or (checkpoint == self.newest and self.over)
 
     def has_ended(self, checkpoint: int) -> bool:
-        """Whether it is known what became of a checkpoint of this chain."""
+        """Returns whether a checkpoint of this chain was acknowledged or declined."""
         return checkpoint in self.acknowledged or checkpoint in self.declined
 
     def recovering(self) -> bool:
-        """Whether recovered records are still to be counted."""
+        """Returns whether recovered records were not counted yet."""
         return any(side.counted < side.recovered_end for side in self.sides)
 
     def restorable(self) -> list[int]:
-        """The checkpoints that a restore can start from; 0, a start from nothing, is among them now and then."""
+        """Returns the checkpoints that can be restored; 0, a start without a checkpoint, is among them now and then."""
         here = [one for one in self.acknowledged if one not in self.saved]
         there = [*list(self.saved)[-2:], *here[-3:]]
         return [0, *there] if not there or self.generation % 4 == 1 else there
 
-    # ---- what producers and the recovery do ------------------------------------------------------------------------
+    # ---- producers and recovery ------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer was told something."""
+        """Notes the notifications of the consumer."""
         for signal in signals:
             if type(signal) is DataAvailable or type(signal) is PriorityAvailable:
                 self.awake = True
@@ -164,20 +165,20 @@ class Ledger(Lifetime):
                 self.sides[signal.channel].state_consumed = True
 
     def begin_send(self, channel: int, count: int) -> None:
-        """Records are on their way: the next ones of this channel."""
+        """Notes that the producer of a channel begins to send its next records."""
         self.sides[channel].sent += count
 
     def begin_finish(self, channel: int) -> None:
-        """The end of partition is on its way."""
+        """Notes that the producer of a channel begins to send the end of partition."""
         side = self.sides[channel]
         side.producing, side.finished = False, True
 
     def sent(self, channel: int, *rest: object) -> None:
-        """Something may be able to leave its producer."""
+        """Notes that the producer of a channel has sent something, so that an element may be able to leave it."""
         self.sides[channel].idle = False
 
     def begin_barrier(self, channel: int, checkpoint: int, alignment: str) -> None:
-        """A producer takes its part of a checkpoint: the cut of this channel is here."""
+        """Notes that a producer begins to send a barrier: the cut of this channel is here."""
         side = self.sides[channel]
         self._note_checkpoint(checkpoint, alignment)
         self.cuts[checkpoint].sent[channel] = side.sent
@@ -192,7 +193,7 @@ class Ledger(Lifetime):
             self.known.append(checkpoint)
 
     def barrier_sent(self, channel: int, checkpoint: int, alignment: str) -> None:
-        """The barrier stands in the subpartition, and whoever must be told was told."""
+        """Notes that the barrier is in the subpartition, and that the subpartition has notified its reader."""
         side = self.sides[channel]
         side.idle = False
         if alignment != "unaligned":
@@ -203,32 +204,32 @@ class Ledger(Lifetime):
             side.due = True
 
     def output_recovered(self, channel: int) -> None:
-        """A record of the output state is in the subpartition."""
+        """Notes that a record of the output state was pushed into the subpartition."""
         self.sides[channel].output_next += 1
         self.sent(channel)
 
     def output_finished(self, channel: int) -> None:
-        """All of it is."""
+        """Notes that the output state of a channel was pushed completely: the producer starts."""
         self.sides[channel].producing = True
         self.sent(channel)
         self._advance()
 
     def recovered(self, channel: int) -> None:
-        """A record of the input state is in the gate."""
+        """Notes that a record of the input state was pushed into the gate."""
         self.end()
         self.sides[channel].input_next += 1
 
     def recovery_finished(self, channel: int) -> None:
-        """All of it is."""
+        """Notes that the input state of a channel was pushed completely."""
         self.sides[channel].input_done = True
         self._advance()
 
     def convert(self) -> None:
-        """The channels of the gate are physical."""
+        """Notes that the channels of the gate were converted."""
         self.converted = True
 
     def request(self) -> None:
-        """The producers were asked for data."""
+        """Notes that partitions were requested."""
         self.phase = "recovering"
         for side in self.sides:
             side.idle = False
@@ -239,16 +240,16 @@ class Ledger(Lifetime):
         if self.phase == "recovering" and all(done):
             self.phase = "live"
 
-    # ---- what the network and the consumer do ----------------------------------------------------------------------
+    # ---- network and consumer --------------------------------------------------------------------------------------
     def begin_transfer(self, channel: int) -> None:
-        """The network follows what it was told until now."""
+        """Notes that a transfer begins, which acts on all notifications until now."""
         self.flying += 1
         side = self.sides[channel]
         side.idle = True
         side.must_leave = side.leaving == 1 and len(side.unconsumed) == 1
 
     def transferred(self, seen: Seen[Element | None], channel: int) -> None:
-        """An element of a remote channel arrived at the consumer, or nothing could leave."""
+        """Notes that an element of a remote channel arrived at the consumer, or that no element could leave."""
         self.flying -= 1
         side, element = self.sides[channel], seen.value
         if element is None:
@@ -260,13 +261,13 @@ class Ledger(Lifetime):
             side.due = side.unconsumed == [element.checkpoint]
 
     def begin_consume(self) -> None:
-        """The consumer follows all that it was told until now."""
+        """Notes that a poll of the consumer begins, which acts on all notifications until now."""
         self.flying += 1
         self.awake = False
         self.urgent = {side.must_pass(): side.channel for side in self.sides if side.due}
 
     def consumed(self, seen: Seen[Consumed | None]) -> None:
-        """The consumer took an element and dealt with it; the rules have compared it with what was owed."""
+        """Notes that the consumer took an element and dealt with it. The rules have already judged the element."""
         self.flying -= 1
         if seen.value is None:
             return
@@ -342,33 +343,33 @@ class Ledger(Lifetime):
                 side.waits = side.blocked = False
 
     def begin_trigger(self, checkpoint: int) -> None:
-        """The consumer is asked for a checkpoint that nobody has heard of."""
+        """Notes that the consumer is asked for a new checkpoint."""
         self._note_checkpoint(checkpoint, "unaligned")
 
     def triggered(self, checkpoint: int) -> None:
-        """The consumer was asked too early, and declined."""
+        """Notes that the consumer declined the checkpoint, because it was asked before the conversion."""
         self.newest = checkpoint
         self._declined(checkpoint)
 
     # ---- failures --------------------------------------------------------------------------------------------------
     def begin_read(self, checkpoint: int) -> None:
-        """A checkpoint is read back."""
+        """Notes that a checkpoint is read back."""
         self.reading = checkpoint
 
     def end_read(self, *operands: object) -> None:
-        """It was, and nobody looks at it any more."""
+        """Notes that no checkpoint is read back any more."""
         self.reading, self.asked_for = 0, ""
 
     def begin_restore(self, checkpoint: int, recovery: str) -> None:
-        """It is read back for a restore in this design."""
+        """Notes that a checkpoint is read back for a restore with this recovery design."""
         self.reading = checkpoint
         self.asked_for = recovery
 
     def restore(self, seen: Seen[ChainCheckpoint | None], checkpoint: int, recovery: str) -> None:
-        """A fresh chain takes over."""
+        """Begins with a fresh chain that is restored from this checkpoint with this recovery design."""
         restored = seen.value
         if restored is not None:
-            self.saved.pop(checkpoint, None)  # those restored last are those restored again
+            self.saved.pop(checkpoint, None)  # moves it to the end: `restorable` offers the last two again
             self.saved[checkpoint] = restored
         self.generation += 1
         self.end_read()

@@ -1,4 +1,4 @@
-"""What must be true of a chain from its producers to its consumer. Specification: chain.md."""
+"""The rules of the chain. Specification: chain.md."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ State = Seen[tuple[tuple[int, ...], ...]]
 
 
 def is_unaligned(element: Element | None) -> bool:
-    """Whether it goes before everything else."""
+    """Returns whether the element is an unaligned barrier."""
     return type(element) is Barrier and element.alignment == "unaligned"
 
 
-# ---- what is counted -------------------------------------------------------------------------------------------------
+# ---- records ---------------------------------------------------------------------------------------------------------
 @rule(steps.consume, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
 def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -> Judgement:
-    """No record sent after a restore is counted before all recovered records of its channel were."""
+    """The consumer counts no record that was sent after a restore before it has counted all recovered records of that
+    channel."""
     value = seen.value
     if value is None or type(value.element) is not Buffer:
         return False
@@ -49,13 +50,14 @@ def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -
         return False
     if ids[0] < side.recovered_end:
         return True
-    first = f"records {side.counted} to {side.recovered_end - 1} of channel {value.channel} are to be recovered first"
+    last = side.recovered_end - 1
+    first = f"recovered records {side.counted} to {last} of channel {value.channel} must be counted first"
     return Broken(FailureClass.REORDERED, first, f"record {ids[0]}, which was sent after the restore, was counted")
 
 
 @rule(steps.consume, invariant="I-01", tickets=("FLINK-38544", "FLINK-17564", "FLINK-39018"))
 def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
-    """Of each channel the consumer counts every record once and in the order sent, over all failures, restores and
+    """The consumer counts every record of each channel once and in the order sent, across all failures, restores and
     conversions."""
     value = seen.value
     if value is None or type(value.element) is not Buffer:
@@ -64,39 +66,41 @@ def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgeme
     expected = tuple(range(side.counted, side.counted + len(ids)))
     if ids == expected and side.counted + len(ids) <= side.sent:
         return True
-    owed = f"record {side.counted} of channel {value.channel} is counted next, of {side.sent} that were sent"
-    return Broken(compare_ids(expected, ids, side.counted), owed, f"records {ids} were")
+    owed = f"record {side.counted} of channel {value.channel} must be counted next, and {side.sent} records were sent"
+    return Broken(compare_ids(expected, ids, side.counted), owed, f"records {ids} were counted")
 
 
 @rule(steps.consume, invariant="I-08", tickets=("FLINK-17568",))
 def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Judgement:
-    """No record behind an aligned barrier is counted before its checkpoint is over."""
+    """The consumer counts no record that was sent after an aligned barrier before the checkpoint of that barrier is
+    over."""
     value = seen.value
     if value is None or type(value.element) is not Buffer or True not in [side.waits for side in ledger.sides]:
         return False
     if not ledger.sides[value.channel].waits:
         return True
-    owed = f"what follows the aligned barrier {ledger.newest} in channel {value.channel} waits for the checkpoint"
-    return Broken(FailureClass.REORDERED, owed, f"{name(value.element)} were counted before")
+    owed = f"the records behind aligned barrier {ledger.newest} of channel {value.channel} must wait for its checkpoint"
+    return Broken(FailureClass.REORDERED, owed, f"{name(value.element)} were counted before that")
 
 
-# ---- barriers, and the end -------------------------------------------------------------------------------------------
+# ---- barriers and the end of partition -------------------------------------------------------------------------------
 @rule(steps.consume, invariant="I-08", tickets=("FLINK-18252",))
 def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
-    """An aligned barrier is consumed after all records sent before it, and before all sent after it."""
+    """The consumer takes an aligned barrier after all records that were sent before it, and before all records that
+    were sent after it."""
     value = seen.value
     if value is None or type(value.element) is not Barrier or is_unaligned(value.element):
         return False
     checkpoint = value.element.checkpoint
     counted = ledger.sides[value.channel].counted
     cut = ledger.cuts[checkpoint].sent[value.channel] if checkpoint in ledger.cuts else None
-    owed = f"{cut} records of channel {value.channel} were sent before the aligned barrier {checkpoint}"
-    return counted == cut or Broken(FailureClass.REORDERED, owed, f"the consumer took it after {counted}")
+    owed = f"the aligned barrier {checkpoint} of channel {value.channel} must be taken after exactly {cut} records"
+    return counted == cut or Broken(FailureClass.REORDERED, owed, f"the consumer took it after {counted} records")
 
 
 @rule(steps.consume, invariant="I-07", tickets=("FLINK-18136", "FLINK-18252"))
 def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Judgement:
-    """The unaligned barriers of a channel are consumed once each, in the order in which they were sent."""
+    """The consumer takes the unaligned barriers of a channel once each, in the order in which they were sent."""
     value = seen.value
     if value is None or type(value.element) is not Barrier or not is_unaligned(value.element):
         return False
@@ -104,8 +108,8 @@ def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Ju
     if unconsumed and checkpoint == unconsumed[0]:
         return True
     kind = FailureClass.REORDERED if checkpoint in unconsumed else FailureClass.DUPLICATED
-    owed = f"the barriers {unconsumed} of channel {value.channel} were sent in this order"
-    return Broken(kind, owed, f"barrier {checkpoint} was consumed")
+    owed = f"the unaligned barriers {unconsumed} of channel {value.channel} must be taken in this order"
+    return Broken(kind, owed, f"barrier {checkpoint} was taken")
 
 
 @rule(steps.consume, invariant="I-22", tickets=("FLINK-20145", "FLINK-21104"))
@@ -116,14 +120,15 @@ def an_unaligned_barrier_goes_first(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(steps.consume, invariant="I-54", tickets=("FLINK-39018",), needs=IN_MEMORY)
 def recovered_data_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Took) -> Judgement:
-    """An unaligned barrier that arrives in a channel whose recovered data is not consumed is taken all the same."""
+    """If an unaligned barrier arrives in a channel whose recovered data is not consumed, the consumer takes the barrier
+    before that data."""
     return "recovered data" in ledger.urgent and _judge_first(ledger, seen, "recovered data")
 
 
 @rule(steps.consume, invariant="I-97", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
 def a_blocked_producer_nearby_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Took) -> Judgement:
-    """An unaligned barrier of a producer in the same process is consumed although that producer is blocked, by a slow
-    channel for instance."""
+    """If a local producer is blocked, for example because another channel is slow, the consumer still takes the
+    unaligned barrier of that producer before anything else."""
     return "a blocked producer" in ledger.urgent and _judge_first(ledger, seen, "a blocked producer")
 
 
@@ -135,55 +140,58 @@ _PASSES = {
 
 
 def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
-    """An unaligned barrier was there that passes this, and the consumer must take one."""
+    """Judges a poll that began when an unaligned barrier was due that must pass this: it must answer such a barrier."""
     value = seen.value
     if value is not None and is_unaligned(value.element):
         return True
     got = "nothing" if value is None else f"{name(value.element)} of channel {value.channel}"
-    owed = f"an unaligned barrier is there in channel {ledger.urgent[passes]}, and {_PASSES[passes]}"
+    owed = f"an unaligned barrier has arrived in channel {ledger.urgent[passes]}, and {_PASSES[passes]}"
     return Broken(FailureClass.STUCK, owed, f"the consumer took {got}")
 
 
 @rule(steps.transfer, invariant="I-14")
 def an_unaligned_barrier_leaves_its_producer_first(ledger: Ledger, seen: Transferred) -> Judgement:
-    """What a remote producer sends next, with or without credit, is the unaligned barrier that it added."""
+    """If a remote producer has added an unaligned barrier, the barrier is the next element that leaves it, with or
+    without credit."""
     side = ledger.sides[seen.operands[0]]
     return side.must_leave and not side.blocked and _judge_leaving(seen.value)
 
 
 @rule(steps.transfer, invariant="I-14", tickets=("FLINK-39018",), needs=PASSES_REMOTELY)
 def a_blocked_producer_elsewhere_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Transferred) -> Judgement:
-    """An unaligned barrier leaves a remote producer although that producer is blocked."""
+    """If a blocked remote producer has added an unaligned barrier, the barrier is the next element that leaves it, with
+    or without credit."""
     side = ledger.sides[seen.operands[0]]
     return side.must_leave and side.blocked and _judge_leaving(seen.value)
 
 
 def _judge_leaving(element: Element | None) -> Judgement:
-    owed = "an unaligned barrier waits at the producer: it leaves before anything else, with credit or without"
+    owed = "an unaligned barrier waits at the producer and must leave it next, with or without credit"
     left = "nothing" if element is None else name(element)
-    return is_unaligned(element) or Broken(FailureClass.STUCK, owed, f"{left} left")
+    return is_unaligned(element) or Broken(FailureClass.STUCK, owed, f"{left} left the producer")
 
 
 @rule(steps.consume, invariant="I-33")
 def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
-    """The end of a channel is consumed once, after all its records and unaligned barriers."""
+    """The consumer takes the end of partition of a channel once, after all records and unaligned barriers of the
+    channel."""
     value = seen.value
     if value is None or type(value.element) is not EndOfPartition:
         return False
     side = ledger.sides[value.channel]
     last = side.finished and not side.ended and side.counted == side.sent and not side.unconsumed
     owed = f"channel {value.channel} ends once, after {side.sent} records and the unaligned barriers {side.unconsumed}"
-    return last or Broken(FailureClass.REORDERED, owed, f"its end was consumed after {side.counted} records")
+    return last or Broken(FailureClass.REORDERED, owed, f"its end was taken after {side.counted} records")
 
 
-# ---- what becomes of a checkpoint ------------------------------------------------------------------------------------
+# ---- acknowledged and declined checkpoints ---------------------------------------------------------------------------
 def acknowledged(signals: list[Signal]) -> list[int]:
-    """The checkpoints that were acknowledged."""
+    """Returns the checkpoints that these signals acknowledge."""
     return [one.checkpoint for one in signals if type(one) is CheckpointAcknowledged]
 
 
 def declines(signals: list[Signal]) -> list[CheckpointDeclined]:
-    """What was said of checkpoints that were declined."""
+    """Returns the signals that decline a checkpoint."""
     return [one for one in signals if type(one) is CheckpointDeclined]
 
 
@@ -193,7 +201,8 @@ def _was_declined(checkpoint: int, signals: list[Signal]) -> bool:
 
 @rule(steps.consume, invariant="I-52", tickets=("FLINK-25305",))
 def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, seen: Took) -> Judgement:
-    """A checkpoint is acknowledged once, when its barrier, or the end, of every channel was consumed; not before."""
+    """The consumer acknowledges a checkpoint once, when it has taken the barrier, or the end of partition, of every
+    channel, and not before."""
     value = seen.value
     if not seen.signals and (value is None or type(value.element) is Buffer):
         return False
@@ -204,51 +213,54 @@ def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, s
     if due and not done:
         if _was_declined(due, seen.signals):
             return False
-        owed = f"checkpoint {due} completes: of each channel its barrier was consumed, or its end"
+        owed = f"the barrier, or the end, of every channel was taken: checkpoint {due} must be acknowledged now"
         return Broken(FailureClass.ORPHANED, owed, "it was not acknowledged")
-    owed = f"checkpoint {due} completes now" if due else "none completes now: barriers are missing, or it is over"
+    owed = "no checkpoint completes now: barriers are missing, or the checkpoint is over"
+    if due:
+        owed = f"only checkpoint {due} completes now"
     return Broken(FailureClass.PROTOCOL, owed, f"checkpoints {done} were acknowledged")
 
 
 @rule(steps.consume, invariant="I-37", tickets=("FLINK-21104",))
 def a_checkpoint_is_declined_for_a_newer_one_only(ledger: Ledger, seen: Took) -> Judgement:
-    """A checkpoint that starts after the conversion is declined only if a newer one is known."""
+    """The consumer declines a checkpoint that starts after the conversion only if a newer one is known."""
     declined = declines(seen.signals) if seen.signals else []
     for one in declined:
         if one.checkpoint >= max(side.newest for side in ledger.sides):
-            owed = f"no newer checkpoint is in the way of checkpoint {one.checkpoint}"
-            return Broken(FailureClass.PROTOCOL, owed, f"it was declined: {one.reason}")
+            owed = f"no checkpoint is known that is newer than {one.checkpoint}: it must not be declined"
+            return Broken(FailureClass.PROTOCOL, owed, f"it was declined with the reason {one.reason}")
     return bool(declined)
 
 
 @rule(steps.consume, invariant="I-45")
 def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
-    """A pending checkpoint is declined when the barrier of a newer one comes."""
+    """When the barrier of a newer checkpoint comes, the consumer declines the pending checkpoint."""
     value = seen.value
     newer = 0 if value is None or type(value.element) is not Barrier else value.element.checkpoint
     if ledger.over or newer <= ledger.newest:
         return False
     declined = _was_declined(ledger.newest, seen.signals)
-    owed = f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came"
-    return declined or Broken(FailureClass.ORPHANED, owed, "nobody was told that it will not complete")
+    owed = f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came: it must be declined"
+    return declined or Broken(FailureClass.ORPHANED, owed, "it was not declined")
 
 
 @rule(steps.trigger, invariant="I-53", tickets=("FLINK-20654",))
 def a_checkpoint_before_the_conversion_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """A checkpoint that the consumer is asked for before its channels are converted is declined: it is not ready."""
+    """If the consumer is asked for a checkpoint before its channels are converted, it declines the checkpoint with the
+    reason declined-task-not-ready."""
     (checkpoint,) = seen.operands
     done, declined = acknowledged(seen.signals), declines(seen.signals)
     if declined == [CheckpointDeclined(checkpoint, CheckpointReason.DECLINED_TASK_NOT_READY)] and not done:
         return True
-    told = [f"{one.checkpoint} was declined ({one.reason})" for one in declined]
-    told += [f"{one} was acknowledged" for one in done]
-    owed = f"checkpoint {checkpoint} is declined, as the task is not ready"
-    return Broken(FailureClass.PROTOCOL, owed, ", ".join(told) or "nothing was answered")
+    told = [f"checkpoint {one.checkpoint} was declined with the reason {one.reason}" for one in declined]
+    told += [f"checkpoint {one} was acknowledged" for one in done]
+    owed = f"checkpoint {checkpoint} must be declined with the reason {CheckpointReason.DECLINED_TASK_NOT_READY}"
+    return Broken(FailureClass.PROTOCOL, owed, ", ".join(told) or "it was neither declined nor acknowledged")
 
 
-# ---- what a checkpoint holds -----------------------------------------------------------------------------------------
+# ---- the contents of a checkpoint ------------------------------------------------------------------------------------
 def _completed(seen: Seen[object]) -> ChainCheckpoint | None:
-    """What was read back, if it is complete. The driver tells nonsense from a checkpoint."""
+    """Returns the checkpoint that was read back, if it is completed. The driver has already checked its type."""
     value = seen.value
     assert value is None or isinstance(value, ChainCheckpoint)
     return value if value is not None and value.status is CheckpointStatus.COMPLETED else None
@@ -256,33 +268,33 @@ def _completed(seen: Seen[object]) -> ChainCheckpoint | None:
 
 @rule(steps.snapshot, steps.restore, invariant="I-10", tickets=("FLINK-18136", "FLINK-18252"), needs=READBACK)
 def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The input and the output state of an aligned checkpoint are empty."""
+    """An aligned checkpoint contains neither input state nor output state."""
     value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
     if value is None or cut is None or cut.alignment != "aligned":
         return False
     empty = not any(value.input_state) and not any(value.output_state)
-    held = f"it holds {value.input_state} as input state and {value.output_state} as output state"
-    owed = f"checkpoint {ledger.reading} is aligned: nothing is in flight"
+    held = f"it contains the input state {value.input_state} and the output state {value.output_state}"
+    owed = f"checkpoint {ledger.reading} is aligned and must contain no channel state"
     return empty or Broken(FailureClass.DUPLICATED, owed, held)
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK)
 def a_checkpoint_says_how_far_it_is(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """An acknowledged checkpoint can be read back as completed, a declined one never is."""
+    """An acknowledged checkpoint reads back with the status completed, and a declined one with the status declined."""
     checkpoint = ledger.reading
     if not ledger.has_ended(checkpoint):
         return False
     expected = CheckpointStatus.COMPLETED if checkpoint in ledger.acknowledged else CheckpointStatus.DECLINED
     status = seen.value.status if isinstance(seen.value, ChainCheckpoint) else CheckpointStatus.ABSENT
-    owed = f"checkpoint {checkpoint} is {expected}"
-    return status is expected or Broken(FailureClass.PROTOCOL, owed, f"it says {status}")
+    owed = f"checkpoint {checkpoint} must read back as {expected}"
+    return status is expected or Broken(FailureClass.PROTOCOL, owed, f"its status is {status}")
 
 
 def _judge_contents(
     ledger: Ledger, seen: Seen[object], kind: FailureClass, fault: Callable[[int, tuple[int, ...]], str]
 ) -> Judgement:
-    """Of a completed checkpoint: of each channel whose cut is known, what it counted, its input state and its output
-    state, one after another, must have no fault."""
+    """Judges a completed checkpoint: for each channel with a known cut, `fault` looks for a fault in the counted
+    records, the input state and the output state, one after another."""
     value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
     if value is None or cut is None:
         return False
@@ -294,8 +306,8 @@ def _judge_contents(
         ids = sum([part[channel] for part in parts if channel < len(part)], ())
         if ids != tuple(range(sent)) and (observed := fault(sent, ids)):
             owed = (
-                f"what checkpoint {ledger.reading} counted, then its input state, then its output state are the {sent} "
-                f"records sent in channel {channel} before the barrier, each once and in order"
+                f"the counted records, the input state and the output state of checkpoint {ledger.reading}, one after "
+                f"another, must be the {sent} records sent in channel {channel} before the barrier, once and in order"
             )
             return Broken(kind, owed, observed)
     return judged
@@ -303,11 +315,11 @@ def _judge_contents(
 
 def _behind(cut: int, ids: tuple[int, ...]) -> str:
     last = max(ids, default=-1)
-    return f"record {last}, sent after it, is in it" if last >= cut else ""
+    return f"the checkpoint contains record {last}, which was sent after the barrier" if last >= cut else ""
 
 
 def _twice(cut: int, ids: tuple[int, ...]) -> str:
-    return f"record {max(ids, key=ids.count)} is in it more than once" if len(set(ids)) < len(ids) else ""
+    return f"it contains record {max(ids, key=ids.count)} more than once" if len(set(ids)) < len(ids) else ""
 
 
 def _missing(cut: int, ids: tuple[int, ...]) -> str:
@@ -316,7 +328,7 @@ def _missing(cut: int, ids: tuple[int, ...]) -> str:
 
 
 def _disorder(cut: int, ids: tuple[int, ...]) -> str:
-    return "" if sorted(ids) == list(ids) else f"it has them in the order {ids}"
+    return "" if sorted(ids) == list(ids) else f"the checkpoint contains them in the order {ids}"
 
 
 @rule(
@@ -324,14 +336,15 @@ def _disorder(cut: int, ids: tuple[int, ...]) -> str:
     needs=READBACK,
 )  # fmt: skip
 def nothing_behind_a_barrier_is_in_the_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """A record sent after the barrier is neither counted in the checkpoint nor in its channel state."""
+    """A checkpoint contains no record that was sent after its barrier, neither among its counted records nor in its
+    channel state."""
     return _judge_contents(ledger, seen, FailureClass.DUPLICATED, _behind)
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-34", tickets=("FLINK-40016",), needs=READBACK)
 def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """A record sent before the barrier is counted in the checkpoint, or in its input state, or in its output state: in
-    one of them."""
+    """A checkpoint contains each record at most once: among its counted records, in its input state or in its output
+    state."""
     return _judge_contents(ledger, seen, FailureClass.DUPLICATED, _twice)
 
 
@@ -340,28 +353,30 @@ def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judg
     tickets=("FLINK-17315", "FLINK-18139", "FLINK-20645", "FLINK-38544"), needs=READBACK,
 )  # fmt: skip
 def nothing_is_missing_in_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Every record sent before the barrier is counted in the checkpoint or in its channel state."""
+    """A checkpoint contains every record that was sent before its barrier, among its counted records or in its channel
+    state."""
     return _judge_contents(ledger, seen, FailureClass.LOST, _missing)
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-05", tickets=("FLINK-17564",), needs=READBACK)
 def channel_state_is_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """What a checkpoint counted, its input state and its output state follow each other in the order sent."""
+    """For each channel, the counted records of a checkpoint, its input state and its output state, one after another,
+    are in the order sent."""
     return _judge_contents(ledger, seen, FailureClass.REORDERED, _disorder)
 
 
-# ---- what the consumer has, what is held, and what is owed in the end ------------------------------------------------
+# ---- the state of the consumer, resources, and the end of a run ------------------------------------------------------
 @rule(steps.counted, invariant="I-01", quiet=True)
 def the_state_of_the_consumer_is_what_it_counted(ledger: Ledger, seen: State) -> Judgement:
-    """The consumer's state holds the records that it counted, restored ones included, and nothing else."""
+    """The state of the consumer contains exactly the records that it counted, restored ones included."""
     expected = tuple(tuple(range(side.counted)) for side in ledger.sides)
     if seen.value == expected:
         return any(expected)
     held = [*seen.value, *[()] * len(expected)]
     channel = next((number for number, ids in enumerate(expected) if held[number] != ids), 0)
-    owed = f"of channel {channel}, {len(expected[channel])} records were counted, in order"
+    owed = f"the consumer counted the first {len(expected[channel])} records of channel {channel}"
     kind = compare_ids(expected[channel], held[channel], 0)
-    return Broken(kind, owed, f"the state holds {held[channel]}")
+    return Broken(kind, owed, f"its state contains records {held[channel]}")
 
 
 RULES.adopt(
@@ -372,34 +387,37 @@ RULES.adopt(
 
 @rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-98", tickets=("FLINK-39018",))
 def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
-    """A checkpoint whose barriers were all sent is acknowledged or declined in the end."""
+    """If all barriers of a checkpoint were sent, the consumer acknowledges or declines the checkpoint before the run
+    ends."""
     if not ledger.closing or not ledger.known:
         return False
-    last, observed = ledger.known[-1], "neither happened, and nobody has anything more to do"
-    owed = f"all barriers of checkpoint {last} were sent, so it completes or is declined"
+    last, observed = ledger.known[-1], "neither happened, and nothing is left to do"
+    owed = f"all barriers of checkpoint {last} were sent, so it must be acknowledged or declined"
     return ledger.has_ended(last) or Broken(FailureClass.ORPHANED, owed, observed)
 
 
 @rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"))
 def everything_sent_is_counted(ledger: Ledger, seen: State) -> Judgement:
-    """If everybody follows what he is told, the consumer has counted everything in the end."""
+    """In a chain that was not restored, the consumer has counted every record and taken the end of every finished
+    channel when network and consumer have acted on all notifications."""
     return _judge_end(ledger) if ledger.closing and not ledger.origin else False
 
 
 @rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"))
 def a_restored_chain_counts_everything(ledger: Ledger, seen: State) -> Judgement:
-    """A chain restored from a completed checkpoint, and from nothing else, has counted everything in the end."""
+    """In a chain that was restored from a completed checkpoint alone, the consumer has counted every record and taken
+    the end of every finished channel when network and consumer have acted on all notifications."""
     return _judge_end(ledger) if ledger.closing and ledger.origin else False
 
 
 def _judge_end(ledger: Ledger) -> Judgement:
-    """Everybody followed what he was told, and nobody was told anything more."""
+    """Judges the end of a run, when network and consumer have acted on all notifications."""
     for channel, side in enumerate(ledger.sides):
         if side.counted < side.sent:
             kind = FailureClass.STUCK if side.counted >= side.recovered_end else FailureClass.LOST
-            owed = f"{side.sent} records of channel {channel} are to be counted in the end"
-            return Broken(kind, owed, f"{side.counted} were, and nobody is told of more")
+            owed = f"{side.sent} records of channel {channel} must be counted in the end"
+            return Broken(kind, owed, f"{side.counted} records were counted, and no notification of more is left")
         if side.finished and not side.ended:
-            observed = "its end of partition never reached the consumer"
-            return Broken(FailureClass.STUCK, f"channel {channel} must end", observed)
+            observed = "the consumer has not taken it, and no notification of it is left"
+            return Broken(FailureClass.STUCK, f"the end of partition of channel {channel} must be taken", observed)
     return True

@@ -1,4 +1,4 @@
-"""What the driver knows of one channel of a chain."""
+"""The ledger of one channel of a chain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from conformance.ports import ChainCheckpoint, ChainConfig, ChannelKind, Recover
 
 
 class Side:
-    """One channel, from its producer to the consumer, since the last restore."""
+    """One channel of the chain, from its producer to the consumer, since the last restore."""
 
     __slots__ = (
         "attached", "begun", "blocked", "channel", "completion_taken", "counted", "due", "ended", "finished", "got",
@@ -21,48 +21,53 @@ class Side:
         self.channel = channel
         self.remote = config.channels[channel] is ChannelKind.REMOTE
         self.begun = self.counted = counted
-        """Records below this were counted; when the chain began, and now."""
+        """Records below these ids were counted: below `begun` before the chain began, below `counted` until now."""
         self.sent = self.recovered_end = recovered_end
-        """Records below `recovered_end` come out of the restored checkpoint."""
+        """Records below `sent` were sent. Those below `recovered_end` come from the restored checkpoint."""
         self.input_next = counted
         self.input_end = input_end
-        """Records below this are recovered by the consumer, those behind it by the producer."""
+        """The consumer recovers the records below this id as input state, the producer those from it on as output
+        state."""
         self.output_next = input_end
         self.producing = self.input_done = self.state_consumed = config.recovery is Recovery.NONE
-        """The producer has begun, and has not finished; all input state is in the gate; all was consumed."""
+        """Whether the producer sends live elements and has not finished; whether all input state was pushed into the
+        gate; whether all of it was consumed."""
         self.finished = self.ended = False
-        """The producer sent the end of partition; the consumer took it."""
+        """Whether the producer sent the end of partition; whether the consumer took it."""
         self.newest = 0
-        """The newest checkpoint whose barrier was sent here."""
+        """The newest checkpoint whose barrier was sent into this channel."""
         self.unconsumed: list[int] = []
-        """Checkpoints of the unaligned barriers that were sent, and that the consumer has not taken."""
+        """Checkpoints of the unaligned barriers that were sent and that the consumer has not taken."""
         self.attached = False
-        """The consumer was there when the last barrier was sent. Who comes later hears only that there is something."""
+        """Whether the view was attached when the last barrier was sent. A view that is attached later is notified only
+        of data, not of a priority event."""
         self.leaving = 0
-        """How many of them have not left the producer of a remote channel."""
+        """Number of these barriers that have not left the producer of a remote channel."""
         self.must_leave = False
-        """One had not, when a transfer began, and it was the only one."""
+        """Whether exactly one unaligned barrier was in the channel, still at the producer, when the last transfer
+        began."""
         self.due = False
-        """The only one of them has arrived, so that it is what the consumer must take next."""
+        """Whether the only unconsumed unaligned barrier has arrived, so that the consumer must take it next."""
         self.blocked = False
-        """An element that stops the producer was polled, and the consumer has not resumed it."""
+        """Whether an element that blocks the producer left it and the consumer has not resumed it."""
         self.completion_taken = False
         self.got = False
-        """The barrier of the pending checkpoint came, or nothing can come any more."""
+        """Whether the barrier of the pending checkpoint came, or the channel has ended."""
         self.waits = False
-        """Nothing behind an aligned barrier may be counted before the checkpoint is over."""
+        """Whether the channel waits behind an aligned barrier: no record may be counted before the checkpoint is
+        over."""
         self.idle = False
-        """Nothing could leave the producer when it was last tried, and nothing has happened since."""
+        """Whether nothing could leave the producer at the last transfer, and nothing has happened since."""
 
     def must_pass(self) -> str:
-        """What an unaligned barrier that is due must pass, besides what was sent before it."""
+        """Names what an unaligned barrier that is due must pass; empty: only records that were sent before it."""
         if self.blocked and not self.remote:
             return "a blocked producer"
         return "recovered data" if self.counted < self.input_end else ""
 
 
 def _recovers_up_to(restored: ChainCheckpoint | None, channel: int) -> tuple[int, int, int]:
-    """Of one channel, where what was counted ends, its input state, and its output state."""
+    """Returns the ends, as exclusive record ids, of the counted records, the input state and the output state."""
     if restored is None:
         return 0, 0, 0
     counted = len(restored.counted[channel])

@@ -1,4 +1,5 @@
-"""The steps of a chain: producers, the network, the recovery and the consumer, and failures in between."""
+"""The steps of a chain: producers send, the network transfers, state is recovered, the consumer consumes, chains
+fail."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from conformance.parts.lifetime import fail_step, resources_step
 from conformance.ports import Alignment, Answer, ChainCheckpoint, ChainPort, Consumed, Element, Recovery
 
 MOST_IN_FLIGHT = 6
-"""Records of a channel that are sent and not counted, after which its producer is back-pressured."""
+"""Number of records of a channel that are sent and not counted from which on its producer is back-pressured."""
 MOST_CHECKPOINTS = 24
 _OPEN = 3
-"""Checkpoints back for which a late barrier may still be sent."""
+"""Number of the last checkpoints for which a late barrier may still be sent."""
 _ALIGNMENTS = ("unaligned", "unaligned", "aligned")
-"""Of a new checkpoint: most are unaligned."""
+"""The alignments to draw from for a new checkpoint; most are unaligned."""
 
 THREADS = ("producer", "network", "recovery", "task")
 STARTING = ("starting",)
@@ -32,45 +33,46 @@ step = STEPS.step
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def _feeds(ledger: Ledger) -> bool:
-    """By pushing, recovered records come after the conversion, otherwise before it."""
+    """Returns whether recovered records can be pushed: with `pushed` after the request of partitions, otherwise before
+    the conversion."""
     return ledger.is_connected() if ledger.config.recovery is Recovery.PUSHED else not ledger.converted
 
 
 def producing(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Producers that can still finish."""
+    """Channels whose producer has not finished."""
     return [(side.channel,) for side in ledger.sides if side.producing]
 
 
 def output_left(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Channels with output state that is not in the subpartition yet..."""
+    """Channels with output state that was not pushed into the subpartition."""
     return [(side.channel,) for side in ledger.sides if side.output_next < side.recovered_end]
 
 
 def output_complete(ledger: Ledger) -> Sequence[tuple[int]]:
-    """... and those of which all is."""
+    """Channels whose output state was pushed completely and whose producer has not started."""
     there = [side for side in ledger.sides if side.output_next == side.recovered_end]
     return [(side.channel,) for side in there if not side.producing and not side.finished]
 
 
 def input_left(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Channels with input state that is not in the gate yet..."""
+    """Channels with input state that was not pushed into the gate."""
     left = [(side.channel,) for side in ledger.sides if side.input_next < side.input_end]
     return left if left and _feeds(ledger) else DISABLED
 
 
 def input_complete(ledger: Ledger) -> Sequence[tuple[int]]:
-    """... and those of which all is."""
+    """Channels whose input state was pushed completely and has no end of recovered data yet."""
     there = [(side.channel,) for side in ledger.sides if not side.input_done and side.input_next == side.input_end]
     return there if there and _feeds(ledger) else DISABLED
 
 
 def transferable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Remote channels, unless it is known that nothing can leave."""
+    """Remote channels, except those from which certainly no element can leave."""
     return [(side.channel,) for side in ledger.sides if side.remote and not side.idle]
 
 
 def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Producers that run and are not back-pressured, with one or two records."""
+    """Channels whose producer runs and is not back-pressured, with one or two records."""
     return [
         (side.channel, count)
         for side in ledger.sides
@@ -80,7 +82,8 @@ def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 
 def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
-    """One checkpoint at a time, but every third may be overtaken by a newer one."""
+    """Enables barriers: late ones of recent checkpoints, and those of a new checkpoint when the last one is over. Every
+    third checkpoint may be followed by a new one before it is over."""
     known, cuts, last = ledger.known, ledger.cuts, len(ledger.cuts)
     recent = known[-_OPEN:]
     late = [
@@ -98,40 +101,40 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
 
 
 def may_convert(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Once nothing would be lost."""
+    """Enables the conversion when it loses no state."""
     return NO_OPERANDS if not ledger.converted and ledger.convertible() else DISABLED
 
 
 def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
-    """After the conversion."""
+    """Enables the request of partitions after the conversion."""
     return NO_OPERANDS if ledger.converted else DISABLED
 
 
 def awake(ledger: Ledger) -> Sequence[tuple[()]]:
-    """The consumer follows what it is told."""
+    """Enables a poll of the consumer when it has a reason to poll."""
     return NO_OPERANDS if ledger.awake else DISABLED
 
 
 def triggers(ledger: Ledger) -> Sequence[tuple[int]]:
-    """A checkpoint that nobody has heard of, before the conversion."""
+    """Enables the trigger of a new checkpoint before the conversion."""
     last = len(ledger.cuts)
     return DISABLED if ledger.converted or last >= MOST_CHECKPOINTS else ((last + 1,),)
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last checkpoints of this chain."""
+    """The last four checkpoints of this chain."""
     return [(checkpoint,) for checkpoint in ledger.known[-4:]]
 
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
-    """At any moment; but two chains of three are left alone until they completed a checkpoint, so that restores rest
-    on restores."""
+    """Enables a failure at any moment, but in two chains of three only after a completed checkpoint, so that there are
+    checkpoints of restored chains to restore from."""
     spared = ledger.generation % 3 and not ledger.acknowledged and not ledger.closing
     return DISABLED if spared else NO_OPERANDS
 
 
 def restorable(ledger: Ledger) -> Sequence[tuple[int, str]]:
-    """Checkpoints, in each design that the run allows."""
+    """Checkpoints that can be restored, with each recovery design that the run allows."""
     return [(checkpoint, recovery) for checkpoint in ledger.restorable() for recovery in ledger.recoveries]
 
 
@@ -228,11 +231,11 @@ def _failed(ledger: Ledger) -> bool:
 _FLOW: tuple[AnyStep, ...] = (
     recover_output, finish_output_recovery, convert, request_partitions, transfer, consume, recover, finish_recovery,
 )  # fmt: skip
-"""What the fair drain prefers, in this order: whoever waits for the upstream comes last."""
+"""The steps of the fair drain in the order of preference. Steps that may wait for the producer's side come last."""
 
 
 def _flow(ledger: Ledger) -> Operands | None:
-    """A step is due whenever it is enabled."""
+    """Returns the first of these steps that is enabled."""
     for one in _FLOW:
         if ledger.phase in one.during and (possible := one.when(ledger)):
             return one(*possible[0])
@@ -240,7 +243,7 @@ def _flow(ledger: Ledger) -> Operands | None:
 
 
 def _missing_barrier(ledger: Ledger) -> Operands | None:
-    """The newest checkpoint gets the barriers that it wants, unless it is over."""
+    """Returns a step that sends a missing barrier of the newest checkpoint, unless that checkpoint is over."""
     if ledger.failed or not ledger.known or ledger.has_ended(ledger.known[-1]):
         return None
     last = ledger.known[-1]
@@ -257,12 +260,13 @@ DRAIN = Drain[Ledger](
     Once((fail(),), unless=_failed),
     Once((resources(),)),
 )
-"""Recover to the end, complete what was begun, let everybody follow what he is told, then look and release."""
+"""Finish the recovery, complete the last checkpoint, transfer and consume all elements, then read the checkpoints and
+release."""
 
 
-# ---- short ways to rare states ---------------------------------------------------------------------------------------
+# ---- prefixes that lead to rare states -------------------------------------------------------------------------------
 def _one_by_one(*steps: Operands) -> tuple[Operands, ...]:
-    """Each operation is over before the next begins."""
+    """Returns these steps with turns in between, so that each operation is over before the next begins."""
     return tuple(one for step in steps for one in (step, *((FINISH, thread) for thread in THREADS)))
 
 
@@ -279,16 +283,16 @@ A_RECORD_ARRIVES = (
     *_one_by_one(*_RECOVER, *[consume()] * 3, *_CONNECT, *[consume()] * 4, produce(1, 1), _BARRIER, transfer(0)),
     transfer(1), consume(), (RUN, "task", "channel 1 lock"),
 )  # fmt: skip
-"""A checkpoint is about to start while a record arrives..."""
+"""Leads to a checkpoint that is about to start while a record arrives."""
 A_RECORD_IS_PUSHED = (
     *_one_by_one(*_CONNECT, _BARRIER, transfer(0)),
     recover(0), (RUN, "recovery", "drainer lock"), (RUN, "recovery", "drainer lock"), consume(),
 )  # fmt: skip
-"""... while a recovered record is pushed..."""
+"""Leads to a checkpoint that is about to start while a recovered record is pushed."""
 MARKED_AND_NOT_STARTED = (
     *_one_by_one(*_CONNECT, _BARRIER),
     consume(), (RUN, "task", "drainer lock"), (RUN, "task", "local channel 0 lock"),
     (RUN, "task", "local channel 0 lock"), recover(0), (FINISH, "recovery"),
 )  # fmt: skip
-"""... or is marked in the recovered data, and has not started."""
+"""Leads to a checkpoint whose recovery barriers are inserted and that has not started."""
 PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED)

@@ -1,4 +1,4 @@
-"""The prioritised deque: the queue inside subpartitions, channels and gates. Specification: deque.md."""
+"""The component prioritised deque: the queue inside subpartitions, channels and gates. Specification: deque.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.ports import DequeConfig, DequePort
 
 
 class DequeScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing to choose."""
+    """A deque has no options."""
 
     interleaving: Literal["whole"] = "whole"
 

@@ -1,4 +1,4 @@
-"""What must be in a deque, by handle: for a queue, what is owed *is* its content."""
+"""The ledger of a deque: the items that it must contain, by handle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from conformance.parts.lifetime import Lifetime
 
 
 class Ledger(Lifetime):
-    """The handles that are owed, head first, the first `priority` of them being priority elements."""
+    """The handles of the items, head first; the first `priority` of them are priority elements."""
 
     __slots__ = ("handles", "labels", "next_handle", "prioritized", "priority")
 
@@ -19,14 +19,14 @@ class Ledger(Lifetime):
         self.priority = 0
         self.next_handle = 0
         self.prioritized = -1
-        """The item that was prioritised since the content was last looked at, or -1."""
+        """The item that was prioritised since the step `items` was last run, or -1."""
 
     def add(self, label: int) -> None:
-        """A new item was put in, behind everything."""
+        """Notes that a new item was added behind all others."""
         self.handles.append(self._new(label))
 
     def add_priority(self, label: int) -> None:
-        """A new item was put in, behind the last priority element."""
+        """Notes that a new item was added behind the last priority element."""
         self.handles.insert(self.priority, self._new(label))
         self.priority += 1
 
@@ -36,7 +36,7 @@ class Ledger(Lifetime):
         return self.next_handle - 1
 
     def prioritize(self, handle: int) -> None:
-        """An item became the last of the priority elements."""
+        """Notes that an item became the last priority element; one that has priority already does not move."""
         self.prioritized = handle
         index = self.handles.index(handle)
         if index >= self.priority:
@@ -45,24 +45,24 @@ class Ledger(Lifetime):
             self.priority += 1
 
     def remove(self, handle: int) -> None:
-        """An item was taken out."""
+        """Notes that an item was removed."""
         index = self.handles.index(handle)
         if index < self.priority:
             self.priority -= 1
         del self.handles[index]
 
     def poll(self, seen: Seen[int | None]) -> None:
-        """The head was taken out."""
+        """Notes that the head was polled."""
         if self.handles:
             del self.handles[0]
             self.priority = max(self.priority - 1, 0)
 
     def look(self) -> None:
-        """Somebody looked at the content."""
+        """Notes that an observer read the content."""
         self.prioritized = -1
 
     def fail(self) -> None:
-        """Everything was released."""
+        """Notes that the deque was released."""
         super().fail()
         self.handles = []
         self.priority = 0

@@ -1,4 +1,4 @@
-"""What must be true of a prioritised deque, and what a campaign must have seen. Specification: deque.md."""
+"""The rules and goals of the prioritised deque. Specification: deque.md."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ _TICKET = ("FLINK-19681",)
 
 @rule(steps.poll, invariant="I-20", tickets=_TICKET)
 def a_poll_takes_the_head(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
-    """A poll takes out the head: priority elements first, each part first in, first out."""
+    """A poll removes and answers the head: the oldest priority element or, if there is none, the oldest other
+    element."""
     owed = ledger.handles[0] if ledger.handles else None
     if seen.value == owed:
         return owed is not None
     if seen.value is None:
-        return Broken(FailureClass.LOST, f"item {owed} is the head", "the poll answered nothing")
+        return Broken(FailureClass.LOST, f"the poll must answer the head, item {owed}", "it answered nothing")
     if seen.value not in ledger.handles:
         gone = f"item {seen.value} is not in the deque any more"
-        return Broken(FailureClass.DUPLICATED, gone, "the poll answered it")
-    return Broken(FailureClass.REORDERED, f"item {owed} is the head", f"the poll answered {seen.value}")
+        return Broken(FailureClass.DUPLICATED, gone, "the poll answered this item")
+    return Broken(FailureClass.REORDERED, f"the poll must answer the head, item {owed}", f"it answered {seen.value}")
 
 
 @rule(steps.items, invariant="I-93")
 def a_released_deque_is_empty(ledger: Ledger, seen: Content) -> Judgement:
-    """After release nothing is held."""
+    """After release the deque contains no item."""
     if not ledger.failed:
         return False
     if seen.value == ():
         return True
-    return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it holds {list(seen.value)}")
+    return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it contains the items {list(seen.value)}")
 
 
 @rule(steps.items, invariant="I-20", tickets=_TICKET)
 def prioritising_means_that_very_item(ledger: Ledger, seen: Content) -> Judgement:
-    """Prioritising an item does not touch another that is equal to it."""
+    """Prioritising an item moves this item, and not another item that is equal to it."""
     handle = ledger.prioritized
     if handle < 0 or handle not in ledger.handles:
         return False
@@ -48,13 +49,13 @@ def prioritising_means_that_very_item(ledger: Ledger, seen: Content) -> Judgemen
     got = [one for one in seen.value if one in twins]
     if got == twins:
         return True
-    owed = f"item {handle} was prioritised, not its equals: their order must be {twins}"
+    owed = f"item {handle} was prioritised: of the items that are equal, the order must be {twins}"
     return Broken(FailureClass.CORRUPTED, owed, f"it is {got}")
 
 
 @rule(steps.items, invariant="I-20", tickets=_TICKET)
 def all_others_keep_their_order(ledger: Ledger, seen: Content) -> Judgement:
-    """Adding, prioritising and removing one item leaves the order of the others alone."""
+    """Adding, prioritising or removing one item does not change the order of the others."""
     owed, got = ledger.handles, list(seen.value)
     if got == owed:
         return len(owed) > 1
@@ -64,41 +65,43 @@ def all_others_keep_their_order(ledger: Ledger, seen: Content) -> Judgement:
         kind = FailureClass.REORDERED
     else:
         kind = FailureClass.LOST
-    return Broken(kind, f"the deque must hold {owed}", f"it holds {got}")
+    return Broken(kind, f"the deque must contain the items {owed}", f"it contains {got}")
 
 
 @rule(steps.count_priority, invariant="I-20", tickets=_TICKET)
 def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """The number of priority elements is that of its priority elements."""
+    """The deque answers how many priority elements it contains."""
     if seen.value == ledger.priority:
         return True
-    return Broken(FailureClass.PROTOCOL, f"there are {ledger.priority} priority elements", f"counted were {seen.value}")
+    owed = f"the deque contains {ledger.priority} priority elements"
+    return Broken(FailureClass.PROTOCOL, owed, f"it answered {seen.value}")
 
 
 @rule(steps.contains_priority, invariant="I-20", tickets=_TICKET)
 def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]) -> Judgement:
-    """Asked of one item, the deque knows whether it has priority."""
+    """The deque answers for each item whether the item is a priority element."""
     (handle,) = seen.operands
     owed = handle in ledger.handles[: ledger.priority]
     if seen.value is owed:
         return True
-    return Broken(FailureClass.PROTOCOL, f"that item {handle} has priority is {owed}", f"answered was {seen.value}")
+    no = "" if owed else "not "
+    return Broken(FailureClass.PROTOCOL, f"item {handle} is {no}a priority element", f"the deque answered {seen.value}")
 
 
-# ---- what a campaign must have seen ----------------------------------------------------------------------------------
+# ---- goals -----------------------------------------------------------------------------------------------------------
 @goal(steps.prioritize)
 def an_ordinary_item_was_prioritised_past_others(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An item moved forward past another."""
+    """An item without priority was prioritised and moved past another one."""
     return ledger.handles.index(seen.operands[0]) > ledger.priority
 
 
 @goal(steps.prioritize)
 def an_item_with_priority_was_prioritised_again(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """Prioritising had nothing to do."""
+    """An item that had priority already was prioritised."""
     return ledger.handles.index(seen.operands[0]) < ledger.priority
 
 
 @goal(steps.remove)
 def a_priority_element_was_removed(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An item was taken out of the priority part."""
+    """A priority element was removed."""
     return ledger.handles.index(seen.operands[0]) < ledger.priority

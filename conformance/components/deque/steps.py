@@ -21,12 +21,12 @@ _LABELS = ((0,), (1,))
 
 
 def room(ledger: Ledger) -> Sequence[tuple[int]]:
-    """An item with either label, unless there are many."""
+    """Enables an add with either label, unless the deque contains `MOST_QUEUED` items."""
     return _LABELS if len(ledger.handles) < MOST_QUEUED else DISABLED
 
 
 def contained(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Any item that is in the deque."""
+    """The items that are in the deque."""
     return [(handle,) for handle in ledger.handles]
 
 
@@ -83,4 +83,4 @@ DRAIN = Drain[Ledger](
     Once((fail(),), unless=_failed),
     Once((items(),)),
 )
-"""Look at the content, take all of it out, release, and look again."""
+"""Read the content, poll all of it, release, and read the content again."""

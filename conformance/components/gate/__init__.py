@@ -1,4 +1,4 @@
-"""The input gate: its channels, their conversion, and checkpoints. Specification: gate.md."""
+"""The component input gate. Specification: gate.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 
 
 class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: how many recovered records each channel may be given."""
+    """`recovered`: the highest number of recovered records that are pushed into each channel."""
 
     channels: tuple[ChannelKind, ...] = (LOCAL, REMOTE)
     recovery: Recovery = Recovery.NONE

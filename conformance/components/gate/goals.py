@@ -1,4 +1,4 @@
-"""What a campaign must have seen of an input gate."""
+"""Goals of the input gate: situations that a campaign must have seen."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def converted_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
 
 @goal(steps.convert_again)
 def converted_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A gate was converted that had been before."""
+    """A gate that had been converted was converted again."""
     return True
 
 
 @goal(steps.convert)
 def a_conversion_was_refused(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A conversion would have lost state."""
+    """A conversion was refused because it would have lost recovered data."""
     return seen.error is not None
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
 def _source(ledger: Ledger, taken: BufferOrEvent | None, priority: bool) -> Side | None:
-    """The channel of what was polled, if that has priority, or has none."""
+    """Returns the channel of the polled element, if that element has priority (or has none), as asked."""
     if taken is None or taken.element.data_type.has_priority is not priority:
         return None
     return ledger.sides[taken.channel] if 0 <= taken.channel < len(ledger.sides) else None
@@ -52,20 +52,20 @@ def _source(ledger: Ledger, taken: BufferOrEvent | None, priority: bool) -> Side
 
 @goal(steps.poll)
 def an_empty_poll_was_harmless(ledger: Ledger, seen: Polled) -> bool:
-    """A poll answered nothing."""
+    """A poll of a live gate answered nothing."""
     return seen.value is None and ledger.phase == "live"
 
 
 @goal(steps.poll, needs=STEPPING)
 def a_priority_notification_came_late(ledger: Ledger, seen: Polled) -> bool:
-    """A barrier was polled before its notification came."""
+    """A barrier was polled while the operation that notifies the consumer of it was still in flight."""
     side = _source(ledger, seen.value, True)
     return side is not None and bool(side.urgent) and not side.urgent[0].sure
 
 
 @goal(steps.convert_to_priority)
 def an_announced_barrier_was_forced_ahead(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
-    """An announced barrier overtook, and the gate was told by force."""
+    """An announced barrier was converted to a priority event, and the gate was notified by force."""
     return seen.error is None
 
 
@@ -78,7 +78,7 @@ def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Polled) -> bool:
 
 @goal(steps.poll, needs=IN_MEMORY)
 def a_barrier_overtook_recovered_data(ledger: Ledger, seen: Polled) -> bool:
-    """A barrier came before recovered data of its channel."""
+    """A barrier was polled before the recovered data of its channel."""
     side = _source(ledger, seen.value, True)
     return side is not None and bool(side.waiting)
 
@@ -99,7 +99,7 @@ def a_checkpoint_started_during_recovery(ledger: Ledger, seen: Started) -> bool:
 
 @goal(steps.checkpoint_started, needs=STEPPING)
 def data_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Started) -> bool:
-    """An arrival was in progress when a checkpoint started."""
+    """An element was arriving when a checkpoint started."""
     return seen.error is None and ledger.sending is not None
 
 
@@ -109,7 +109,7 @@ goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
 
 @goal(steps.checkpoint_started)
 def a_checkpoint_was_declined_before_conversion(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint started too early."""
+    """A checkpoint was declined because it started before the conversion."""
     return refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY
 
 
@@ -121,66 +121,66 @@ def a_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
 
 @goal(steps.persisted, needs=READBACK)
 def input_state_was_written(ledger: Ledger, seen: Written) -> bool:
-    """A checkpoint had input state."""
+    """Input state was written for a checkpoint."""
     return any(seen.value)
 
 
 @goal(steps.persisted, needs=READBACK | IN_MEMORY)
 def recovered_data_was_written_again(ledger: Ledger, seen: Written) -> bool:
-    """A checkpoint had recovered data in its input state."""
+    """The input state of a checkpoint contained recovered data."""
     return any(side.pushed > 0 and len(side.input.expected(seen.operands[0])) > 1 for side in ledger.sides)
 
 
 @goal(steps.finished)
 def the_last_channel_of_several_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
-    """All channels of a gate ended."""
+    """All channels of a gate with several channels ended."""
     return len(ledger.sides) > 1 and ledger.all_ended()
 
 
-# ---- the end ---------------------------------------------------------------------------------------------------------
+# ---- release and failure ---------------------------------------------------------------------------------------------
 @goal(steps.release, steps.fail)
 def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released in the middle of its recovery."""
+    """A release happened during recovery."""
     return ledger.phase == "recovering"
 
 
 @goal(steps.release, steps.fail, needs=RECOVER_FIRST)
 def released_between_conversion_and_request(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after conversion, before partitions were requested."""
+    """A release happened after the conversion and before partitions were requested."""
     return ledger.phase == "converted"
 
 
 @goal(steps.release, steps.fail)
 def released_while_live(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released in the middle of its work."""
+    """A release happened after partitions were requested and before all channels had ended."""
     return ledger.phase == "live" and not ledger.all_ended()
 
 
 @goal(steps.release, steps.fail)
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while a producer was blocked."""
+    """A release happened while a producer was blocked."""
     return not ledger.released and any(side.blocked for side in ledger.sides)
 
 
 @goal(steps.release, steps.fail)
 def released_during_a_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while a checkpoint was in progress."""
+    """A release happened while a checkpoint was in progress."""
     return not ledger.released and ledger.checkpoint > 0
 
 
 @goal(steps.release, steps.fail)
 def released_after_it_was_finished(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after the end of all that was to come."""
+    """A release happened after the gate or subpartition was finished."""
     return not ledger.released and ledger.all_ended()
 
 
 @goal(steps.release, needs=STEPPING)
 def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release was over while others were in progress."""
+    """A release ended while other operations were in flight."""
     return not ledger.released and ledger.flying > 1
 
 
 @goal(steps.restore)
 def a_fresh_gate_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
-    """A fresh gate took the place of one that had failed."""
+    """A fresh gate replaced one that had failed."""
     return True

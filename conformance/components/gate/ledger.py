@@ -1,11 +1,12 @@
-"""What the driver knows about one gate: what was sent into each channel, what the consumer took, what is owed now.
+"""The ledger of one gate: what was sent into each channel, what the consumer polled, and what must come next.
 
-What is *sent* is known when an operation begins, what was *taken* when it is over. While operations are in flight an
-element may or may not have got through; it is `sure` once the operation that sent it is over. Rules that need to be
-sure are judged when nothing is in flight, or for a poll that nothing else happened during.
+The ledger notes an element as *sent* when the operation that sends it begins, and as *taken* when the poll that answers
+it is over. An element is `sure` once the operation that sent it is over; before that, a poll may find it or not. Rules
+that need to be sure are judged when no operation is in flight, or for a poll that no other operation overlapped.
 
-Three threads act: recovery pushes, the network delivers, the task does all else. So only one conversion, poll, start of
-a checkpoint, or release is in flight at a time, and none of them finds that another has changed the phase meanwhile.
+Three threads act: the recovery thread pushes, the network thread delivers, the task thread does everything else. So
+only one conversion, poll, start of a checkpoint or release is in flight at a time, and the phase does not change while
+it runs.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from conformance.ports.elements import Announcement, Barrier, Element, EndOfPart
 from conformance.ports.outcomes import CheckpointReason, ConsumptionResumed, Signal, StateConsumed
 
 _NOTHING = EndOfPartition()
-"""Stands for no element."""
+"""A placeholder for no element."""
 _UNREAD = ("converted", "released", "failed")
-"""Phases in which nobody polls, or nothing is answered."""
+"""Phases in which the consumer does not poll, or in which a poll answers nothing."""
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
 
 class Ledger(Lifetime):
-    """Kept up to date by the steps; read by enabledness and by rules."""
+    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
         "announced", "arriving", "checkpoint", "converted", "doubtful", "marked", "most_recovered", "moving", "newest",
@@ -41,43 +42,43 @@ class Ledger(Lifetime):
         self.recovery = recovery
         self.most_recovered = recovered
         self.newest = 0
-        """The newest checkpoint of all."""
+        """The newest checkpoint that any step has named."""
         local = [kind is ChannelKind.LOCAL for kind in kinds]
         self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000) for at, one in enumerate(local)]
         self.restore()
 
     def restore(self) -> None:
-        """A fresh gate; records are numbered through."""
+        """Begins with a fresh gate. The numbering of records goes on."""
         self.sides = [side.fresh() for side in self.sides]
         self.converted = self.recovery is Recovery.NONE
         self.begin_life("converted" if self.converted else "recovering")
         self.notice = Notice()
         self.pushing = False
-        """A recovered buffer, or the end of them, is being pushed."""
+        """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.overlapped = False
-        """One was when the conversion began that is in progress."""
+        """Whether such a push was in flight when the current conversion began."""
         self.sending: Side | None = None
-        """The channel into which the network delivers something."""
+        """The channel into which the network is delivering an element; None: the network is idle."""
         self.arriving: Element = _NOTHING
-        """What it delivers."""
+        """The element that it is delivering."""
         self.moving: Side | None = None
-        """The channel in which an announced barrier is being made a priority event."""
+        """The channel in which an announced barrier is being converted to a priority event; None: none."""
         self.announced: dict[tuple[int, int], int] = {}
-        """The checkpoints of announcements that were taken, their barriers not yet: by channel and sequence number."""
+        """By channel and sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
         self.marked = 0
-        """The checkpoint whose recovery barriers were inserted, and which starts next; 0: none."""
+        """The checkpoint whose recovery barriers were inserted and which starts next; 0: none."""
         self.starting = 0
         """The checkpoint that is being started; 0: none."""
         self.stopping = False
         self.doubtful = False
-        """A barrier is on its way while a checkpoint starts: nobody can say which was first."""
+        """Whether a barrier arrives while a checkpoint starts, so that the ledger cannot know which came first."""
         self.checkpoint = 0
         """The unaligned checkpoint in progress; 0: none."""
         self.started: list[int] = []
         self.stopped: list[int] = []
 
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer, or a producer, was told something."""
+        """Notes the signals to the consumer and to producers."""
         self.notice.hear(signals)
         for signal in signals:
             if type(signal) is StateConsumed:
@@ -85,10 +86,12 @@ class Ledger(Lifetime):
             elif type(signal) is ConsumptionResumed:
                 self.sides[signal.channel].resumed = True
 
-    # ---- questions ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def ready(self, side: Side, end: bool = True) -> bool:
-        """Whether the consumer can take something from a channel, nothing being in flight. The end of recovered data,
-        which a poll does not show, counts if `end` says so."""
+        """Returns whether a poll certainly finds something in a channel, provided that no operation is in flight.
+
+        `end`: whether the end of recovered data counts, for which a poll answers no element.
+        """
         if side.ended or self.phase in _UNREAD:
             return False
         if side.urgent and side.urgent_ready():
@@ -100,32 +103,33 @@ class Ledger(Lifetime):
         return bool(side.live) and side.live[0].sure and not side.blocked
 
     def something_waits(self) -> int:
-        """The first channel, counted from 1, from which something can be polled for certain, nothing being in flight;
-        0: there is none."""
+        """Returns the first channel, counted from 1, in which a poll certainly finds something, provided that no
+        operation is in flight; 0: there is none."""
         for number, side in enumerate(self.sides, 1):
             if self.ready(side):
                 return number
         return 0
 
     def first(self) -> str:
-        """What can be polled, in words."""
-        return f"something of channel {self.something_waits() - 1}"
+        """Describes what the next poll must find."""
+        return f"an element of channel {self.something_waits() - 1}"
 
     def any_slow(self) -> bool:
-        """Whether any channel is held up: blocked, or still recovering."""
+        """Returns whether any channel is blocked or still recovering."""
         pushed = self.recovery is Recovery.PUSHED
         return True in [side.blocked or (pushed and not side.consumed) for side in self.sides]
 
     def all_tracked(self) -> bool:
-        """Whether recovered output has ended in all channels."""
+        """Returns whether the end of output state of every channel was noted."""
         return False not in [side.tracked for side in self.sides]
 
     def all_ended(self) -> bool:
-        """Whether the consumer took the end of every channel."""
+        """Returns whether the consumer polled the end of partition of every channel."""
         return False not in [side.ended for side in self.sides]
 
     def conversion_loses(self) -> bool | None:
-        """Whether a channel has state that its physical channel would not get; None: a race decides."""
+        """Returns whether a channel has state that its physical channel would not get; None: an operation in flight
+        decides."""
         if self.recovery is Recovery.RECOVER_FIRST:
             return not all(side.consumed for side in self.sides)
         if self.recovery is Recovery.PUSHED or all(side.finished for side in self.sides):
@@ -133,7 +137,7 @@ class Ledger(Lifetime):
         return None if all(side.finishing for side in self.sides) else True
 
     def refuses(self, checkpoint: int) -> Refusal | None:
-        """What speaks against starting a checkpoint; None: a barrier that is on its way may speak against it."""
+        """Returns the reasons to refuse the start of a checkpoint; None: a barrier in flight decides."""
         if not self.converted:
             return _NOT_PHYSICAL
         if self.doubtful:
@@ -144,16 +148,16 @@ class Ledger(Lifetime):
         return UNOPPOSED
 
     def came_too_late(self) -> bool:
-        """Whether the gate had been released when the push began."""
+        """Returns whether the gate was released before the push began."""
         return self.released
 
     def is_over(self) -> bool:
-        """Whether everything must have been given back: after release, and after the end of all channels."""
+        """Returns whether the gate must have given back all resources: after release, or when all channels ended."""
         return self.released or self.all_ended()
 
     # ---- recovered data ----------------------------------------------------------------------------------------------
     def begin_push(self, channel: int) -> None:
-        """A recovered buffer is on its way."""
+        """Notes that the push of the next recovered record begins."""
         self.begin()
         self.pushing = True
         side = self.sides[channel]
@@ -161,12 +165,12 @@ class Ledger(Lifetime):
         side.next_id += 1
 
     def begin_finish(self, channel: int) -> None:
-        """The end of recovered data is on its way."""
+        """Notes that the push of the end of recovered data begins."""
         self.begin()
         self.pushing = self.sides[channel].finishing = True
 
     def end_push(self, channel: int) -> None:
-        """The buffer, or the end, is there, or was recycled."""
+        """Notes that the push is over: the buffer, or the end, is in the channel or was recycled."""
         self.end()
         self.pushing = False
         side = self.sides[channel]
@@ -174,12 +178,12 @@ class Ledger(Lifetime):
         side.finished = side.finishing
 
     def begin_conversion(self) -> None:
-        """The recovered channels are being replaced."""
+        """Notes that the conversion of the recovered channels begins."""
         self.begin()
         self.overlapped = self.pushing
 
     def convert(self, seen: Seen[None]) -> None:
-        """They are physical, or conversion was refused."""
+        """Notes that the conversion is over: the channels are physical, or the conversion was refused."""
         self.end()
         if seen.error is None:
             self.converted = True
@@ -188,13 +192,13 @@ class Ledger(Lifetime):
         self._forget_turns()
 
     def request(self) -> None:
-        """The producers were asked for data."""
+        """Notes that partitions were requested."""
         self.end()
         self.phase = "live"
 
     # ---- live data ---------------------------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element) -> None:
-        """A live element is on its way."""
+        """Notes that the arrival of a live element begins."""
         self.begin()
         side = self.sending = self.sides[channel]
         self.arriving = element
@@ -209,19 +213,19 @@ class Ledger(Lifetime):
             self.newest = max(self.newest, element.checkpoint)
 
     def end_arrival(self, channel: int, *checkpoint: int) -> None:
-        """It is there."""
+        """Notes that the arrival is over: the element is in the channel."""
         self.end()
         self.sides[channel].end_arrival()
         self.sending, self.arriving = None, _NOTHING
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def begin_poll(self) -> None:
-        """The consumer polls."""
+        """Notes that a poll begins."""
         self.begin_alone()
         self.notice.awake = False
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
-        """The consumer got something, or nothing."""
+        """Notes that a poll is over, and which element it answered."""
         self.end()
         alone, self.alone = self.alone, False
         taken = seen.value
@@ -243,17 +247,17 @@ class Ledger(Lifetime):
             self.announced = {one: of for one, of in self.announced.items() if (one[0], of) != gone}
 
     def _forget_turns(self) -> None:
-        """Who waited for how long counts from now on."""
+        """Starts the count of polls that each channel waits for its turn anew."""
         for side in self.sides:
             side.waited = 0
 
     def resume(self, channel: int) -> None:
-        """A producer was let go on."""
+        """Notes that the consumer resumed the producer of a channel."""
         self.end()
         self.sides[channel].resume()
 
     def track(self, seen: Seen[None], channel: int) -> None:
-        """The end of output state of a channel was noted; the last one lets all producers go on."""
+        """Notes that the gate was told of the end of output state of a channel; the last one resumes all producers."""
         self.end()
         if seen.error is None:
             self.sides[channel].tracked = True
@@ -262,12 +266,12 @@ class Ledger(Lifetime):
                     side.resume()
 
     def begin_move(self, channel: int, seq: int) -> None:
-        """An announced barrier is being made a priority event."""
+        """Notes that the conversion of an announced barrier to a priority event begins."""
         self.begin()
         self.moving = self.sides[channel]
 
     def move(self, seen: Seen[None], channel: int, seq: int) -> None:
-        """It is one now, and its producer goes on, or this was refused."""
+        """Notes that this conversion is over. If it succeeded, the barrier does not block its producer any more."""
         self.end()
         self.moving = None
         checkpoint = self.announced.pop((channel, seq))
@@ -276,7 +280,7 @@ class Ledger(Lifetime):
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:
-        """The recovered data of every channel in recovery is being marked."""
+        """Notes that the insertion of recovery barriers begins, into every channel in recovery."""
         self.begin()
         self.marked = checkpoint
         self.phase = "starting"
@@ -285,20 +289,20 @@ class Ledger(Lifetime):
                 side.begin_mark(checkpoint)
 
     def end_mark(self, checkpoint: int) -> None:
-        """Every channel in recovery is marked."""
+        """Notes that all recovery barriers are inserted."""
         self.end()
         for side in self.sides:
             side.end_mark(checkpoint)
 
     def begin_start(self, checkpoint: int) -> None:
-        """A checkpoint is being started, in one channel after the other."""
+        """Notes that the start of a checkpoint begins: one channel after another starts it."""
         self.begin()
         self.starting = checkpoint
         if self.sending is not None:
             self._overlap(self.sending)
 
     def _overlap(self, side: Side) -> None:
-        """While a checkpoint starts, something is on its way in this channel."""
+        """Notes that an element arrives in this channel while a checkpoint starts."""
         side.input.doubt_pending()
         if type(self.arriving) is Barrier:
             self.doubtful = True
@@ -306,7 +310,7 @@ class Ledger(Lifetime):
                 side.input.doubt()
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
-        """A checkpoint started in every channel, or was refused by one, and started in the channels before that one."""
+        """Notes that the start is over: either in every channel, or up to the first channel that refused it."""
         self.end()
         self.newest = max(self.newest, checkpoint)
         self.starting = self.marked = 0
@@ -320,7 +324,7 @@ class Ledger(Lifetime):
             refusing = next((side for side in self.sides if side.refuses(checkpoint)), None)
             if refusing is None or self.doubtful:
                 for side in self.sides:
-                    side.input.doubt()  # what was on its way made a channel refuse, and nobody can say which
+                    side.input.doubt()  # an arriving barrier made some channel refuse, and the ledger cannot know which
         self.doubtful = False
         for side in self.sides:
             if side is refusing:
@@ -328,14 +332,14 @@ class Ledger(Lifetime):
             side.start(checkpoint)
 
     def begin_stop(self, checkpoint: int) -> None:
-        """A checkpoint is being stopped, in one channel after the other."""
+        """Notes that the stop of a checkpoint begins: one channel after another stops it."""
         self.begin()
         self.stopping = True
         if self.sending is not None:
             self.sending.input.doubt_pending()
 
     def stop(self, checkpoint: int) -> None:
-        """A checkpoint is over."""
+        """Notes that a checkpoint was stopped."""
         self.end()
         self.stopping = False
         self.newest = max(self.newest, checkpoint)
@@ -345,21 +349,21 @@ class Ledger(Lifetime):
         for side in self.sides:
             side.input.stopped(checkpoint)
 
-    # ---- the end -----------------------------------------------------------------------------------------------------
+    # ---- release and failure -----------------------------------------------------------------------------------------
     def begin_release(self) -> None:
-        """Everything is being given back; what is on its way may come too late."""
+        """Notes that the release begins. An element that is arriving may come too late for the input state."""
         self.begin()
         super().begin_release()
         if self.sending is not None:
             self.sending.input.doubt()
 
     def release(self) -> None:
-        """Everything was given back."""
+        """Notes that the release is over."""
         self.end()
         super().release()
 
     def fail(self) -> None:
-        """Everything was given back, whatever was in flight."""
+        """Notes that the gate was released at an arbitrary moment; operations that were in flight are abandoned."""
         super().fail()
         for side in self.sides:
             if self.starting or side is self.sending:

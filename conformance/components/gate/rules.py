@@ -1,4 +1,4 @@
-"""What must be true of an input gate. Specification: gate.md."""
+"""The rules of the input gate. Specification: gate.md."""
 
 from __future__ import annotations
 
@@ -23,53 +23,57 @@ def _polled(taken: BufferOrEvent) -> str:
     return f"the poll answered {name(taken.element)} of channel {taken.channel}"
 
 
-# ---- what a poll answers ---------------------------------------------------------------------------------------------
+# ---- polling ---------------------------------------------------------------------------------------------------------
 @rule(steps.poll, invariant="I-23", tickets=("FLINK-21104", "FLINK-20145"))
 def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judgement:
-    """Every element comes from a channel of the gate whose end was not polled before."""
+    """Every polled element comes from a channel of the gate whose end of partition was not polled before."""
     if (taken := seen.value) is None:
         return False
     if not 0 <= taken.channel < len(ledger.sides):
         return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", _polled(taken))
-    owed = "that channel has ended: nothing comes after its end"
+    owed = "the end of partition of that channel was polled before: nothing may come after it"
     return not ledger.sides[taken.channel].ended or Broken(FailureClass.DUPLICATED, owed, _polled(taken))
 
 
 @rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
 def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judgement:
-    """Live elements without priority are hidden until the recovered data of their channel was consumed."""
+    """The gate hands out no live element without priority before the consumer has taken all recovered data of that
+    channel."""
     if (taken := seen.value) is None or taken.element.data_type.has_priority:
         return False
     side = ledger.sides[taken.channel]
     if side.waiting:
-        owed = "recovered data comes before all that is live"
+        owed = "recovered data of that channel waits and must come before its live elements"
         return type(taken.element) is Buffer or Broken(FailureClass.REORDERED, owed, _polled(taken))
     early = ledger.recovery is Recovery.PUSHED and not side.finishing
-    return early and Broken(FailureClass.REORDERED, "the recovery of that channel is not over", _polled(taken))
+    owed = "the recovery of that channel is not over: its live elements must wait"
+    return early and Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
 @rule(steps.poll, invariant="I-33")
 def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Polled) -> Judgement:
-    """The end of a partition comes once per channel, and the end of its data before it."""
+    """The gate hands out the end of partition of a channel once, after the end of data of that channel."""
     if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
         return False
-    owed = "the end of data comes before the end of partition"
+    owed = "the end of data must come before the end of partition"
     early = EndOfData in [type(sent.element) for sent in ledger.sides[taken.channel].live]
     return not early or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
 @rule(steps.poll, invariant="I-15", tickets=("FLINK-39018",))
 def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
-    """Until its producer is resumed, a channel that took a blocking element delivers nothing without priority."""
+    """After the consumer has polled an element that blocks the producer, the gate hands out only priority events of
+    that channel until the consumer resumes it."""
     if (taken := seen.value) is None or not ledger.sides[taken.channel].blocked:
         return False
-    owed = f"the producer of channel {taken.channel} was not resumed"
+    owed = f"channel {taken.channel} is blocked and was not resumed: only its priority events may come"
     return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
 @rule(steps.poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-17564"))
 def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Polled) -> Judgement:
-    """What was sent into a channel, recovered and live, is polled once and in order, whatever the channel is."""
+    """The consumer polls all recovered and live elements of a channel once and in order, also if the channel is
+    converted in between, except that priority events come first."""
     if (taken := seen.value) is None:
         return False
     side, element = ledger.sides[taken.channel], taken.element
@@ -82,39 +86,40 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
     if element == head:
         return True
     if type(element) is Announcement and type(head) is Announcement and element.checkpoint == head.checkpoint:
-        return True  # nobody knows its sequence number before it comes
+        return True  # the ledger does not know the sequence number of an announcement before it comes
     failure = FailureClass.CORRUPTED
     if type(element) is Buffer and type(head) is Buffer:
         failure = compare_ids(head.ids, element.ids, head.ids[0])
     elif urgent or element in [sent.element for sent in (*side.waiting, *side.live)]:
         failure = FailureClass.REORDERED
-    return Broken(failure, f"{name(head)} comes next in channel {taken.channel}", _polled(taken))
+    return Broken(failure, f"{name(head)} must come next from channel {taken.channel}", _polled(taken))
 
 
 @rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",))
 def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
-    """A priority event comes before everything that has no priority."""
+    """If a priority event can be handed out, it is handed out before every element without priority."""
     if (taken := seen.value) is None or not ledger.alone:
         return False
     if taken.element.data_type.has_priority:
         return True
     for number, side in enumerate(ledger.sides):
         if side.urgent and not side.urgent[0].silent and side.urgent_ready():
-            owed = f"{name(side.urgent[0].element)} of channel {number} has priority"
+            owed = f"{name(side.urgent[0].element)} of channel {number} has priority and must come first"
             return Broken(FailureClass.REORDERED, owed, _polled(taken))
     return False
 
 
 @rule(steps.poll, invariant="I-30")
 def channels_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
-    """Of k channels that have something, each is served within k polls."""
+    """In a gate of k channels, a channel with elements waits for its turn while the gate hands out at most k - 1
+    elements of the others (twice as many if the end of recovered data takes a turn of its own)."""
     if (taken := seen.value) is None or not ledger.alone or taken.element.data_type.has_priority:
         return False
     others = len(ledger.sides) - 1
     for number, side in enumerate(ledger.sides):
         late = side.waited > 0 and side.waited >= others * side.rounds()
         if late and number != taken.channel and ledger.ready(side, end=False):
-            owed = f"channel {number} was ready during {side.waited} polls of {others} others: it is its turn"
+            owed = f"channel {number} had an element during {side.waited} polls of {others} others: it is its turn now"
             return Broken(FailureClass.STUCK, owed, _polled(taken))
     return others > 0
 
@@ -124,40 +129,42 @@ def _answers_something(ledger: Ledger, seen: Polled) -> Judgement:
         return True
     for number, side in enumerate(ledger.sides):
         if ledger.ready(side, end=False):
-            owed = f"channel {number} has something that can be polled"
+            owed = f"channel {number} has an element that can be polled"
             return Broken(FailureClass.STUCK, owed, "the poll answered nothing")
     return False
 
 
 @rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",))
 def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
-    """A channel that is blocked or still recovering delays neither the barriers nor the data of the others."""
+    """While one channel is blocked or still recovering, a poll answers an element if another channel has one."""
     return ledger.alone and ledger.any_slow() and _answers_something(ledger, seen)
 
 
 @rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
 def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll during which nothing else happens answers an element if any channel has one."""
+    """A poll that no other operation overlaps answers an element if any channel has one that can be polled."""
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
-# ---- what the gate says ----------------------------------------------------------------------------------------------
+# ---- finished, and available -----------------------------------------------------------------------------------------
 @rule(steps.finished, invariant="I-33", tickets=("FLINK-28651",), quiet=True)
 def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The gate says that it is finished exactly if the ends of all channels were polled."""
+    """The gate answers that it is finished exactly if the consumer polled the end of partition of every channel."""
     ended = sum([side.ended for side in ledger.sides])
-    owed = "a gate is finished once the consumer took the end of every channel"
+    owed = f"the consumer polled the end of partition of {ended} of {len(ledger.sides)} channels"
     right = seen.value == (ended == len(ledger.sides))
-    return right or Broken(FailureClass.PROTOCOL, owed, f"finished: {seen.value}, and {ended} have ended")
+    return right or Broken(FailureClass.PROTOCOL, owed, f"asked whether it is finished, the gate answered {seen.value}")
 
 
 @rule(steps.available, invariant="I-22", quiet=True)
 def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The gate says that it is available if something can be polled, or if all has ended."""
+    """The gate answers that it is available if an element can be polled, or if all channels have ended."""
     if not (ledger.something_waits() or ledger.all_ended()):
         return False
-    owed = "something can be polled, or all has ended"
-    return seen.value or Broken(FailureClass.STUCK, owed, "the gate is not available")
+    if seen.value:
+        return True
+    owed = "all channels have ended" if ledger.all_ended() else f"{ledger.first()} can be polled"
+    return Broken(FailureClass.STUCK, owed, "the gate answered that it is not available")
 
 
 adopt(
@@ -166,60 +173,64 @@ adopt(
 )  # fmt: skip
 
 
-# ---- conversion, and what is refused ---------------------------------------------------------------------------------
+# ---- conversion, and operations that must be refused -----------------------------------------------------------------
 @rule(steps.convert, invariant="I-27", tickets=("FLINK-39018",))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """Conversion is an error of kind state while a channel has state that its physical channel would not get."""
+    """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
+    of kind state."""
     if not ledger.conversion_loses():
         return False
     refused = seen.error is not None and seen.error.kind is ErrorKind.STATE
-    owed = "a channel has state that conversion would lose: an error of kind state"
+    owed = "the conversion would lose state of a channel: it must answer an error of kind state"
     return refused or Broken(FailureClass.LOST, owed, got(seen.error))
 
 
 @rule(steps.convert, invariant="I-26")
 def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """Conversion succeeds as soon as nothing can be lost, and again when it is over."""
+    """A conversion succeeds as soon as it loses no state of any channel."""
     if ledger.conversion_loses() is not False or ledger.overlapped:
         return False
-    return must_succeed(seen.error, "nothing would be lost: the channels must become physical", FailureClass.STUCK)
+    return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 
 
 @rule(steps.request_partitions_too_early, invariant="I-24")
 def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """Requesting partitions for channels that are not physical is an error of kind state."""
-    return must_fail(seen.error, ErrorKind.STATE, "partitions are requested by physical channels only")
+    """If partitions are requested before the channels are converted, the gate answers an error of kind state."""
+    return must_fail(seen.error, ErrorKind.STATE, "the channels are not converted yet")
 
 
 @rule(steps.end_of_output_state, steps.end_of_output_state_again, invariant="I-18")
 def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """A second end of output state of one channel is an error of kind state."""
+    """The gate accepts the first end of output state of a channel; while other channels have not sent theirs, it
+    answers a second one of the same channel with an error of kind state."""
     (channel,) = seen.operands
     if not ledger.sides[channel].tracked:
-        return must_succeed(seen.error, "it is the first end of output state of that channel")
+        return must_succeed(seen.error, "it is the first end of output state of that channel: the gate must accept it")
     if ledger.all_tracked():
-        return False  # every producer was resumed, and nobody counts any more (2.3.0 ignores it)
-    return must_fail(seen.error, ErrorKind.STATE, f"the end of output state of channel {channel} was noted before")
+        return False  # left open: all producers were resumed, and 2.3.0 ignores a further end
+    why = f"the gate was told of the end of output state of channel {channel} before"
+    return must_fail(seen.error, ErrorKind.STATE, why)
 
 
 @rule(steps.end_of_output_state, invariant="I-17", tickets=("FLINK-38544",), after_learning=True)
 def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """The end of output state of the last channel resumes the producers of all; no earlier one resumes any."""
+    """When the gate is told of the end of output state of the last channel, it resumes the producers of all channels;
+    before that it resumes none."""
     done = ledger.all_tracked()
     for number, side in enumerate(ledger.sides):
         if not side.local and side.completion_taken and side.resumed != done:
-            owed = "all producers are resumed once the output state of the last channel has ended, and not before"
+            owed = "the gate must resume all producers at the end of output state of the last channel, and none before"
             no = "" if side.resumed else "not "
-            return Broken(FailureClass.PROTOCOL, owed, f"producer {number} was {no}resumed")
+            return Broken(FailureClass.PROTOCOL, owed, f"the producer of channel {number} was {no}resumed")
     return len(ledger.sides) > 1
 
 
 @rule(steps.poll_after_release, invariant="I-24")
 def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
-    """Polling a closed gate is an error of kind released."""
+    """A poll of a released gate answers an error of kind released, or nothing if all channels had ended."""
     if ledger.all_ended() and seen.error is None and seen.value is None:
         return True
-    return must_fail(seen.error, ErrorKind.RELEASED, "the gate is closed")
+    return must_fail(seen.error, ErrorKind.RELEASED, "the gate was released")
 
 
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)
@@ -227,14 +238,15 @@ adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_re
 
 @rule(steps.convert_to_priority, invariant="I-48", tickets=("FLINK-19681",))
 def an_announced_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
-    """The last announced barrier of a remote channel, while it is queued, can be made a priority event."""
-    return must_succeed(seen.error, "the announced barrier is queued, and can overtake")
+    """While the last announced barrier of a remote channel is queued, the task can convert it to a priority event."""
+    return must_succeed(seen.error, "the announced barrier is queued: its conversion to a priority event must succeed")
 
 
 @rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",))
 def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """Making an element that is no queued barrier a priority event is an error of kind state."""
-    return must_fail(seen.error, ErrorKind.STATE, "that barrier is not queued")
+    """If the task asks to convert anything but a queued barrier to a priority event, the gate answers an error of kind
+    state."""
+    return must_fail(seen.error, ErrorKind.STATE, "no barrier with that sequence number is queued")
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -249,13 +261,13 @@ adopt(starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_
     needs=READBACK, quiet=True, formerly=("data-in-front-of-a-barrier-is-written-once",),
 )  # fmt: skip
 def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, seen: Written) -> Judgement:
-    """The input state of a checkpoint is, per channel, exactly the data in front of its barrier that was not polled
-    when it started: once and in order."""
+    """For each channel, the input state of a checkpoint contains exactly the records in front of its barrier that the
+    task had not polled when the checkpoint started, including those that arrive later, each once and in order."""
     (checkpoint,) = seen.operands
     judged = False
     for number, side in enumerate(ledger.sides):
         if number >= len(seen.value):
-            observed = f"something is said of {len(seen.value)}"
+            observed = f"the answer has the input state of {len(seen.value)} channels"
             return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", observed)
         judgement = judge_written(side.input, checkpoint, seen.value[number], f" of channel {number}")
         if isinstance(judgement, Broken):
@@ -267,7 +279,8 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
 # ---- resources -------------------------------------------------------------------------------------------------------
 @rule(steps.in_use, invariant="I-21", tickets=("FLINK-39018",), needs=RESOURCES, quiet=True)
 def buffers_in_use_count_what_waits(ledger: Ledger, seen: Seen[int, int]) -> Judgement:
-    """The buffers in use are those that wait, recovered ones included; events may be counted too."""
+    """The number of buffers in use counts all queued buffers, recovered ones included; it may also count queued events,
+    recovery barriers, the end of recovered data and the backlog of a remote producer."""
     return judge_count(ledger.sides[seen.operands[0]].counted(), seen.value)
 
 

@@ -1,4 +1,4 @@
-"""One channel of a gate as seen from both ends: what is on its way, and what a checkpoint must find in it."""
+"""The ledger of one channel of a gate: the elements in it, and what a checkpoint must find there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.ports.elements import Announcement, Barrier, Buffer, Element, E
 
 
 class Side(Lane):
-    """One channel. What it says it can hand out is so if nothing is in flight."""
+    """One channel of a gate. What it says about the next poll is certain if no operation is in flight."""
 
     __slots__ = (
         "completion_sent", "completion_taken", "data_ended", "end_sent", "ended", "held_back", "last_barrier", "local",
@@ -19,50 +19,50 @@ class Side(Lane):
         super().__init__(recovers=recovery is not Recovery.NONE)
         self.local = local
         self.passes = passes_blocked or not local
-        """A priority event gets past an element that blocks the producer."""
+        """Whether a priority event passes an element that blocks the producer."""
         self.recovery = recovery
         self.next_id = next_id
-        """The next record id, or label of an event."""
+        """The next id of a record, or label of an event."""
         self.held_back = False
-        """The producer of a remote channel sends nothing without priority: what it sent last blocks it."""
+        """Whether the producer of a remote channel sends only priority events, because its last element blocks it."""
         self.completion_sent = recovery is Recovery.NONE
-        """The producer has recovered its output, and may send what is live."""
+        """Whether the producer has sent its end of output state, so that it may send live elements."""
         self.completion_taken = self.tracked = False
-        """The consumer took the end of recovered output; it was noted."""
+        """Whether the consumer took the end of output state; whether it has told the gate of it."""
         self.resumed = False
-        """Whether the producer was told to go on, since its completion was taken."""
+        """Whether the producer was resumed after the consumer took its end of output state."""
         self.data_ended = self.end_sent = self.ended = False
-        """The end of data was sent; the end of the partition was sent; that was taken."""
+        """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
         self.last_barrier = 0
         self.waited = 0
-        """Polls that served others while this channel was ready."""
+        """Number of polls in a row that answered elements of other channels while this channel was ready."""
 
     def fresh(self) -> Side:
-        """The same channel of a fresh gate."""
+        """Returns this channel for a fresh gate."""
         return Side(self.local, self.passes, self.recovery, self.next_id)
 
-    # ---- questions ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def shut(self) -> bool:
-        """Whether not even a priority event gets out, so that nobody is told of one."""
+        """Returns whether even priority events stay in the channel, so that the consumer is not notified of them."""
         return self.blocked and not self.passes
 
     def urgent_ready(self) -> bool:
-        """Whether a priority event can be taken."""
+        """Returns whether a priority event can be taken."""
         return bool(self.urgent) and self.urgent[0].sure and not self.shut() and not self.ended
 
     def rounds(self) -> int:
-        """Rounds in which it is given something. The end of recovered data, which a poll does not show, takes a turn of
-        its own where it moved into the physical channel with the data (2.3.0)."""
+        """Returns how many turns this channel may need. In 2.3.0 the conversion moves the end of recovered data into
+        the physical channel, and taking it, which no poll shows, uses up a turn."""
         return 1 + (self.recovery is Recovery.IN_MEMORY and self.finishing)
 
     def counted(self) -> tuple[int, int]:
-        """How many buffers wait, and how many may be counted: events too, the end of recovered data among them."""
+        """Returns the number of queued buffers, and that number with events and the end of recovered data added."""
         buffers = sum([type(sent.element) is Buffer for sent in (*self.waiting, *self.live)])
         end = self.recovery is not Recovery.NONE and self.finishing
         return buffers, buffers + len(self.urgent) + len(self.live) + end
 
     def refuses(self, checkpoint: int) -> tuple[CheckpointReason, ...]:
-        """Why this channel, once it is physical, must refuse a checkpoint."""
+        """Returns the reasons for which this channel, once it is physical, must refuse a checkpoint."""
         reasons: tuple[CheckpointReason, ...] = ()
         if self.recovery is Recovery.PUSHED and not self.consumed and checkpoint not in self.marks:
             reasons += (CheckpointReason.DECLINED,)
@@ -70,9 +70,9 @@ class Side(Lane):
             reasons += (CheckpointReason.SUBSUMED,)
         return reasons
 
-    # ---- what is learned ---------------------------------------------------------------------------------------------
+    # ---- updates -----------------------------------------------------------------------------------------------------
     def begin_arrival(self, element: Element) -> None:
-        """A live element is on its way."""
+        """Notes that the arrival of a live element begins."""
         kind = type(element)
         sent = self.send(element, self.shut())
         self.next_id += 1
@@ -88,14 +88,14 @@ class Side(Lane):
             self.held_back |= element.data_type.blocks_upstream
 
     def end_arrival(self) -> None:
-        """It is there. If the channel was shut meanwhile, nobody was told of it."""
+        """Notes that the arrival is over. If the channel is shut by now, the consumer was perhaps not notified."""
         if self.urgent and self.shut():
             for sent in self.urgent:
                 sent.silent |= not sent.sure
         self.end_send()
 
     def take(self, element: Element) -> None:
-        """The consumer took this element."""
+        """Notes that the consumer took this element."""
         if self.waiting and not element.data_type.has_priority:
             del self.waiting[0]
             self.taken += 1
@@ -110,16 +110,16 @@ class Side(Lane):
         self.ended |= type(element) is EndOfPartition
 
     def resume(self) -> None:
-        """The producer was let go on."""
+        """Notes that the producer was resumed."""
         self.blocked = self.held_back = False
 
     def start(self, checkpoint: int) -> None:
-        """A checkpoint started with what waits in front of its barrier."""
+        """Notes that a checkpoint started: its input state begins with the data that waits in front of its barrier."""
         recovered = self.left()
         if self.recovery is Recovery.PUSHED:
             mark = self.marks.pop(checkpoint, None)
             sure = self.consumed if mark is None else mark.least == mark.most
             recovered = self.before(mark.least) if mark is not None and sure else ()
-            if not sure:  # nobody can say which recovered records belong to it
+            if not sure:  # a push during the insertion decides which recovered records belong to it
                 self.input.doubt(checkpoint)
         self.input.started(checkpoint, recovered if self.local else recovered + self.in_front(checkpoint))

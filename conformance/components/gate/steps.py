@@ -1,4 +1,8 @@
-"""The steps of an input gate: state is recovered, the network delivers, the task converts, polls and checkpoints."""
+"""The steps of an input gate.
+
+The recovery thread pushes recovered data, the network thread delivers live elements, and the task thread converts the
+channels, polls and takes checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ RELEASED = ("released",)
 ALWAYS = (*OPEN, "released", "failed")
 
 MOST_QUEUED = 6
-"""Elements in a channel after which its producer is back-pressured."""
+"""Number of elements in a channel from which on its producer is back-pressured."""
 MOST_CHECKPOINTS = 30
 
 STEPS = Steps[GatePort, Ledger]()
@@ -32,14 +36,17 @@ step = STEPS.step
 Wanted: TypeAlias = Callable[[Ledger, Side], bool]
 
 
-# ---- when a channel is meant -----------------------------------------------------------------------------------------
+# ---- channels for which a step is enabled ----------------------------------------------------------------------------
 def channels(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int]]]:
-    """The channels of which this is true."""
+    """Enables a step for the channels for which `wanted` is true."""
     return lambda ledger: [(number,) for number, side in enumerate(ledger.sides) if wanted(ledger, side)]
 
 
 def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
-    """In such channels: the newest checkpoint, if its barrier was not sent there yet, or the next one."""
+    """Enables a barrier in the channels for which `wanted` is true.
+
+    Its checkpoint is the newest one, if that barrier was not sent into the channel yet, or the next one.
+    """
 
     def possible(ledger: Ledger) -> Sequence[tuple[int, int]]:
         newest = ledger.newest
@@ -66,7 +73,7 @@ def recovers(ledger: Ledger, side: Side) -> bool:
 
 
 def completes(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer has not said yet that its output is recovered."""
+    """Whether the producer has still to send its end of output state."""
     return not side.completion_sent
 
 
@@ -76,32 +83,32 @@ def flows(ledger: Ledger, side: Side) -> bool:
 
 
 def has_data(ledger: Ledger, side: Side) -> bool:
-    """Whether it may send data, or say that there is no more."""
+    """Whether the producer of the channel may send data, or the end of data."""
     return not side.data_ended and flows(ledger, side)
 
 
 def ends(ledger: Ledger, side: Side) -> bool:
-    """Whether it may end."""
+    """Whether the producer of the channel may send the end of partition."""
     return side.data_ended and flows(ledger, side)
 
 
 def announces(ledger: Ledger, side: Side) -> bool:
-    """Whether it may send a barrier that is announced."""
+    """Whether the producer of the channel may send a timeoutable barrier, which the channel announces."""
     return not side.local and not side.urgent and flows(ledger, side)
 
 
 def overtakes(ledger: Ledger, side: Side) -> bool:
-    """Whether it may send a barrier with priority."""
+    """Whether the producer of the channel may send an unaligned barrier."""
     return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.moving is not side
 
 
 def is_blocked(ledger: Ledger, side: Side) -> bool:
-    """Whether the task may resume its producer: recovered output, if there is any, has ended in all channels."""
+    """Whether the task may resume the channel. During recovery, the gate itself resumes all channels."""
     return side.blocked and (ledger.recovery is Recovery.NONE or ledger.all_tracked())
 
 
 def to_track(ledger: Ledger, side: Side) -> bool:
-    """Whether the end of its output state is to be noted."""
+    """Whether the task took the end of output state of the channel and has still to tell the gate of it."""
     return side.completion_taken and not side.tracked
 
 
@@ -110,9 +117,9 @@ unended = channels(lambda ledger, side: not side.ended)
 remote = channels(lambda ledger, side: not side.local and not side.ended)
 
 
-# ---- when a checkpoint is meant --------------------------------------------------------------------------------------
+# ---- checkpoints for which a step is enabled -------------------------------------------------------------------------
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The newest checkpoint, if it has not started, or the next one."""
+    """Enables the insertion of recovery barriers for the newest checkpoint, if it has not started, or the next one."""
     newest = ledger.newest
     if ledger.recovery is not Recovery.PUSHED or newest >= MOST_CHECKPOINTS:
         return DISABLED
@@ -120,31 +127,32 @@ def markable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """What was marked; or the newest checkpoint, a little older, or the next one."""
+    """Enables the start of the checkpoint whose recovery barriers were inserted; if there is none, the start of the
+    newest checkpoint, of the one before it, or of the next one."""
     if ledger.marked:
         return ((ledger.marked,),)
     newest, last = ledger.newest, max([0, *ledger.started, *ledger.stopped])
     if newest >= MOST_CHECKPOINTS:
         return DISABLED
     if ledger.stopped and not ledger.started and not any(side.last_barrier for side in ledger.sides):
-        return ((newest,), (newest + 1,))  # an order to start what was stopped before conversion comes late
+        return ((newest,), (newest + 1,))  # the order to start a checkpoint may come after it was stopped
     if newest - 1 > last:
         return ((newest,), (newest,), (newest - 1,), (newest + 1,))
     return ((newest,), (newest,), (newest + 1,)) if newest > last else ((newest + 1,),)
 
 
 def started(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last checkpoints that were started."""
+    """The last two checkpoints that were started."""
     return [(checkpoint,) for checkpoint in ledger.started[-2:]]
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """What was started, late or not; before conversion also what was aborted before it came here."""
+    """The last two checkpoints that were started; before the conversion also one that was aborted before it started."""
     return started(ledger) if ledger.converted else [*started(ledger), (ledger.newest + 1,)]
 
 
 def announced(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Barriers of which nothing says that they are not the last ones of their channels, and queued."""
+    """Announced barriers that, as far as the ledger knows, are queued and the last ones of their channels."""
     return [
         (channel, seq)
         for (channel, seq), checkpoint in ledger.announced.items()
@@ -174,7 +182,7 @@ def recover_after_release(port: GatePort, ledger: Ledger, channel: int) -> Answe
 
 # ---- the network -----------------------------------------------------------------------------------------------------
 def _arrival(name: str, make: Callable[[int], Element], wanted: Wanted, weight: int) -> Step[Ledger, None, int]:
-    """A live element, of the next record or label."""
+    """Returns the step in which a live element with the next record or label arrives."""
 
     def begin(ledger: Ledger, channel: int) -> None:
         ledger.begin_arrival(channel, make(ledger.sides[channel].next_id))
@@ -187,7 +195,7 @@ def _arrival(name: str, make: Callable[[int], Element], wanted: Wanted, weight: 
 
 
 def _barrier(name: str, alignment: Alignment, wanted: Wanted, weight: int) -> Step[Ledger, None, int, int]:
-    """A barrier."""
+    """Returns the step in which a barrier with this alignment arrives."""
 
     def begin(ledger: Ledger, channel: int, checkpoint: int) -> None:
         ledger.begin_arrival(channel, Barrier(checkpoint, alignment))
@@ -285,7 +293,7 @@ def release(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
-# ---- those who look --------------------------------------------------------------------------------------------------
+# ---- observers -------------------------------------------------------------------------------------------------------
 @step("observer", OPEN, when=always, weight=2)
 def available(port: GatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
@@ -315,7 +323,7 @@ MOVES = (
     end_of_partition, recover, finish_recovery, convert, request_partitions, poll, resume, end_of_output_state,
     convert_to_priority,
 )  # fmt: skip
-"""What may change what can be polled."""
+"""Steps after which more can perhaps be polled than before."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
@@ -338,7 +346,7 @@ def _recover(ledger: Ledger) -> Operands | None:
 
 
 def _flow(ledger: Ledger) -> Operands | None:
-    """The consumer follows what it is told. When it sleeps, producers go on, and in the end they end."""
+    """The consumer polls as long as it has a reason to. Then blocked producers are resumed, and finally they finish."""
     if due := _first(recovery_completion, completes, ledger) or _first(finish_recovery, finishes, ledger):
         return due
     if ledger.notice.awake:
@@ -354,7 +362,7 @@ def _flow(ledger: Ledger) -> Operands | None:
 
 
 def _first(goes_on: Step[Ledger, None, int], wanted: Wanted, ledger: Ledger) -> Operands | None:
-    """This step, of the first channel that is meant."""
+    """Returns this step for the first channel for which `wanted` is true."""
     for number, side in enumerate(ledger.sides):
         if wanted(ledger, side):
             return goes_on(number)
@@ -367,7 +375,8 @@ DRAIN = Drain[Ledger](
     Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.started]),
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),)),
-    End(lambda ledger: ledger.flying > 0),  # somebody still waits, who must not
+    End(lambda ledger: ledger.flying > 0),  # no operation may still wait here
     Once((fail(),), unless=lambda ledger: ledger.failed),
 )
-"""Recover all, end all, let the consumer follow what it is told, look at what was written, and release."""
+"""Finish the recovery, let the consumer act on its notifications, finish all producers, read what was written, and
+release."""

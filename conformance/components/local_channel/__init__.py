@@ -1,4 +1,4 @@
-"""The local channel: its producer is in the same process, and it reads the subpartition directly.
+"""The component local channel, which reads the subpartition of a producer in the same process.
 
 Specification: local-channel.md.
 """
@@ -18,7 +18,8 @@ from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recov
 
 
 class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`handed_over`: with recovery in memory, how many buffers the recovered channel leaves behind."""
+    """`handed_over`: with the recovery design `in-memory`, the number of recovered buffers that the channel begins
+    with."""
 
     recovery: Recovery = Recovery.NONE
     handed_over: Annotated[int, Meta(ge=0, le=8)] = 0

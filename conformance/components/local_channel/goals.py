@@ -1,4 +1,4 @@
-"""What a campaign must have seen of a local channel."""
+"""Goals of the local channel: situations that a campaign must have seen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def live_data_waited_behind_recovered_data(ledger: Ledger, seen: Took) -> bool:
 
 @goal(steps.take, needs=IN_MEMORY)
 def a_priority_event_passed_recovered_data(ledger: Ledger, seen: Took) -> bool:
-    """A barrier overtook recovered data."""
+    """A barrier was taken before recovered data."""
     return ledger.hidden and _priority(seen) and ledger.lane.there() > 0
 
 
@@ -35,19 +35,19 @@ def two_priority_events_waited_in_recovery(ledger: Ledger, seen: Took) -> bool:
 
 @goal(steps.take, needs=PASSES_LOCALLY)
 def a_priority_event_passed_a_blocked_channel(ledger: Ledger, seen: Took) -> bool:
-    """A barrier passed a blocked channel."""
+    """A barrier was taken from a blocked channel."""
     return ledger.lane.blocked and _priority(seen)
 
 
 @goal(steps.take, needs=STEPPING)
 def an_announced_priority_event_was_gone(ledger: Ledger, seen: Took) -> bool:
-    """The consumer was told of a barrier that it had taken before."""
+    """The consumer was notified of a barrier that it had already taken."""
     return ledger.notice.stale and not _priority(seen)
 
 
 @goal(steps.take)
 def an_older_barrier_came_while_one_was_pending(ledger: Ledger, seen: Took) -> bool:
-    """The barrier of an older checkpoint came."""
+    """The barrier of an older checkpoint was taken while a newer checkpoint waited for its barrier."""
     if ledger.lane.input.pending is None or seen.value is None:
         return False
     element = seen.value.element
@@ -69,19 +69,19 @@ def _priority(seen: Took) -> bool:
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 @goal(steps.checkpoint_started, needs=IN_MEMORY)
 def a_checkpoint_started_with_recovered_buffers(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint found several recovered buffers."""
+    """A checkpoint started while several recovered buffers were queued."""
     return _started_with_recovered(ledger, seen)
 
 
 @goal(steps.checkpoint_started, needs=IN_MEMORY | READBACK)
 def a_checkpoint_started_in_a_recovery_from_one_like_it(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint made in recovery was restored, and another one made in that recovery."""
+    """After a restore from a checkpoint, another checkpoint started while several recovered buffers were queued."""
     return ledger.restored and _started_with_recovered(ledger, seen)
 
 
 @goal(steps.checkpoint_started, needs=PUSHED)
 def a_buffer_was_pushed_behind_the_recovery_barrier(ledger: Ledger, seen: Started) -> bool:
-    """Between recovery barrier and start of a checkpoint a buffer was pushed."""
+    """A buffer was pushed after the recovery barrier of a checkpoint was inserted and before the checkpoint started."""
     lane = ledger.lane
     mark = lane.marks.get(seen.operands[0])
     return mark is not None and seen.error is None and mark.most < lane.taken + lane.there()
@@ -89,25 +89,25 @@ def a_buffer_was_pushed_behind_the_recovery_barrier(ledger: Ledger, seen: Starte
 
 @goal(steps.checkpoint_started, needs=PUSHED)
 def a_recovery_barrier_was_missing(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint was declined for want of a recovery barrier."""
+    """A checkpoint was declined because its recovery barrier was missing."""
     return seen.error is not None and ledger.in_recovery() and not ledger.lane.marks
 
 
 @goal(steps.checkpoint_started, needs=PUSHED)
 def a_newer_recovery_barrier_was_in_the_way(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint found only the recovery barrier of a newer one."""
+    """A checkpoint was declined while the recovery barrier of a newer one was queued."""
     return seen.error is not None and max(ledger.lane.marks, default=0) > seen.operands[0]
 
 
 @goal(steps.checkpoint_started, needs=PUSHED)
 def a_checkpoint_started_after_a_declined_one(ledger: Ledger, seen: Started) -> bool:
-    """After a missing recovery barrier the next checkpoint started."""
+    """A checkpoint started after another one was declined because its recovery barrier was missing."""
     return ledger.missed and _started_with_recovered(ledger, seen)
 
 
 @goal(steps.checkpoint_started, needs=PUSHED)
 def an_older_recovery_barrier_was_dropped(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint found the recovery barrier of an older one as well."""
+    """A checkpoint started while the recovery barrier of an older one was still queued."""
     lane, (checkpoint,) = ledger.lane, seen.operands
     if len(lane.marks) < 2 or seen.error is not None or checkpoint not in lane.marks:
         return False
@@ -116,19 +116,19 @@ def an_older_recovery_barrier_was_dropped(ledger: Ledger, seen: Started) -> bool
 
 @goal(steps.checkpoint_started)
 def a_checkpoint_was_subsumed(ledger: Ledger, seen: Started) -> bool:
-    """A newer barrier was there when a checkpoint started."""
+    """The barrier of a newer checkpoint had been received when a checkpoint started."""
     return ledger.lane.input.subsumes(seen.operands[0])
 
 
 @goal(steps.checkpoint_started)
 def a_checkpoint_started_after_its_barrier_came(ledger: Ledger, seen: Started) -> bool:
-    """The barrier came, and then its checkpoint started."""
+    """A checkpoint started after its barrier had come."""
     return seen.error is None and ledger.lane.input.received and ledger.lane.input.last == seen.operands[0]
 
 
 @goal(steps.checkpoint_stopped)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
-    """An older checkpoint was stopped late, while a newer one was pending or over."""
+    """An older checkpoint was stopped while a newer one was pending or over."""
     return seen.operands[0] < ledger.lane.input.awaited()
 
 
@@ -143,73 +143,73 @@ def _started_with_recovered(ledger: Ledger, seen: Started) -> bool:
 # ---- recovery and release --------------------------------------------------------------------------------------------
 @goal(*PUSHES, needs=PUSHED)
 def a_push_waited_for_the_upstream(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A push began before the subpartition was asked for."""
+    """A push began before the subpartition was requested, and waited for the request."""
     return ledger.was_unrequested and ledger.requesting and not ledger.releasing and not ledger.was_over
 
 
 @goal(*PUSHES, needs=PUSHED)
 def a_release_woke_a_waiting_push(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A push waited for the upstream when the channel was released."""
+    """A push waited for the request of the subpartition when the channel was released."""
     return ledger.was_unrequested and ledger.released and not ledger.was_over and not ledger.requesting
 
 
 @goal(steps.release, needs=PUSHED | STEPPING)
 def a_push_raced_with_release(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release was over while a push was in progress."""
+    """A release ended while a push was in flight."""
     return ledger.pushing and ledger.requested and not ledger.released
 
 
 @goal(steps.release, needs=STEPPING)
 def an_add_raced_with_release(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release was over while the producer was adding."""
+    """A release ended while the producer was adding an element."""
     return ledger.adding and not ledger.released
 
 
 @goal(steps.release)
 def released_before_the_subpartition_was_asked_for(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released before it was requested."""
+    """A release happened before the subpartition was requested."""
     return not ledger.released and not ledger.requested
 
 
 @goal(steps.release, needs=IN_MEMORY)
 def released_with_recovered_data(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while recovered data waited."""
+    """A release happened while recovered data was queued."""
     return not ledger.released and ledger.lane.there() > 0
 
 
 @goal(steps.release)
 def released_with_live_data(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while live data waited."""
+    """A release happened while live data was queued."""
     return not ledger.released and not ledger.hidden and ledger.buffers() > 0
 
 
 @goal(steps.release)
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while a producer was blocked."""
+    """A release happened while a producer was blocked."""
     return not ledger.released and ledger.lane.blocked
 
 
 @goal(steps.release)
 def released_while_a_checkpoint_was_pending(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released before the barrier of a checkpoint came."""
+    """A release happened while a checkpoint waited for its barrier."""
     return not ledger.released and ledger.lane.input.pending is not None
 
 
 @goal(steps.release)
 def released_after_the_end_of_the_partition(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after its producer had finished."""
+    """A release happened after the producer had finished."""
     return ledger.phase == "ended"
 
 
 @goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released again."""
+    """A component that was released was released again."""
     return ledger.released
 
 
 @goal(steps.fail, needs=STEPPING)
 def failed_in_the_middle_of_an_operation(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Everything failed while the task or recovery was at work."""
+    """The channel failed while an operation of the task or of the recovery thread was in flight."""
     return not ledger.failed and (ledger.busy or ledger.pushing)
 
 

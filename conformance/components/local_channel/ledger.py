@@ -1,7 +1,8 @@
-"""What the driver knows about one local channel and its subpartition: what went in, what came out, what is owed now.
+"""The ledger of one local channel and its subpartition: what was sent, what the task took, and what must come next.
 
-Three threads act: the producer adds, recovery pushes, the task takes, starts checkpoints and releases. What only the
-task does is known exactly. What is on its way may be seen already, or not yet.
+Three threads act: the producer adds, the recovery thread pushes, the task thread takes, starts checkpoints and
+releases. The ledger knows exactly what the task thread has done; the task may find an element whose operation is still
+in flight, or not.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _BOTH = Refusal((CheckpointReason.SUBSUMED, CheckpointReason.DECLINED))
 
 
 class Ledger(Lifetime):
-    """Kept up to date by the steps; read by enabledness and by rules."""
+    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
         "adding", "barrier_added", "busy", "copied_to", "hidden", "in_memory", "lane", "marked", "missed", "must",
@@ -46,65 +47,68 @@ class Ledger(Lifetime):
         self.in_memory = recovery is Recovery.IN_MEMORY
         self.pushes = recovery is Recovery.PUSHED
         self.passes_blocked = passes_blocked
-        """A priority event passes a blocked subpartition."""
+        """Whether a priority event passes a blocked subpartition."""
         self.restored = False
-        """This is not the first channel of the run."""
+        """Whether the channel took the place of one that had failed."""
         self.next_record = handed_over
         self.newest = 0
-        """The newest checkpoint that anybody has heard of."""
+        """The newest checkpoint that a step has named."""
         self._begin(tuple(range(handed_over)), None)
 
     def _begin(self, handed_over: tuple[int, ...], to_recover: list[int] | None) -> None:
-        """A fresh channel, which was handed over something, or to which something definite is pushed."""
+        """Begins with a fresh channel.
+
+        `handed_over`: recovered records that it begins with. `to_recover`: records that will be pushed; None: any.
+        """
         self.begin_life("open")
         self.lane = Lane(handed_over, self.pushes)
         self.hidden = self.pushes or bool(handed_over)
-        """Live data must wait behind what was recovered."""
-        self.notice = Notice(bool(handed_over))  # what was handed over was counted at conversion
+        """Whether live data must wait behind recovered data."""
+        self.notice = Notice(bool(handed_over))  # at the conversion the gate asks for the buffers in use
         self.next_live = 0
-        """The number of the next live element that is taken."""
+        """The sequence number of the next live element that is taken."""
         self.adding = False
-        """The producer is adding an element."""
+        """Whether the producer is adding an element."""
         self.to_recover = to_recover
-        """The records that are still to be pushed; None: whatever the driver likes."""
+        """The records that are still to be pushed; None: new records, as many as the driver draws."""
         self.pushing = False
-        """An operation of the recovery thread is in flight."""
+        """Whether an operation of the recovery thread is in flight."""
         self.was_over = self.was_unrequested = False
-        """As it began: the channel was released; nobody had asked for the subpartition."""
+        """When that operation began: whether the channel was released; whether the subpartition was not requested."""
         self.recovered_ids: dict[int, None] = dict.fromkeys(handed_over)
-        """All recovered records, in order, those that were taken as well."""
+        """All recovered records in order, including those that were taken."""
         self.copied_to = 0
-        """Recovered buffers of which copies were written, from the first on."""
+        """Number of recovered buffers, from the first on, of which copies were written for a checkpoint."""
         self.requesting = self.requested = False
-        """The subpartition is being asked for; it was."""
+        """Whether the request of the subpartition has begun; whether it is over."""
         self.busy = False
-        """An operation of the task is in flight that may have something written."""
+        """Whether an operation of the task is in flight that may write data for a checkpoint."""
         self.must = self.must_priority = False
-        """As the take began: something could be taken for certain; it had to be a priority event."""
+        """When the take began: whether something could certainly be taken; whether that had to be a priority event."""
         self.marked = 0
-        """The checkpoint that was marked and has not started yet; 0: none."""
+        """The checkpoint whose recovery barrier was inserted and which has not started; 0: none."""
         self.missed = False
-        """A checkpoint was declined because its mark was missing."""
+        """Whether a checkpoint was declined because its recovery barrier was missing."""
         self.barrier_added = 0
         """The checkpoint of the last barrier."""
         self.started = self.stopped = self.newest
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     @property
     def recovered(self) -> Recovered:
-        """What was recovered."""
+        """The recovered data of the channel."""
         return self.lane
 
     def in_recovery(self) -> bool:
-        """The end of recovered data was not taken yet."""
+        """Returns whether the end of recovered data was not taken yet."""
         return not self.lane.consumed
 
     def priority_passes(self) -> bool:
-        """Whether a priority event can be taken now, if there is one."""
+        """Returns whether a priority event can be taken now, if there is one."""
         return self.requested and (self.passes_blocked or not self.lane.blocked)
 
     def something_waits(self) -> bool:
-        """Whether a take finds something for certain."""
+        """Returns whether a take certainly finds something."""
         if self.released:
             return False
         lane = self.lane
@@ -115,18 +119,18 @@ class Ledger(Lifetime):
         return self.requested and not lane.blocked and bool(lane.live) and lane.live[0].sure
 
     def must_come_first(self) -> bool:
-        """Whether the next element must be a priority event."""
+        """Returns whether the next element must be a priority event."""
         urgent = self.lane.urgent
         if not urgent or self.released or not urgent[0].sure or not self.priority_passes():
             return False
         return not urgent[0].silent or not self.hidden
 
     def must_answer(self) -> bool:
-        """Whether something could be handed out for certain as the take began."""
+        """Returns whether something could certainly be taken when the take began."""
         return self.must
 
     def first(self) -> str:
-        """What comes next, in words."""
+        """Describes what the next take must find."""
         lane = self.lane
         if self.must_come_first():
             return name(lane.urgent[0].element)
@@ -135,29 +139,30 @@ class Ledger(Lifetime):
         return name(lane.live[0].element) if lane.live else "an unaligned barrier"
 
     def end_must_come(self) -> bool:
-        """As the take began: the end of recovered data was the next that could be taken."""
+        """Returns whether the end of recovered data was next when the take began."""
         return self.must and not self.must_priority and not self.lane.consumed and not self.lane.waiting
 
     def next_number(self, has_priority: bool) -> int | None:
-        """The number that the next element must carry; None: any."""
+        """Returns the sequence number that the next element must carry; None: any."""
         return self.lane.seq if self.hidden and not has_priority else self.next_live
 
     def came_too_late(self) -> bool | None:
-        """Whether the channel had been released when the push began; None: nobody has released it."""
+        """Returns True if the channel was released before the push began, and False if its release began during the
+        push; None: it was not released."""
         return self.was_over if self.releasing else None
 
     def upstream_is_there(self) -> bool | None:
-        """Whether the subpartition was asked for during the push; None: it had been before, or the channel is
-        released."""
+        """Returns whether the subpartition was requested during the push; None: it had been requested before, or the
+        channel is released."""
         return self.requesting if self.was_unrequested and not self.releasing else None
 
     def buffers(self) -> int:
-        """How many live buffers wait upstream."""
+        """Returns the number of live buffers that wait in the subpartition."""
         return len([sent for sent in self.lane.live if type(sent.element) is Buffer])
 
     def counted(self) -> tuple[int, int]:
-        """How many buffers wait; the end of recovered data, recovery barriers and events upstream may be counted too,
-        as in 2.3.0."""
+        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts the end of recovered data,
+        recovery barriers, and events in the subpartition."""
         lane = self.lane
         least = lane.there()
         most = least + (self.in_memory or not lane.consumed) + len(lane.marks)
@@ -167,62 +172,62 @@ class Ledger(Lifetime):
         return least, most
 
     def holds(self) -> tuple[tuple[str, int], ...]:
-        """One segment for each buffer that waits, and the view."""
+        """Returns one segment for each queued buffer, and one listener for the view."""
         return ("segments", self.lane.there() + self.buffers()), ("listeners", int(self.requested))
 
     def mark_is_missing(self, checkpoint: int) -> bool:
-        """Nothing says where the checkpoint starts in the recovered data."""
+        """Returns whether the channel is in recovery and has no recovery barrier of the checkpoint."""
         lane = self.lane
         return not lane.consumed and checkpoint not in lane.marks
 
     def refuses(self, checkpoint: int) -> Refusal:
-        """What speaks against starting the checkpoint now."""
+        """Returns the reasons to refuse the start of the checkpoint now."""
         missing = self.mark_is_missing(checkpoint)
         if self.lane.input.subsumes(checkpoint):
             return _BOTH if missing else _SUBSUMED
         return _DECLINED if missing else _FREE
 
     def state(self, checkpoint: int) -> State | None:
-        """What must have been written, unless the task is in the middle of something that changes it."""
+        """Returns what must have been written; None: an operation in flight may change it, or nothing was started."""
         return None if self.busy else self.lane.input.states.get(checkpoint)
 
     # ---- the producer ----------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer was told something."""
+        """Notes the notifications of the consumer."""
         self.notice.hear_numbers(signals, self.next_live)
 
     def begin_add(self, element: Element) -> None:
-        """The producer begins to add an element that stands behind everything."""
+        """Notes that the producer begins to add an element without priority."""
         self.lane.send(element)
         self.adding = True
 
     def begin_data(self) -> None:
-        """The producer begins to add a buffer with one further record."""
+        """Notes that the producer begins to add a buffer with the next record."""
         self.lane.send(Buffer((self.next_record,)))
         self.next_record += 1
         self.adding = True
 
     def begin_barrier(self, barrier: Barrier) -> None:
-        """The producer begins to add a barrier. If it comes before the request, nobody is told that it has priority,
-        and recovered data that was handed over may come first."""
+        """Notes that the producer begins to add a barrier. Before the request there is no view to notify, so that
+        recovered data that was handed over may come before the barrier."""
         self.lane.send(barrier, self.in_memory and not self.requested)
         self.barrier_added = barrier.checkpoint
         self.newest = max(self.newest, barrier.checkpoint)
         self.adding = True
 
     def begin_end(self) -> None:
-        """The producer begins to add its last element."""
+        """Notes that the producer begins to add the end of partition."""
         self.begin_add(EndOfPartition())
         self.phase = "ended"
 
     def end_add(self, *operands: object) -> None:
-        """What was added is there."""
+        """Notes that the add is over: the element is in the subpartition."""
         self.adding = False
         self.lane.end_send()
 
     # ---- the recovery thread ---------------------------------------------------------------------------------------
     def begin_push(self) -> None:
-        """A push begins; it may have to wait."""
+        """Notes that a push begins; it may wait for the request of the subpartition."""
         self.begin_afterwards()
         self._begin_recovering()
         if self.was_over:
@@ -236,17 +241,17 @@ class Ledger(Lifetime):
         self.lane.begin_push((record,))
 
     def end_push(self) -> None:
-        """It is over."""
+        """Notes that the push is over."""
         self.pushing = False
         self.lane.end_push()
 
     def begin_finish(self) -> None:
-        """The end of recovered data is about to be queued."""
+        """Notes that the push of the end of recovered data begins."""
         self._begin_recovering()
         self.lane.finishing = True
 
     def end_finish(self) -> None:
-        """It is there, unless the channel was released."""
+        """Notes that the push of the end of recovered data is over."""
         self.pushing = False
         self.lane.finished = True
 
@@ -257,15 +262,15 @@ class Ledger(Lifetime):
 
     # ---- the task --------------------------------------------------------------------------------------------------
     def begin_request(self) -> None:
-        """The subpartition is being asked for."""
+        """Notes that the request of the subpartition begins."""
         self.requesting = True
 
     def request(self) -> None:
-        """It was."""
+        """Notes that the request of the subpartition is over."""
         self.requested = True
 
     def begin_take(self) -> None:
-        """The consumer follows what it was told; what it is told from now on is another reason."""
+        """Notes that a take begins, and what it must find."""
         self.afterlife += self.released
         self.notice.begin_take()
         self.busy = True
@@ -273,7 +278,7 @@ class Ledger(Lifetime):
         self.must_priority = self.must and self.must_come_first()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """The consumer took; if it got something, the rules have compared it with what was owed."""
+        """Notes that a take is over. The rules have already judged what it answered."""
         lane, taken = self.lane, seen.value
         self.busy = False
         if taken is None:
@@ -296,28 +301,28 @@ class Ledger(Lifetime):
             lane.blocked = True
 
     def resume(self) -> None:
-        """The producer may go on."""
+        """Notes that the consumer resumed the channel."""
         self.lane.blocked = False
 
     def begin_mark(self, checkpoint: int) -> None:
-        """A recovery barrier is about to be inserted, behind what is there for certain."""
+        """Notes that the insertion of a recovery barrier begins, if the channel is in recovery."""
         self.newest = max(self.newest, checkpoint)
         self.marked = checkpoint
         if self.in_recovery():
             self.lane.begin_mark(checkpoint)
 
     def end_mark(self, checkpoint: int) -> None:
-        """It is there, in front of what is pushed from now on."""
+        """Notes that the insertion is over; buffers that are pushed later stand behind the recovery barrier."""
         self.lane.end_mark(checkpoint)
 
     def begin_start(self, checkpoint: int) -> None:
-        """A checkpoint starts."""
+        """Notes that the start of a checkpoint begins."""
         self.busy = True
         self.newest = max(self.newest, checkpoint)
         self.started = checkpoint
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
-        """It has started, or was refused."""
+        """Notes that the checkpoint started, or that its start was refused."""
         self._checkpoint_moved(checkpoint)
         lane = self.lane
         mark = lane.marks.get(checkpoint)
@@ -337,12 +342,12 @@ class Ledger(Lifetime):
         lane.input.started(checkpoint, least, most)
 
     def begin_stop(self, checkpoint: int) -> None:
-        """A checkpoint is about to be over."""
+        """Notes that the stop of a checkpoint begins."""
         self.busy = True
         self.newest = max(self.newest, checkpoint)
 
     def stop(self, checkpoint: int) -> None:
-        """A checkpoint is over."""
+        """Notes that a checkpoint was stopped."""
         self._checkpoint_moved(checkpoint)
         self.stopped = max(self.stopped, checkpoint)
         self.lane.input.stopped(checkpoint)
@@ -353,20 +358,20 @@ class Ledger(Lifetime):
             self.marked = 0
 
     def release(self) -> None:
-        """The channel is over."""
+        """Notes that the channel was released."""
         super().release()
         self.notice.awake = False
         self.marked = 0
 
     def fail(self) -> None:
-        """Everything was released, at whatever moment; what was in progress never came to an end."""
+        """Notes that the channel was released at an arbitrary moment; operations in flight are abandoned."""
         if self.busy:
             self.lane.input.forget_pending()
         super().fail()
         self.notice.awake = self.pushing = self.busy = self.adding = False
 
     def restore(self, seen: Seen[tuple[int, ...]], checkpoint: int) -> None:
-        """A fresh channel takes over with the input state of a checkpoint, as it was written."""
+        """Begins with a fresh channel that recovers the input state of a checkpoint as it was written."""
         self.restored = True
         ids = tuple(seen.value)
         self._begin(ids if self.in_memory else (), list(ids) if self.pushes else None)

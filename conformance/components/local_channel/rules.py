@@ -1,4 +1,4 @@
-"""What must be true of a local channel. Specification: local-channel.md."""
+"""The rules of the local channel. Specification: local-channel.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.parts.records import compare_ids
 from conformance.parts.words import must_be, must_fail, must_succeed, name
 from conformance.ports import Buffer, BufferAndBacklog, ErrorKind
 
-# Nobody ever waits for anybody here unless recovered data is pushed.
+# Without recovered data that is pushed, no operation of this channel waits for another one.
 RULES = Rules[Ledger](
     "local-channel", answers_property("local-channel"), *thread_properties("local-channel", waits=PUSHED)
 )
@@ -32,13 +32,15 @@ Took = Seen[BufferAndBacklog | None]
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @rule(steps.take, invariant="I-92", tickets=("FLINK-40668",))
 def a_consumer_who_was_told_may_take(ledger: Ledger, seen: Took) -> Judgement:
-    """A take is never an error: nobody is sent to a channel whose subpartition was not asked for."""
-    return must_succeed(seen.error, "a consumer who was told of something, or has asked for data, may take")
+    """A take by a consumer that was notified, or that has requested the subpartition, answers no error."""
+    owed = "the consumer was notified, or has requested the subpartition: the take must not fail"
+    return must_succeed(seen.error, owed)
 
 
 @rule(steps.take, invariant="I-09", tickets=("FLINK-39018",), needs=IN_MEMORY)
 def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
-    """No live element but a priority event is handed out before all recovered data and its end were taken."""
+    """The channel hands out no live element without priority before the task has taken all recovered buffers and the
+    end of recovered data."""
     lane = ledger.lane
     if not ledger.hidden or not lane.live or seen.value is None:
         return False
@@ -47,19 +49,19 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
         return False
     if element != lane.live[0].element:
         return True
-    behind = f"records {lane.left()}" if lane.waiting else "the end of recovered data"
-    return Broken(FailureClass.REORDERED, f"live data waits behind {behind}", f"{name(element)} came first")
+    first = f"recovered records {lane.left()}" if lane.waiting else "the end of recovered data"
+    return Broken(FailureClass.REORDERED, f"{first} must come before live data", f"{name(element)} came first")
 
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event that was announced comes before recovered data that waits."""
+    """A priority event of which the consumer was notified is handed out before recovered data."""
     return _priority_came(ledger, seen) if ledger.must_priority and ledger.hidden else False
 
 
 @rule(steps.take, invariant="I-07", tickets=("FLINK-18136",))
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event comes before everything that has no priority."""
+    """If a priority event can be handed out, it is handed out before every element without priority."""
     return _priority_came(ledger, seen) if ledger.must_priority and not ledger.hidden else False
 
 
@@ -69,17 +71,18 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
     came = "nothing came" if seen.value is None else f"{name(seen.value.element)} came first"
-    return Broken(FailureClass.REORDERED, f"{name(ledger.lane.urgent[0].element)} stands in front of all", came)
+    owed = f"{name(ledger.lane.urgent[0].element)} has priority and must come first"
+    return Broken(FailureClass.REORDERED, owed, came)
 
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
 def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event is handed out although the producer is blocked."""
+    """The channel hands out a priority event even while its producer is blocked."""
     if not ledger.must_priority or not ledger.lane.blocked:
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
-    owed = f"{name(ledger.lane.urgent[0].element)} passes although the producer is blocked"
+    owed = f"{name(ledger.lane.urgent[0].element)} must come although the producer is blocked"
     return Broken(FailureClass.STUCK, owed, "it did not come")
 
 
@@ -91,12 +94,13 @@ def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> 
     if seen.value is None or seen.value.element.data_type.has_priority:
         return bool(ledger.lane.live)
     came = f"{name(seen.value.element)} came"
-    return Broken(FailureClass.REORDERED, "the consumer has not resumed the channel yet", came)
+    owed = "the channel is blocked and was not resumed: only priority events may come"
+    return Broken(FailureClass.REORDERED, owed, came)
 
 
 @rule(steps.take, invariant="I-44", tickets=("FLINK-40667", "FLINK-20654"), needs=READBACK | IN_MEMORY)
 def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen: Took) -> Judgement:
-    """What was copied for a checkpoint still reaches the consumer, unchanged."""
+    """A recovered buffer that was copied for a checkpoint still reaches the consumer unchanged."""
     lane = ledger.lane
     if lane.taken >= ledger.copied_to or seen.value is None:
         return False
@@ -105,14 +109,16 @@ def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen:
         return False
     if element == copied:
         return True
-    owed = f"a copy of {name(copied)} was written, which changes nothing for the consumer"
+    owed = (
+        f"a copy of {name(copied)} was written for a checkpoint, and the consumer must still get the buffer unchanged"
+    )
     return Broken(FailureClass.CORRUPTED, owed, f"it got {name(element)}")
 
 
 @rule(steps.take, invariant="I-43", tickets=("FLINK-17564",))
 def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> Judgement:
-    """What was recovered and what was added reaches the consumer once, unchanged, each in its order, and a priority
-    event before everything that has no priority."""
+    """Every recovered and every added element reaches the consumer once, unchanged and in order, except that priority
+    events come before elements without priority."""
     if seen.value is None:
         return False
     lane, element = ledger.lane, seen.value.element
@@ -122,13 +128,13 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
         owed = lane.urgent[0].element
         if element == owed:
             return True
-        return Broken(FailureClass.REORDERED, f"{name(owed)} comes next", f"{name(element)} came")
+        return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"{name(element)} came")
     hidden = ledger.hidden
     waiting = lane.waiting if hidden else lane.live
     if waiting:
         return must_be(waiting[0].element, element)
-    what = "all recovered data" if hidden else "everything"
-    return Broken(FailureClass.DUPLICATED, f"{what} was taken before", f"{name(element)} came")
+    what = "recovered" if hidden else "live"
+    return Broken(FailureClass.DUPLICATED, f"all {what} elements were taken before", f"{name(element)} came")
 
 
 adopt(recovery.the_end_of_recovered_data_is_told_once, steps.take, needs=PUSHED)
@@ -138,25 +144,28 @@ adopt(taking.sequence_numbers_have_no_gaps, steps.take)
 
 @rule(steps.take, invariant="I-31", tickets=("FLINK-19681",))
 def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event is announced with the sequence number that it carries."""
+    """If the consumer was notified of a priority event, the priority event that it takes carries the sequence number of
+    the notification."""
     told = ledger.notice.told
     if told < 0 or seen.value is None or not seen.value.element.data_type.has_priority:
         return False
     if seen.value.seq == told:
         return True
-    owed = f"the priority event was announced with number {told}"
-    return Broken(FailureClass.PROTOCOL, owed, f"it carries {seen.value.seq}")
+    owed = f"the consumer was notified of the priority event with sequence number {told}"
+    return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
 
 
 # ---- adding and pushing ----------------------------------------------------------------------------------------------
 @rule(*ADDS, invariant="I-33")
 def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """A living channel accepts what its producer adds."""
+    """A channel that is not released accepts every element that its producer adds before the end of partition."""
     if ledger.releasing:
         return False
     if seen.value is True:
         return True
-    return Broken(FailureClass.LOST, "the channel is alive: what the producer adds is accepted", "it was rejected")
+    return Broken(
+        FailureClass.LOST, "the channel is not released: it must accept the element", "it rejected the element"
+    )
 
 
 adopt(taking.nothing_is_accepted_after_the_end, steps.add_after_end)
@@ -172,13 +181,13 @@ adopt(
 )  # fmt: skip
 
 
-# ---- what the consumer asks, what is held, what it is told -----------------------------------------------------------
+# ---- resuming, observers, resources and notifications ----------------------------------------------------------------
 @rule(steps.resume, invariant="I-18")
 def a_blocked_channel_is_resumed_unless_released(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """A blocked channel can be resumed; resuming a released one is an error of kind state."""
+    """Resuming a blocked channel succeeds; resuming a released channel answers an error of kind state."""
     if ledger.released:
-        return must_fail(seen.error, ErrorKind.STATE, "the channel was released, and is not resumed")
-    return must_succeed(seen.error, "a blocked channel can be resumed")
+        return must_fail(seen.error, ErrorKind.STATE, "the channel was released")
+    return must_succeed(seen.error, "the channel is blocked: resuming it must succeed")
 
 
 _HOLDS = ("a-local-channel-holds-what-it-should-and-releases-all",)
@@ -204,7 +213,7 @@ adopt(
     tickets=("FLINK-39018", "FLINK-40521"),
 )  # fmt: skip
 
-# ---- checkpoints: what starts, and what is refused -------------------------------------------------------------------
+# ---- checkpoints: starts that succeed or are refused -----------------------------------------------------------------
 adopt(recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier, needs=PUSHED)
 adopt(
     starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started, tickets=("FLINK-21104",),
@@ -219,25 +228,26 @@ adopt(
     tickets=("FLINK-39018", "FLINK-39523"), formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
 )  # fmt: skip
 
-# ---- checkpoints: what is written ------------------------------------------------------------------------------------
+# ---- checkpoints: written data ---------------------------------------------------------------------------------------
 Written = Seen[tuple[int, ...], int]
 
 
 @rule(steps.persisted, steps.restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
 def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgement:
-    """Nothing is written for a checkpoint that was subsumed or declined."""
+    """The channel writes nothing for a checkpoint whose start it refused as subsumed or declined."""
     (checkpoint,) = seen.operands
     if ledger.busy or checkpoint not in ledger.lane.input.failed:
         return False
     if not seen.value:
         return True
-    owed = f"checkpoint {checkpoint} was refused: nothing is written for it"
-    return Broken(FailureClass.LEAKED, owed, f"records {tuple(seen.value)} were written")
+    owed = f"the start of checkpoint {checkpoint} was refused: the channel must write nothing for it"
+    return Broken(FailureClass.LEAKED, owed, f"it wrote records {tuple(seen.value)}")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
 def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Written) -> Judgement:
-    """Of recovered data, a checkpoint is written exactly what waited when it started, once and in order."""
+    """Of the recovered records, the channel writes for a checkpoint exactly those that are queued when it starts (with
+    the design `pushed`, those in front of its recovery barrier), once and in order."""
     state = ledger.state(seen.operands[0])
     if state is None:
         return False
@@ -246,41 +256,44 @@ def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Wri
     if written[: len(state.least)] == state.least and state.most[: len(written)] == written:
         return True
     kind = compare_ids(state.least, written, min(recovered, default=0))
-    owed = f"as checkpoint {seen.operands[0]} started, recovered records {state.least} waited, and are its state"
+    owed = f"recovered records {state.least} must be written for checkpoint {seen.operands[0]}"
     if state.most != state.least:
-        owed += f", those up to {state.most[-1]} perhaps"
-    return Broken(kind, owed, f"of recovered data, records {written} were written")
+        owed += f", and those that follow them up to record {state.most[-1]} may be"
+    return Broken(kind, owed, f"of the recovered records, {written} were written")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
 def a_late_stop_of_an_older_checkpoint_changes_nothing(ledger: Ledger, seen: Written) -> Judgement:
-    """What is taken before the barrier is written although an older checkpoint was stopped meanwhile."""
+    """If an older checkpoint is stopped while a newer one waits for its barrier, the channel still writes for the newer
+    one the data that is taken before that barrier."""
     state = ledger.state(seen.operands[0])
     if state is None or state.since_late_stop is None:
         return False
-    return _all_written(tuple(state.live[state.since_late_stop :]), seen, "an older checkpoint had been stopped late")
+    return _all_written(tuple(state.live[state.since_late_stop :]), seen, "an older checkpoint was stopped")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-37", tickets=("FLINK-21104",), needs=READBACK)
 def an_older_barrier_does_not_end_the_checkpoint(ledger: Ledger, seen: Written) -> Judgement:
-    """What is taken before the barrier is written although the barrier of an older checkpoint came meanwhile."""
+    """If the barrier of an older checkpoint comes while a newer one waits for its barrier, the channel still writes for
+    the newer one the data that is taken before its own barrier."""
     state = ledger.state(seen.operands[0])
     if state is None or state.since_old_barrier is None:
         return False
-    return _all_written(tuple(state.live[state.since_old_barrier :]), seen, "an older barrier had come")
+    return _all_written(tuple(state.live[state.since_old_barrier :]), seen, "the barrier of an older checkpoint came")
 
 
 def _all_written(owed: tuple[int, ...], seen: Written, why: str) -> Judgement:
     missing = tuple([record for record in owed if record not in seen.value])
     if not missing:
         return bool(owed)
-    words = f"records {owed} were taken after {why}, and before barrier {seen.operands[0]}: they are still written"
-    return Broken(FailureClass.LOST, words, f"{missing} are missing")
+    words = f"records {owed} were taken after {why} and before barrier {seen.operands[0]}: they must be written"
+    return Broken(FailureClass.LOST, words, f"records {missing} are missing")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-36", tickets=("FLINK-20097", "FLINK-20654"), needs=READBACK)
 def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judgement:
-    """What is taken behind the barrier, or after the checkpoint was stopped, is not written for it."""
+    """The channel does not write for a checkpoint any data that is taken behind its barrier or after the checkpoint was
+    stopped."""
     state = ledger.state(seen.operands[0])
     if state is None:
         return False
@@ -288,14 +301,15 @@ def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judg
     behind = [record for record in seen.value if record not in recovered and record not in live]
     if not behind:
         return True
-    owed = f"only what is taken before barrier {seen.operands[0]}, and since its checkpoint started, is written for it"
+    number = seen.operands[0]
+    owed = f"only data taken between the start of checkpoint {number} and its barrier or stop may be written for it"
     return Broken(FailureClass.CORRUPTED, owed, f"records {tuple(behind)} were written as well")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
 def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) -> Judgement:
-    """Live data that is taken between the start of a checkpoint and its barrier is written once and in order, behind
-    what was recovered."""
+    """The channel writes the live data that is taken between the start of a checkpoint and its barrier once and in
+    order, behind the recovered data."""
     state = ledger.state(seen.operands[0])
     if state is None:
         return False
@@ -304,5 +318,7 @@ def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) 
     if live == owed and seen.value[len(seen.value) - len(owed) :] == owed:
         return bool(owed)
     kind = FailureClass.REORDERED if live == owed else compare_ids(owed, live, owed[0] if owed else 0)
-    words = f"records {owed} were taken before barrier {seen.operands[0]}, and are written behind recovered ones"
+    words = (
+        f"live records {owed} were taken before barrier {seen.operands[0]} and must be written behind recovered ones"
+    )
     return Broken(kind, words, f"records {tuple(seen.value)} were written")

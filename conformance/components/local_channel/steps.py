@@ -1,4 +1,8 @@
-"""The steps of a local channel: a producer adds, recovery pushes, the task takes, starts checkpoints and resumes."""
+"""The steps of a local channel.
+
+The producer adds live elements, the recovery thread pushes recovered data, and the task thread takes elements, starts
+and stops checkpoints, and resumes the channel.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from conformance.ports import (
 )
 
 MOST_QUEUED = 8
-"""Elements in flight after which producer and recovery are back-pressured."""
+"""Number of queued elements from which on the producer, or the recovery thread, is back-pressured."""
 
 OPEN = ("open",)
 LIVING = ("open", "ended")
@@ -36,12 +40,13 @@ step = STEPS.step
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def room(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Unless many elements wait."""
+    """Enables an add unless the producer is back-pressured."""
     return NO_OPERANDS if len(ledger.lane.live) < MOST_QUEUED else DISABLED
 
 
 def next_barriers(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Barriers of a channel come in order; others may have heard of their checkpoint before."""
+    """Enables the barrier of a newer checkpoint than that of the last barrier; the checkpoint may have started
+    before."""
     newest, before = ledger.newest, ledger.barrier_added
     if len(ledger.lane.live) >= MOST_QUEUED or len(ledger.lane.urgent) >= 3:
         return DISABLED
@@ -51,7 +56,7 @@ def next_barriers(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Until the end of recovered data, unless many buffers wait."""
+    """Enables a push until the end of recovered data, unless the recovery thread is back-pressured."""
     lane = ledger.lane
     if lane.finishing or ledger.afterlife >= MOST_AFTERWARDS:
         return DISABLED
@@ -59,39 +64,41 @@ def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
 
 
 def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Once, when all that must be recovered was pushed."""
+    """Enables the end of recovered data once, when all records that must be recovered were pushed."""
     return DISABLED if ledger.lane.finishing or ledger.to_recover else NO_OPERANDS
 
 
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
-    """When a recovery is over."""
+    """Enables a push after the task took the end of recovered data."""
     return NO_OPERANDS if ledger.pushes and ledger.lane.consumed else DISABLED
 
 
 def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
-    """A second request changes nothing, which is seen soon enough."""
+    """Enables the request of the subpartition, and a second one, which must change nothing, early in a run."""
     return DISABLED if ledger.requested and (ledger.restored or ledger.next_live) else NO_OPERANDS
 
 
 def may_take(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Between a recovery barrier and the start of its checkpoint the task does nothing else."""
+    """Enables a take, except between a recovery barrier and the start of its checkpoint: there the task does nothing
+    else."""
     if ledger.released:
         return alive(ledger)
     return NO_OPERANDS if (ledger.requested or ledger.notice.awake) and not ledger.marked else DISABLED
 
 
 def may_resume(ledger: Ledger) -> Sequence[tuple[()]]:
-    """A blocked channel, or what is left of one."""
+    """Enables the resumption of a blocked channel or of a released one."""
     return alive(ledger) if ledger.lane.blocked or ledger.released else DISABLED
 
 
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """A checkpoint is marked before it starts. Without a recovery there is little to see."""
+    """Enables a recovery barrier, unless one is inserted already. Without recovered data that is pushed, only for the
+    first checkpoints, because little can happen."""
     return DISABLED if ledger.marked or (not ledger.pushes and ledger.newest > 2) else _next_starts(ledger)
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The checkpoint that was marked, or the one before it."""
+    """Enables the start of the checkpoint whose recovery barrier was inserted, or of the one before it."""
     marked = ledger.marked
     if not marked:
         return _next_starts(ledger)
@@ -100,7 +107,7 @@ def startable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def _next_starts(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Checkpoints start in order, whether their barrier came here, waits here, or is still elsewhere."""
+    """Enables the start of a newer checkpoint, whether its barrier was taken, is queued, or was not sent."""
     input = ledger.lane.input
     over, newest, came = max(ledger.started, ledger.stopped), ledger.newest, input.last
     if input.received and came > over:
@@ -109,7 +116,8 @@ def _next_starts(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The checkpoint that was marked; else the last that was started, the one before it, or one yet to be heard of."""
+    """Enables the stop of the checkpoint whose recovery barrier was inserted; without one, of the last checkpoint that
+    was started, of the one before it, or of one that no step has named."""
     started, newest = ledger.started, ledger.newest
     if ledger.marked:
         return ((ledger.marked,),)
@@ -117,18 +125,18 @@ def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Every checkpoint that was started, and the last ones that were refused."""
+    """Every checkpoint that was started, and the last two whose start was refused."""
     input = ledger.lane.input
     return [(checkpoint,) for checkpoint in (*input.states, *input.failed[-2:])]
 
 
 def restorable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Every checkpoint whose input state is complete."""
+    """The checkpoints whose input state is complete."""
     return ledger.lane.input.restorable()
 
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
-    """What a release must bring to an end is not cut short."""
+    """Enables a failure, unless a release has still to end a push or an add that is in flight."""
     return DISABLED if ledger.released and (ledger.pushing or ledger.adding) else NO_OPERANDS
 
 
@@ -257,7 +265,7 @@ def restore(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[t
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _due(ledger: Ledger) -> drain.Step | None:
-    """End the recovery, and let the consumer follow what it is told."""
+    """Finishes the recovery, and lets the consumer act on its notifications."""
     if ledger.released:
         return None
     if ledger.marked:
@@ -286,11 +294,11 @@ def _failed(ledger: Ledger) -> bool:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
-    End(lambda ledger: ledger.pushing or ledger.adding),  # they must have come to an end by now
+    End(lambda ledger: ledger.pushing or ledger.adding),  # no push or add may still wait here
     Once((in_use(),), unless=_released),
     Each(_inspections),
     Once((resources(),)),
     Once((release(), resources()), unless=_released),
     Once((fail(), resources()), unless=_failed),
 )
-"""Deliver all, look at what was written, release, and fail."""
+"""Deliver all elements, read what was written, release, and fail."""

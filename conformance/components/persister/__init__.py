@@ -1,4 +1,4 @@
-"""The channel state persister: which buffers belong to which checkpoint. Specification: persister.md."""
+"""The component persister, which decides which buffers belong to which checkpoint. Specification: persister.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.ports import PersisterConfig, PersisterPort
 
 
 class PersisterScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing to choose."""
+    """A persister has no options."""
 
     interleaving: Literal["whole"] = "whole"
 

@@ -1,4 +1,4 @@
-"""What must have been written by a persister, and what was done so far."""
+"""The ledger of a persister: the input state that it must have written."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from conformance.parts.starts import SUBSUMED, UNOPPOSED, Refusal
 
 
 class Ledger(Lifetime):
-    """The input state, and the checkpoints that were named."""
+    """The input state by checkpoint, and which checkpoints were named in steps."""
 
     __slots__ = ("behind", "input", "newest", "records", "stopped_late")
 
     def __init__(self) -> None:
         super().__init__()
         self.records = 0
-        """Record ids are numbered through, across restores."""
+        """The next record id. Restores do not reset it."""
         self.restore()
 
     def restore(self) -> None:
-        """A fresh persister."""
+        """Begins with a fresh persister."""
         self.begin_life("live")
         self.input = InputState()
         self.newest = 0
-        """The newest checkpoint that was named."""
+        """The newest checkpoint that a step has named."""
         self.stopped_late = False
-        """An older checkpoint was stopped while a newer one was pending."""
+        """Whether an older checkpoint was stopped while a newer one waited for its barrier."""
         self.behind = 0
-        """Records that arrived behind a barrier that had been received."""
+        """Number of records that arrived while no checkpoint waited for its barrier."""
 
     def refuses(self, checkpoint: int) -> Refusal:
-        """What speaks against starting it now."""
+        """Returns the reasons to refuse the start of a checkpoint now."""
         return SUBSUMED if self.input.subsumes(checkpoint) else UNOPPOSED
 
     def known(self, count: int) -> tuple[int, ...]:
-        """The next records, which are known as a checkpoint starts."""
+        """Returns the next records, to be handed in as the queued data when a checkpoint starts."""
         return tuple(range(self.records, self.records + count))
 
     def start(self, seen: Seen[None], checkpoint: int, known: int) -> None:
-        """A checkpoint started, or was refused."""
+        """Notes that a checkpoint started, or that its start was refused."""
         if seen.error is None:
             self.input.started(checkpoint, self.known(known))
         self.records += known
@@ -47,20 +47,20 @@ class Ledger(Lifetime):
             self.newest = checkpoint
 
     def stop(self, checkpoint: int) -> None:
-        """A checkpoint is over."""
+        """Notes that a checkpoint was stopped."""
         if checkpoint > self.newest:
             self.newest = checkpoint
         self.stopped_late |= self.input.awaited() > checkpoint
         self.input.stopped(checkpoint)
 
     def came(self) -> None:
-        """A record arrived."""
+        """Notes that a record arrived."""
         self.behind += self.input.pending is None and self.input.last > 0
         self.input.came((self.records,))
         self.records += 1
 
     def barrier(self, checkpoint: int) -> None:
-        """A barrier arrived."""
+        """Notes that a barrier arrived."""
         if checkpoint > self.newest:
             self.newest = checkpoint
         self.input.barrier(checkpoint)

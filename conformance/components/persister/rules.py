@@ -1,4 +1,4 @@
-"""What must be true of a channel state persister, and what a campaign must have seen. Specification: persister.md."""
+"""The rules and goals of the channel state persister. Specification: persister.md."""
 
 from __future__ import annotations
 
@@ -18,93 +18,102 @@ Written = Seen[tuple[int, ...], int]
 
 @rule(steps.start, invariant="I-37", tickets=("FLINK-21104", "FLINK-20097"))
 def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
-    """A checkpoint that starts after a newer barrier was received is refused as subsumed."""
+    """If a checkpoint starts after the barrier of a newer checkpoint was received, the start is refused with an error
+    of kind checkpoint and the reason subsumed."""
     return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED)
 
 
 @rule(steps.start, invariant="I-37", tickets=("FLINK-20645",))
 def a_checkpoint_starts_unless_a_newer_barrier_is_here(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
-    """A checkpoint of which no newer barrier is known starts, in whatever order checkpoints come."""
+    """The start of a checkpoint succeeds unless the barrier of a newer checkpoint was received, in whatever order
+    checkpoints start."""
     return judge_start(ledger, seen.operands[0], seen.error)
 
 
 @rule(steps.barrier, invariant="I-36", tickets=("FLINK-21104",))
 def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
-    """A barrier is recognised, unless its checkpoint is over or a newer one is known."""
+    """When a barrier arrives, the persister answers its checkpoint, or nothing if that checkpoint is over or a newer
+    one is known."""
     (checkpoint,) = seen.operands
     owed = None if ledger.input.obsolete(checkpoint) else checkpoint
     if seen.value == owed:
         return True
-    why = "is obsolete" if owed is None else "counts"
-    return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} {why}", f"the answer was {seen.value}")
+    why = "obsolete, so the answer must be nothing" if owed is None else f"not obsolete, so the answer must be {owed}"
+    return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} is {why}", f"the answer was {seen.value}")
 
 
 @rule(steps.announcement, invariant="I-36", tickets=("FLINK-19681",))
 def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
-    """The announcement of a barrier is recognised as that, and changes nothing."""
+    """When the announcement of a barrier arrives, the persister answers the checkpoint of the barrier and changes
+    nothing."""
     (checkpoint,) = seen.operands
     if seen.value == checkpoint:
         return True
-    return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} was announced", f"the answer was {seen.value}")
+    owed = f"barrier {checkpoint} is announced, so the answer must be {checkpoint}"
+    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
 
 
 @rule(steps.barrier_received, invariant="I-38")
 def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The barrier is said to be here from its arrival until its checkpoint stops or a newer one starts."""
+    """The persister answers that a barrier was received from its arrival until its checkpoint is stopped or a newer one
+    starts."""
     received = ledger.input.received
     if seen.value == received:
         return True
-    owed = f"the barrier of the last checkpoint is {'' if received else 'not '}here"
+    why = "was received and its checkpoint is not over" if received else "was not received, or its checkpoint is over"
+    owed = f"the barrier of the newest checkpoint {why}, so the answer must be {received}"
     return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
 
 
 @rule(steps.persisted, invariant="I-36", tickets=("FLINK-20654", "FLINK-20645"), needs=READBACK)
 def nothing_behind_a_barrier_is_written(ledger: Ledger, seen: Written) -> Judgement:
-    """No buffer that arrived behind the barrier of a checkpoint, or after its end, is written for it."""
+    """The persister writes no buffer for a checkpoint that arrived behind its barrier or after the checkpoint was
+    stopped."""
     (checkpoint,) = seen.operands
     expected = ledger.input.expected(checkpoint)
     extra = tuple(record for record in seen.value if record not in expected)
     if extra:
-        owed = f"only records {expected} are in front of barrier {checkpoint}"
+        owed = f"only records {expected} may be written for checkpoint {checkpoint}"
         return Broken(FailureClass.DUPLICATED, owed, f"records {extra} were written as well")
     return ledger.behind > 0
 
 
 @rule(steps.persisted, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
 def a_late_stop_loses_nothing(ledger: Ledger, seen: Written) -> Judgement:
-    """The late stop of an older checkpoint does not end a newer one."""
+    """If an older checkpoint is stopped while a newer one waits for its barrier, the persister still writes all data in
+    front of that barrier for the newer one."""
     return judge_written(ledger.input, seen.operands[0], seen.value) if ledger.stopped_late else False
 
 
 RULES.adopt(input_state.data_in_front_of_a_barrier_is_written_once, steps.persisted, needs=READBACK)
 
 
-# ---- what a campaign must have seen ----------------------------------------------------------------------------------
+# ---- goals -----------------------------------------------------------------------------------------------------------
 @goal(steps.start)
 def a_checkpoint_was_subsumed(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
-    """A newer barrier was there when a checkpoint started."""
+    """The barrier of a newer checkpoint had been received when a checkpoint started."""
     return ledger.input.subsumes(seen.operands[0])
 
 
 @goal(steps.stop)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An older checkpoint was stopped late, while a newer one was pending or over."""
+    """An older checkpoint was stopped while a newer one was pending or over."""
     return ledger.input.awaited() > seen.operands[0]
 
 
 @goal(steps.barrier)
 def a_barrier_was_obsolete(ledger: Ledger, seen: Seen[int | None, int]) -> bool:
-    """A barrier came after its checkpoint was over."""
+    """A barrier arrived after its checkpoint was over or a newer one was known."""
     return ledger.input.obsolete(seen.operands[0])
 
 
 @goal(steps.start)
 def a_barrier_came_before_its_checkpoint_started(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
-    """A checkpoint started whose barrier was here."""
+    """A checkpoint started after its barrier had arrived."""
     return ledger.input.received and ledger.input.last == seen.operands[0]
 
 
 @goal(steps.barrier)
 def a_newer_barrier_overtook_a_pending_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> bool:
-    """A newer barrier came while an older one was awaited."""
+    """A newer barrier arrived while an older checkpoint waited for its barrier."""
     return 0 < ledger.input.awaited() < seen.operands[0]

@@ -17,19 +17,19 @@ step = STEPS.step
 
 
 def near(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Checkpoints in order, again, or late."""
+    """The next checkpoint, the newest one again, or the one before it."""
     newest = ledger.newest
     return ((newest + 1,), (newest,), (newest - 1,)) if newest > 1 else ((newest + 1,),)
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """A checkpoint that was not started, with none or two records known before it."""
+    """A checkpoint that was not started, with none or two records queued when it starts."""
     states = ledger.input.states
     return [(one, known) for (one,) in near(ledger) if one not in states for known in (0, 2)]
 
 
 def started(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last checkpoints that were started."""
+    """The last three checkpoints that were started."""
     return [(one,) for one in list(ledger.input.states)[-3:]]
 
 
@@ -80,4 +80,4 @@ DRAIN = Drain[Ledger](
     Each(lambda ledger: [persisted(one) for one in ledger.input.states]),
     Once((fail(),), unless=lambda ledger: ledger.failed),
 )
-"""Look at what was written for every checkpoint, then release."""
+"""Read what was written for every checkpoint, then release."""

@@ -1,4 +1,4 @@
-"""The recovered channel: where state is read into before the channel is physical.
+"""The component recovered channel, into which input state is read before the channel is physical.
 
 Specification: recovered-channel.md.
 """
@@ -18,7 +18,7 @@ from conformance.ports import ChannelConfig, RecoveredChannelPort, Recovery
 
 
 class RecoveredChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where recovered data lives decides when the channel may be converted."""
+    """`recovery`: the recovery design, which decides when the channel may be converted."""
 
     recovery: Literal["recover-first", "in-memory", "pushed"]
     interleaving: Literal["whole", "fine"] = "whole"

@@ -1,4 +1,4 @@
-"""What a campaign must have seen of a recovered channel."""
+"""Goals of the recovered channel: situations that a campaign must have seen."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ def converted_with_several_buffers_queued(ledger: Ledger, seen: Converted) -> bo
 
 @goal(steps.convert, needs=IN_MEMORY)
 def converted_after_some_buffers_were_taken(ledger: Ledger, seen: Converted) -> bool:
-    """A conversion handed over what the consumer had left."""
+    """A conversion handed over the buffers that the consumer had not taken."""
     return seen.error is None and ledger.recovered.taken > 0 and bool(seen.value)
 
 
 @goal(steps.convert, needs=RECOVER_FIRST)
 def converted_when_all_was_consumed(ledger: Ledger, seen: Converted) -> bool:
-    """A channel was converted after its buffers and their end were taken."""
+    """A channel was converted after its buffers and the end of recovered data were taken."""
     return seen.error is None and ledger.recovered.consumed and ledger.recovered.taken > 0
 
 
 @goal(steps.convert)
 def conversion_was_refused_while_state_was_read(ledger: Ledger, seen: Converted) -> bool:
-    """A conversion came while state was being read."""
+    """A conversion was refused because state was still being read."""
     return seen.error is not None and not ledger.recovered.finishing
 
 
 @goal(steps.convert, needs=RECOVER_FIRST)
 def conversion_was_refused_before_consumption(ledger: Ledger, seen: Converted) -> bool:
-    """A conversion came when all was read and not consumed."""
+    """A conversion was refused because all state was read but not consumed."""
     return seen.error is not None and ledger.was_finished and ledger.recovery == "recover-first"
 
 
 @goal(steps.convert, needs=PUSHED)
 def conversion_was_refused_with_a_stored_buffer(ledger: Ledger, seen: Converted) -> bool:
-    """A conversion found a buffer where none may be."""
+    """A conversion with the design `pushed` was refused because a recovered buffer was queued."""
     return seen.error is not None and ledger.recovery == "pushed" and ledger.had > 0
 
 
@@ -58,59 +58,59 @@ def converted_during_a_push(ledger: Ledger, seen: Converted) -> bool:
 
 @goal(steps.release, needs=STEPPING)
 def released_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release was over while a push was in progress."""
+    """A release ended while a push was in flight."""
     return ledger.busy and not ledger.released
 
 
 @goal(steps.release)
 def released_while_state_was_read(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released with buffers, before all state was read."""
+    """A release happened while buffers were queued and before all state was read."""
     return not ledger.released and not ledger.recovered.finishing and ledger.recovered.there() > 0
 
 
 @goal(steps.release)
 def released_when_all_was_read(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after all state was read."""
+    """A release happened after all state was read and before it was consumed."""
     return not ledger.released and ledger.recovered.finished and not ledger.recovered.consumed
 
 
 @goal(steps.release)
 def released_when_all_was_consumed(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after all state was consumed."""
+    """A release happened after all state was consumed."""
     return not ledger.released and ledger.recovered.consumed
 
 
 @goal(steps.release)
 def released_after_conversion(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after it was converted."""
+    """A release happened after the conversion."""
     return ledger.converted
 
 
 @goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released again."""
+    """A component that was released was released again."""
     return ledger.released and not ledger.converted
 
 
 @goal(steps.checkpoint_started)
 def a_checkpoint_was_declined_with_buffers_queued(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A checkpoint came while several buffers were queued."""
+    """A checkpoint was declined while several buffers were queued."""
     return seen.error is not None and ledger.recovered.there() > 1
 
 
 @goal(steps.checkpoint_stopped)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An older checkpoint was stopped late, while a newer one was pending or over."""
+    """An older checkpoint was stopped while a newer one was pending or over."""
     return seen.operands[0] < ledger.stopped
 
 
 @goal(steps.fail, needs=STEPPING)
 def failed_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Everything failed while a push was in progress."""
+    """The channel failed while a push was in flight."""
     return ledger.busy and not ledger.failed
 
 
 @goal(steps.restore)
 def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
-    """A fresh channel took the place of one that had failed."""
+    """A fresh channel replaced one that had failed."""
     return True

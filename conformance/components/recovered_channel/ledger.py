@@ -1,6 +1,7 @@
-"""What the driver knows about one recovered channel: what was pushed, what was taken, where its life is.
+"""The ledger of one recovered channel: what was pushed, what was taken, and whether the channel is released.
 
-Two threads act: recovery pushes, the task takes and converts. What only the task does is known exactly.
+Two threads act: the recovery thread pushes, the task thread takes and converts. The ledger knows exactly what the task
+thread has done; a push in flight may have taken effect or not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
 
 class Ledger(Lifetime):
-    """Kept up to date by the steps; read by enabledness and by rules."""
+    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
         "busy", "checkpoints", "converted", "had", "late_stop", "next_record", "notice", "recovered", "recovery",
@@ -31,28 +32,28 @@ class Ledger(Lifetime):
         self.restore()
 
     def restore(self) -> None:
-        """A fresh channel."""
+        """Begins with a fresh channel."""
         self.begin_life("open")
         self.recovered = Recovered()
         self.notice = Notice()
         self.converted = False
         self.busy = False
-        """A push is in flight."""
+        """Whether a push is in flight."""
         self.was_over = False
-        """The channel was released before the operation of the recovery thread began."""
+        """Whether the channel was released before the last operation of the recovery thread began."""
         self.had = 0
-        """What was there for certain when the operation of the task began: buffers, and their end as one more."""
+        """What `readable` returned when the last operation of the task began."""
         self.was_finished = False
-        """All state was read when a conversion began."""
+        """Whether the end of recovered data was queued when the last conversion or release began."""
         self.checkpoints = 0
-        """The newest checkpoint that the channel has heard of."""
+        """The newest checkpoint that a step has named."""
         self.stopped = 0
         self.late_stop = False
-        """An older checkpoint was stopped after the newest one."""
+        """Whether the last checkpoint that was stopped is older than one that was stopped before."""
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     def readable(self) -> int:
-        """What a take must find for certain: buffers, and the end of recovered data."""
+        """Returns how many buffers are certainly queued, plus 1 if the end of recovered data is."""
         if self.released:
             return 0
         recovered = self.recovered
@@ -62,49 +63,49 @@ class Ledger(Lifetime):
     something_waits = readable
 
     def must_answer(self) -> bool:
-        """Whether something could be handed out for certain as the take began."""
+        """Returns whether something could certainly be taken when the take began."""
         return self.had > 0 and not self.released
 
     def first(self) -> str:
-        """What comes next, in words."""
+        """Describes what the next take must find."""
         left = self.recovered.left()
         return f"records {left}" if left else "the end of recovered data"
 
     def end_must_come(self) -> bool:
-        """As the take began: the end of recovered data was the next that could be taken."""
+        """Returns whether the end of recovered data was next when the take began."""
         return self.must_answer() and not self.recovered.waiting
 
     def next_number(self, has_priority: bool) -> int | None:
-        """The number that the next element must carry; None: any."""
+        """Returns the sequence number that the next buffer must carry; None: any."""
         return self.recovered.seq
 
     def came_too_late(self) -> bool | None:
-        """Whether the channel was released or converted when the push began; None: it was not."""
+        """Returns True if the channel was released or converted before the push began, otherwise None."""
         return True if self.was_over else None
 
     def counted(self) -> tuple[int, int] | None:
-        """How many buffers wait; the end of recovered data may count as one, as in 2.3.0."""
+        """Returns the number of queued buffers, and that number with the end of recovered data, which 2.3.0 counts."""
         return 0 if self.released else self.recovered.there(), self.readable()
 
     def refuses(self, checkpoint: int) -> Refusal:
-        """What speaks against starting a checkpoint: this channel is not physical."""
+        """Returns the reason to refuse every checkpoint: this channel is not physical."""
         return _NOT_PHYSICAL
 
     def holds(self) -> tuple[tuple[str, int], ...]:
-        """One segment for each buffer that waits."""
+        """Returns one segment for each queued buffer."""
         return (("segments", 0 if self.released else self.recovered.there()),)
 
     def must_not_convert(self) -> str:
-        """Why a conversion would lose something, whatever is in flight; empty: it would not."""
+        """Returns why a conversion would certainly lose state; empty: it perhaps would not."""
         recovered = self.recovered
         if self.recovery == "recover-first":
             return "" if recovered.consumed else "not all recovered data is consumed"
         if self.recovery == "in-memory":
             return "" if recovered.finishing else "not all state is read"
-        return "a buffer is stored" if self.had > (recovered.finished and not recovered.consumed) else ""
+        return "a recovered buffer is queued" if self.had > (recovered.finished and not recovered.consumed) else ""
 
     def may_convert(self) -> bool:
-        """Whether a conversion loses nothing for certain."""
+        """Returns whether a conversion certainly loses no state."""
         recovered = self.recovered
         if self.busy:
             return False
@@ -114,18 +115,18 @@ class Ledger(Lifetime):
             return self.was_finished
         return not recovered.waiting and (recovered.consumed or not recovered.finishing)
 
-    # ---- what is learned -------------------------------------------------------------------------------------------
+    # ---- updates ---------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer was told something."""
+        """Notes the notifications of the consumer."""
         self.notice.hear(signals)
 
     def begin_afterwards(self) -> None:
-        """An operation of the recovery thread begins, perhaps after release."""
+        """Notes that an operation of the recovery thread begins, which is possible after release, too."""
         self.afterlife += self.released
         self.was_over = self.released
 
     def begin_push(self, count: int) -> None:
-        """A push begins: another thread may take what it brings at once."""
+        """Notes that a push begins; the task may take its buffer at once."""
         self.begin_afterwards()
         self.busy = True
         if not self.released:
@@ -134,27 +135,27 @@ class Ledger(Lifetime):
             self.recovered.begin_push(tuple(range(first, first + count)))
 
     def end_push(self, count: int) -> None:
-        """It is over."""
+        """Notes that the push is over."""
         self.busy = False
         self.recovered.end_push()
 
     def begin_finish(self) -> None:
-        """The end of recovered data is about to be queued."""
+        """Notes that the push of the end of recovered data begins."""
         self.begin_afterwards()
         self.recovered.finishing = True
 
     def end_finish(self) -> None:
-        """It is queued, unless the channel was released."""
+        """Notes that the push of the end of recovered data is over."""
         self.recovered.finished = True
 
     def begin_take(self) -> None:
-        """The consumer follows what it was told."""
+        """Notes that a take begins."""
         self.afterlife += self.released
         self.notice.begin_take()
         self.had = self.readable()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """The consumer took; if it got something, the rules have compared it with what was owed."""
+        """Notes that a take is over. The rules have already judged what it answered."""
         if seen.value is None:
             self.recovered.consumed |= ends(seen.signals) > 0
         else:
@@ -162,22 +163,23 @@ class Ledger(Lifetime):
             self.notice.took(seen.value.next != "none")
 
     def hear_of(self, checkpoint: int) -> None:
-        """Somebody named a checkpoint."""
+        """Notes that a step names a checkpoint."""
         self.checkpoints = max(self.checkpoints, checkpoint)
 
     def stop(self, checkpoint: int) -> None:
-        """A checkpoint is over, or was never heard of."""
+        """Notes that a checkpoint was stopped."""
         self.late_stop = checkpoint < self.stopped
         self.stopped = max(self.stopped, checkpoint)
 
     def begin_release(self) -> None:
-        """The task gives the channel up, or converts it."""
+        """Notes that a release or a conversion begins."""
         super().begin_release()
         self.had = self.readable()
         self.was_finished = self.recovered.finished
 
     def convert(self, seen: Seen[tuple[int, ...]]) -> None:
-        """The channel became a physical one, or conversion was refused and nothing has changed."""
+        """Notes that the conversion is over: the channel is released, or the conversion was refused and changed
+        nothing."""
         if seen.error is None:
             self.converted = True
             self.release()
@@ -185,11 +187,11 @@ class Ledger(Lifetime):
             self.releasing = False
 
     def release(self) -> None:
-        """The channel is over."""
+        """Notes that the channel was released."""
         super().release()
         self.notice.awake = False
 
     def fail(self) -> None:
-        """Everything was released, at whatever moment."""
+        """Notes that the channel was released at an arbitrary moment; a push in flight is abandoned."""
         super().fail()
         self.notice.awake = self.busy = False

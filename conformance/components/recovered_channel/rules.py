@@ -1,4 +1,4 @@
-"""What must be true of a recovered channel. Specification: recovered-channel.md."""
+"""The rules of the recovered channel. Specification: recovered-channel.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from conformance.parts.records import compare_ids
 from conformance.parts.words import got, must_be, must_fail, must_succeed, name
 from conformance.ports import BufferAndBacklog, ErrorKind
 
-# No operation of this channel waits, or takes a lock inside another: only a broken one could show the rules of threads.
+# No operation of this channel waits or takes a lock inside another, so only a broken channel could exercise the rules
+# about threads.
 RULES = Rules[Ledger](
     "recovered-channel",
     answers_property("recovered-channel"),
@@ -32,20 +33,21 @@ rule, adopt = RULES.rule, RULES.adopt
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @rule(steps.take, invariant="I-24", tickets=("FLINK-21104",))
 def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """Taking from a released channel is an error of kind state, and from no other."""
+    """A take from a released channel answers an error of kind state; a take from any other channel answers no error."""
     if ledger.released:
         return must_fail(seen.error, ErrorKind.STATE, "the channel was released")
-    return False if seen.error is None else must_succeed(seen.error, "the channel is not released: it can be read")
+    owed = "the channel is not released: the take must not fail"
+    return False if seen.error is None else must_succeed(seen.error, owed)
 
 
 @rule(steps.take, invariant="I-28", tickets=("FLINK-39018",))
 def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """What was pushed is handed out once, unchanged and in the order pushed."""
+    """The channel hands out every pushed buffer once, unchanged and in the order in which it was pushed."""
     if seen.value is None:
         return False
     if not ledger.recovered.waiting:
         came = f"{name(seen.value.element)} came"
-        return Broken(FailureClass.DUPLICATED, "everything was taken before", came)
+        return Broken(FailureClass.DUPLICATED, "all pushed buffers were taken before", came)
     return must_be(ledger.recovered.waiting[0].element, seen.value.element)
 
 
@@ -64,26 +66,28 @@ adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSH
 # ---- conversion ------------------------------------------------------------------------------------------------------
 @rule(steps.convert, invariant="I-27", tickets=("FLINK-39018", "FLINK-39521"))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
-    """Conversion is an error of kind state while a channel has state that its physical channel would not get."""
+    """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
+    of kind state."""
     why = ledger.must_not_convert()
     if not why:
         return False
     if seen.error is not None and seen.error.kind is ErrorKind.STATE:
         return True
-    return Broken(FailureClass.LOST, f"{why}: converting now is an error of kind state", got(seen.error))
+    return Broken(FailureClass.LOST, f"{why}: the conversion must answer an error of kind state", got(seen.error))
 
 
 @rule(steps.convert, invariant="I-26")
 def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
-    """Conversion succeeds as soon as no state would be lost."""
+    """A conversion succeeds as soon as it loses no state of the channel."""
     if not ledger.may_convert():
         return False
-    return must_succeed(seen.error, "nothing would be lost: the channel must become physical", FailureClass.STUCK)
+    return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 
 
 @rule(steps.convert, invariant="I-28", tickets=("FLINK-39018",))
 def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
-    """The physical channel is given exactly the records that nobody took, in order."""
+    """With the design `in-memory`, a conversion hands over exactly the records that the task has not taken, in order;
+    with the other designs it hands over none."""
     if seen.error is not None:
         return False
     left = ledger.recovered.left() if ledger.recovery == "in-memory" else ()
@@ -91,7 +95,8 @@ def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[in
     if given == left:
         return True
     kind = compare_ids(left, given, left[0] if left else ledger.next_record)
-    return Broken(kind, f"the physical channel must be given records {left}, which nobody took", f"it got {given}")
+    owed = f"the conversion must hand over exactly records {left}"
+    return Broken(kind, owed, f"it handed over records {given}")
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -103,33 +108,33 @@ adopt(
 
 @rule(steps.persisted, invariant="I-53", tickets=("FLINK-20654",), needs=READBACK)
 def a_declined_checkpoint_leaves_nothing_behind(ledger: Ledger, seen: Seen[tuple[int, ...], int]) -> Judgement:
-    """Nothing is written for a checkpoint that was declined."""
+    """The channel writes nothing for a checkpoint that it declined."""
     if not seen.value:
         return True
-    owed = f"checkpoint {seen.operands[0]} was declined: nothing may be written for it"
-    return Broken(FailureClass.DUPLICATED, owed, f"written were {tuple(seen.value)}")
+    owed = f"checkpoint {seen.operands[0]} was declined: the channel must write nothing for it"
+    return Broken(FailureClass.DUPLICATED, owed, f"it wrote records {tuple(seen.value)}")
 
 
 @rule(steps.last_stopped, invariant="I-29", tickets=("FLINK-21104",), quiet=True)
 def the_newest_stopped_checkpoint_is_remembered(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """The physical channel can learn which checkpoint was the newest that was stopped here."""
+    """The channel remembers the newest checkpoint that was stopped, because the physical channel begins with it."""
     return False if ledger.late_stop else _remembers(ledger, seen)
 
 
 @rule(steps.last_stopped, level=Level.SHOULD, invariant="I-29", tickets=("FLINK-20097",), quiet=True)
 def a_late_stop_does_not_hide_a_newer_one(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """After a late stop of an older checkpoint the newest one that was stopped is still remembered."""
+    """If an older checkpoint is stopped after a newer one, the channel still remembers the newer one."""
     return _remembers(ledger, seen) if ledger.late_stop else False
 
 
 def _remembers(ledger: Ledger, seen: Seen[int]) -> Judgement:
     if seen.value == ledger.stopped:
         return ledger.stopped > 0
-    owed = f"checkpoint {ledger.stopped} was stopped here, and the physical channel must learn of it"
-    return Broken(FailureClass.LOST, owed, f"remembered is {seen.value}")
+    owed = f"checkpoint {ledger.stopped} is the newest that was stopped, and the channel must remember it"
+    return Broken(FailureClass.LOST, owed, f"it remembers checkpoint {seen.value}")
 
 
-# ---- what is held, and what the consumer is told ---------------------------------------------------------------------
+# ---- resources and notifications -------------------------------------------------------------------------------------
 _HOLDS = ("a-recovered-channel-holds-what-it-should-and-releases-all",)
 
 adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)

@@ -1,4 +1,8 @@
-"""The steps of a recovered channel: one thread reads state into it, the task takes, declines checkpoints, converts."""
+"""The steps of a recovered channel.
+
+The recovery thread reads state into the channel; the task thread takes it, starts and stops checkpoints, and converts
+the channel.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resour
 from conformance.ports import Alignment, Answer, Barrier, Buffer, BufferAndBacklog, RecoveredChannelPort
 
 MOST_WAITING = 8
-"""Buffers in the channel after which the reader of state is back-pressured."""
+"""Number of buffers in the channel from which on the recovery thread is back-pressured."""
 
 OPEN = ("open",)
 ALIVE = ("open", "released")
@@ -25,7 +29,7 @@ _COUNTS = ((1,), (2,))
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def may_push(ledger: Ledger) -> Sequence[tuple[int]]:
-    """One or two records, until the end, unless many wait."""
+    """Enables a push of one or two records until the end of recovered data, unless many buffers wait."""
     recovered = ledger.recovered
     if recovered.finishing or ledger.afterlife >= MOST_AFTERWARDS or len(recovered.waiting) >= MOST_WAITING:
         return DISABLED
@@ -33,28 +37,28 @@ def may_push(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Once."""
+    """Enables the end of recovered data once."""
     return DISABLED if ledger.recovered.finishing else alive(ledger)
 
 
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Only the newest design says what comes of it."""
+    """Enables a push after the end; the specification says only for the design `pushed` how it ends."""
     return alive(ledger) if ledger.recovered.finishing and ledger.recovery == "pushed" else DISABLED
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Checkpoints in order, with gaps."""
+    """The next checkpoint, or the one after it, so that some checkpoints are left out."""
     return ((ledger.checkpoints + 1,), (ledger.checkpoints + 2,))
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """A checkpoint of which the channel has heard or not, or a late one."""
+    """The next checkpoint, the newest one, or the one before it."""
     newest = ledger.checkpoints
     return ((newest + 1,), (newest,), (newest - 1,)) if newest > 1 else ((newest + 1,),)
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The newest checkpoint that the channel has heard of."""
+    """The newest checkpoint that a step has named."""
     return ((ledger.checkpoints,),) if ledger.checkpoints else DISABLED
 
 
@@ -148,4 +152,4 @@ DRAIN = Drain[Ledger](
     Once((resources(),)),
     Once((fail(), resources()), unless=_failed),
 )
-"""Read all state, let the consumer follow what it is told, convert if that is allowed, release, and look."""
+"""Read all state, let the consumer act on its notifications, convert, release, and read what was written and held."""

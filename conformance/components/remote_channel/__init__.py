@@ -1,4 +1,4 @@
-"""The remote channel: the consumer's side of a connection over the network. Specification: remote-channel.md."""
+"""The component remote channel: the consumer's side of a network connection. Specification: remote-channel.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from conformance.ports import ChannelConfig, Recovery, RemoteChannelPort
 
 
 class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`handed_over`: how many recovered buffers the channel begins with, in memory."""
+    """`handed_over`: with the recovery design `in-memory`, the number of recovered buffers that the channel begins
+    with."""
 
     recovery: Literal["none", "in-memory", "pushed"] = "none"
     handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
@@ -75,7 +76,7 @@ COMPONENT = Component(
         ),
         "variants": Bound(("buffer", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
     },
-    # What breaks the connection has no weight but in the last one: little can be done afterwards.
+    # Steps that break the connection have a weight only in the last bias, because they leave little that can follow.
     biases=(
         {"push_recovered": 50, "finish_recovered": 20, "event": 30},
         {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},

@@ -1,7 +1,8 @@
-"""What the driver knows about one remote channel: what was sent, what the task took, which credit the producer has.
+"""The ledger of one remote channel: what was sent, what the task took, and how much credit the producer has.
 
-Three threads act: the network delivers, recovery pushes, the task does everything else. What is *sent* is known when
-an operation begins, what was *taken* when it is over; an element is `sure` once the operation that sent it is over.
+Three threads act: the network thread delivers, the recovery thread pushes, the task thread does everything else. The
+ledger notes an element as sent when the operation that sends it begins, and as taken when the take is over. An element
+is `sure` once the operation that sent it is over.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from conformance.ports import (
 
 FLOWING = ("live", "starting")
 OPEN = ("new", *FLOWING)
-"""Phases of a channel that was not released, and whose connection was not lost."""
+"""Phases of a channel that is not released and has not lost its connection."""
 NOTHING = -1
-"""No backlog is said."""
+"""Stands for an element that comes without a backlog."""
 
 
 class Ledger(Lifetime):
-    """Kept up to date by the steps; read by enabledness and by rules."""
+    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
         "announced", "arriving", "buffers", "checkpointing", "credit", "disturbed", "doubtful", "forgotten",
@@ -45,105 +46,110 @@ class Ledger(Lifetime):
         self.recovery = recovery
         self.handed_over = handed_over
         self.buffers = exclusive, floating
-        """How many there are: the channel's own, and those of the pool."""
+        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
         self.records = handed_over
-        """Record ids are numbered through, across restores."""
+        """The next record id. Restores do not reset it."""
         self.restore(tuple(range(handed_over)))
 
     def restore(self, handed_over: tuple[int, ...] = ()) -> None:
-        """A fresh channel. What a recovered channel left behind comes with the first one only.
+        """Begins with a fresh channel. Only the first channel of a run is handed over recovered buffers.
 
-        After what the producer must not send, the channel is `broken`: the connection is lost, and so is the task
-        (Flink keeps the error, and whoever takes next gets it). It is `starting` while a checkpoint is marked in the
-        recovered data that has not started yet.
+        The phase is `broken` after the producer sent an element that it must not send: the connection is lost, and the
+        task fails (Flink keeps the error and throws it at the next take). The phase is `starting` while the recovery
+        barrier of a checkpoint is inserted and the checkpoint has not started.
         """
         self.begin_life("new")
         self.lane = Lane(handed_over, self.recovery == "pushed")
         self.input = self.lane.input
-        """What must have been written."""
+        """The input state that the channel must have written."""
         self.credit = Credit(self.buffers[0])
-        self.notice = Notice(awake=self.recovery == "in-memory")  # at conversion the gate asks what waits
+        self.notice = Notice(
+            awake=self.recovery == "in-memory"
+        )  # at the conversion the gate asks for the buffers in use
         self.over = False
-        """The end of the partition was sent."""
+        """Whether the end of partition was sent."""
         self.arriving: Sent | None = None
-        """The live element whose arrival is in flight..."""
+        """The live element whose arrival is in flight; None: none is."""
         self.said = NOTHING
-        """... and the backlog that the producer says with it."""
+        """The backlog that comes with this element, or `NOTHING`."""
         self.polling = self.moving = self.trespassing = self.disturbed = False
-        """The task takes; a barrier is moved to the front; live data comes during recovery; the producer sent what it
-        must not, which is a message too."""
+        """Whether a take is in flight; whether the conversion of a barrier to a priority event is; whether live data is
+        arriving during recovery; whether the producer sent an element that it must not send, which counts as its first
+        message, too."""
         self.newest = self.tried = self.last_barrier = 0
-        """The newest checkpoint that is known; the newest that the task tried to start; that of the last barrier."""
+        """The newest checkpoint that a step has named; the newest that the task tried to start; that of the last
+        barrier."""
         self.checkpointing = self.doubtful = False
-        """A checkpoint is being started or stopped; a race decides whether it may start."""
+        """Whether the start or stop of a checkpoint is in flight; whether a concurrent arrival decides if the start
+        succeeds."""
         self.forgotten = False
-        """The last barrier of the channel is not known any more, or may not be: it cannot overtake."""
+        """Whether the channel has perhaps forgotten its last barrier, so that the conversion of it may fail."""
         self.announced: dict[int, int] = {}
-        """By sequence number, the checkpoint of announcements that were taken, their barriers not yet."""
+        """By sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     def takeable(self) -> Sent | None:
-        """The element that a take finds for certain."""
+        """Returns the element that a take certainly finds; None: there is none."""
         lane = self.lane
         line = lane.urgent or lane.waiting or (lane.live if lane.consumed else [])
         return line[0] if line and line[0].sure else None
 
     def stashed(self) -> Element | None:
-        """The next element without priority, if it came during recovery."""
+        """Returns the next element without priority if it arrived during recovery, otherwise None."""
         lane = self.lane
         return lane.live[0].element if lane.live and not lane.waiting and lane.live[0].stashed else None
 
     def must_answer(self) -> bool:
-        """Whether an element could be handed out for certain as the take began."""
+        """Returns whether an element could certainly be taken when the take began."""
         return self.alone and self.phase in FLOWING and self.takeable() is not None
 
     def something_waits(self) -> bool:
-        """Whether something can be taken for certain, the end of recovered data included."""
+        """Returns whether an element or the end of recovered data can certainly be taken."""
         lane = self.lane
         at_the_end = lane.finished and not lane.consumed and not lane.waiting
         return (at_the_end or self.takeable() is not None) and self.phase in FLOWING
 
     def first(self) -> str:
-        """What comes next, in words."""
+        """Describes what the next take must find."""
         sent = self.takeable()
         return "the end of recovered data" if sent is None else name(sent.element)
 
     def queued(self) -> int:
-        """How many live data buffers wait."""
+        """Returns the number of live data buffers that are queued."""
         return sum([type(sent.element) is Buffer for sent in self.lane.live])
 
     def spare(self) -> int:
-        """Floating buffers that nobody has."""
+        """Returns the number of buffers that are neither in use nor announced as credit."""
         return sum(self.buffers) - self.credit.held - self.credit.granted - self.queued()
 
     def counted(self) -> tuple[int, int]:
-        """How many buffers wait. 2.3.0 counts events too, the end of recovered data among them, and what the producer
-        said waits with it."""
+        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
+        data and the backlog of the producer."""
         lane, credit = self.lane, self.credit
         least = len(lane.waiting) + self.queued()
         elements = len(lane.waiting) + len(lane.live) + len(lane.urgent)
         return least, elements + bool(self.handed_over) + max(0, credit.required - credit.exclusive)
 
     def keeps(self) -> int:
-        """After release: the buffers in the hands of the task."""
+        """Returns the number of buffers that the task holds and that stay in use after release."""
         return self.credit.held
 
     def in_recovery(self) -> bool:
-        """Whether the end of recovered data was not taken yet."""
+        """Returns whether the end of recovered data was not taken yet."""
         return not self.lane.consumed
 
     def upstream_is_there(self) -> bool | None:
-        """Whether the producer sends something; None: what it sends is illegal, or the channel is being released."""
+        """Returns whether the producer has sent an element; None: it sent a forbidden one, or the release has begun."""
         if self.lane.arrived:
             return True
         return None if self.disturbed or self.releasing else False
 
     def came_too_late(self) -> bool | None:
-        """Whether the channel had been released when a push began; None: it was not."""
+        """Returns True if the channel was released before the push began, otherwise None."""
         return self.released or None
 
     def refuses(self, checkpoint: int) -> Refusal | None:
-        """What speaks against starting it now; None: a race decides."""
+        """Returns the reasons to refuse the start now; None: a concurrent arrival decides."""
         if self.doubtful:
             return None
         unmarked = not self.lane.consumed and checkpoint not in self.lane.marks
@@ -151,9 +157,9 @@ class Ledger(Lifetime):
             return SUBSUMED_OR_DECLINED if unmarked else SUBSUMED
         return DECLINED if unmarked else UNOPPOSED
 
-    # ---- what is learned: the connection ---------------------------------------------------------------------------
+    # ---- updates: the connection -----------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """The gate, or the producer, was told something."""
+        """Notes the signals to the gate and to the producer."""
         self.notice.hear(signals)
         for signal in signals:
             if type(signal) is StateConsumed:
@@ -162,7 +168,7 @@ class Ledger(Lifetime):
                 self.credit.granted += signal.credit
 
     def begin(self, *operands: object) -> None:
-        """An operation begins."""
+        """Notes that an operation begins."""
         credit = self.credit
         if credit.asked or credit.in_line:
             credit.look_at_the_line(not self.flying)
@@ -170,64 +176,64 @@ class Ledger(Lifetime):
         self.alone = False
 
     def request(self) -> None:
-        """The producer knows of the channel, and of its initial credit."""
+        """Notes that the subpartition was requested: the producer has its initial credit."""
         self.end()
         self.phase = "live"
         if self.recovery != "pushed":
             self.credit.granted += self.credit.exclusive
 
     def begin_breach(self) -> None:
-        """The producer sends what it must not."""
+        """Notes that an element that the producer must not send begins to arrive."""
         self.begin()
         self.disturbed = True
 
     def begin_trespass(self) -> None:
-        """It sends live data during recovery."""
+        """Notes that live data begins to arrive during recovery."""
         self.begin_breach()
         self.trespassing = True
 
     def end_trespass(self) -> None:
-        """That was refused."""
+        """Notes that the channel has dealt with live data during recovery."""
         self.end()
         self.trespassing = False
 
     def lose_the_connection(self) -> None:
-        """Nothing can be taken any more."""
+        """Notes that the connection is lost: nothing can be taken any more."""
         self.end()
         if not self.released:
             self.phase = "broken"
         self.notice.awake = False
 
-    # ---- what is learned: data -------------------------------------------------------------------------------------
+    # ---- updates: data ---------------------------------------------------------------------------------------------
     def begin_push(self) -> None:
-        """A recovered buffer is on its way."""
+        """Notes that the push of the next recovered record begins."""
         self.begin()
         self.lane.begin_push((self.records,))
         self.records += 1
 
     def end_push(self) -> None:
-        """It is there, or was recycled."""
+        """Notes that the push is over: the buffer is in the channel or was recycled."""
         self.end()
         self.lane.end_push()
 
     def begin_finish(self) -> None:
-        """The end of recovered data is on its way."""
+        """Notes that the push of the end of recovered data begins."""
         self.begin()
         self.lane.finishing = True
 
     def end_finish(self) -> None:
-        """It is there."""
+        """Notes that the push of the end of recovered data is over."""
         self.end()
         self.lane.finished = True
 
     def begin_data(self, backlog: int) -> None:
-        """Live data is on its way."""
+        """Notes that a live data buffer begins to arrive; it uses up one credit."""
         self.begin_arrival(Buffer((self.records,)), backlog)
         self.records += 1
         self.credit.spend()
 
     def begin_arrival(self, element: Element, backlog: int = NOTHING) -> None:
-        """A live element is on its way. A producer that it blocks says that it has no backlog."""
+        """Notes that a live element begins to arrive. An element that blocks its producer comes with the backlog 0."""
         self.begin()
         lane, kind = self.lane, element.data_type
         if self.checkpointing:
@@ -244,30 +250,32 @@ class Ledger(Lifetime):
             if kind.needs_announcement:
                 lane.urgent.append(Sent(Announcement(element.checkpoint, sent.number), sent.number))
         lane.notice(element, sent.number)
-        lane.blocked = lane.blocked or kind.blocks_upstream  # what blocks a producer over the network does so once sent
+        lane.blocked = (
+            lane.blocked or kind.blocks_upstream
+        )  # a remote producer is blocked as soon as it has sent the element
 
     def begin_last(self, element: Element) -> None:
-        """A live element is on its way, and nothing comes after it."""
+        """Notes that the last live element begins to arrive."""
         self.begin_arrival(element)
         self.over = True
 
     def end_arrival(self, *operands: object) -> None:
-        """It is there."""
+        """Notes that the arrival is over: the element is in the channel, and the channel knows the backlog."""
         self.end()
         self.lane.end_send()
         self.arriving = None
         if self.said != NOTHING:
             self.credit.hear_backlog(self.said, self.lane.consumed)
 
-    # ---- what is learned: the task ---------------------------------------------------------------------------------
+    # ---- updates: the task -----------------------------------------------------------------------------------------
     def begin_take(self) -> None:
-        """The task takes."""
+        """Notes that a take begins."""
         self.begin_alone()
         self.notice.begin_take()
         self.polling = True
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """It got something, or nothing."""
+        """Notes that a take is over, and which element it answered."""
         self.end()
         self.polling = False
         taken, lane = seen.value, self.lane
@@ -289,38 +297,38 @@ class Ledger(Lifetime):
             self.announced = {seq: one for seq, one in self.announced.items() if one != element.checkpoint}
 
     def begin_recycle(self, count: int) -> None:
-        """The task gives data buffers back."""
+        """Notes that the task begins to recycle data buffers."""
         self.begin()
         self.credit.held -= count
         self.credit.returning = count
 
     def end_recycle(self, count: int) -> None:
-        """They are back."""
+        """Notes that these buffers are recycled."""
         self.end()
         self.credit.returning = 0
 
     def resume(self) -> None:
-        """The producer may go on."""
+        """Notes that the consumer resumed the producer."""
         self.end()
         self.lane.blocked = False
         self.credit.resume()
 
-    # ---- what is learned: checkpoints ------------------------------------------------------------------------------
+    # ---- updates: checkpoints --------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:
-        """The recovered data is being marked, if the channel is in recovery."""
+        """Notes that the insertion of a recovery barrier begins, if the channel is in recovery."""
         self.begin()
         if not self.lane.consumed:
             self.lane.begin_mark(checkpoint)
             self.phase = "starting"
 
     def end_mark(self, checkpoint: int) -> None:
-        """It is marked."""
+        """Notes that the recovery barrier is inserted."""
         self.end()
         self.newest = max(self.newest, checkpoint)
         self.lane.end_mark(checkpoint)
 
     def begin_start(self, checkpoint: int) -> None:
-        """A checkpoint is being started."""
+        """Notes that the start of a checkpoint begins."""
         self.begin()
         self.checkpointing = True
         self.tried = max(self.tried, checkpoint)
@@ -330,7 +338,7 @@ class Ledger(Lifetime):
             self.input.doubt_pending()
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
-        """The checkpoint started, or was refused."""
+        """Notes that the checkpoint started, or that its start was refused."""
         self.end()
         lane = self.lane
         self.checkpointing = False
@@ -350,7 +358,7 @@ class Ledger(Lifetime):
         lane.input.started(checkpoint, recovered + lane.in_front(checkpoint))
 
     def begin_stop(self, checkpoint: int) -> None:
-        """A checkpoint is being stopped; what arrives meanwhile may still be written."""
+        """Notes that the stop of a checkpoint begins; data that arrives meanwhile may still be written."""
         self.begin()
         self.checkpointing = True
         self.forgotten = self.forgotten or checkpoint == self.last_barrier
@@ -358,25 +366,25 @@ class Ledger(Lifetime):
             self.input.doubt_pending()
 
     def stop(self, checkpoint: int) -> None:
-        """It is over."""
+        """Notes that the checkpoint was stopped."""
         self.end()
         self.checkpointing = False
         self.input.stopped(checkpoint)
 
     def begin_move(self, seq: int) -> None:
-        """An announced barrier is about to overtake."""
+        """Notes that the conversion of an announced barrier to a priority event begins."""
         self.begin()
         self.moving = True
 
     def move(self, seq: int) -> None:
-        """It stands in front."""
+        """Notes that the conversion is over: the barrier stands in front."""
         self.end()
         self.moving = False
         self.lane.to_front(self.announced.pop(seq))
 
-    # ---- what is learned: the end ----------------------------------------------------------------------------------
+    # ---- updates: release and failure ------------------------------------------------------------------------------
     def begin_release(self) -> None:
-        """Everything is being given back; what is on its way may come too late."""
+        """Notes that the release begins. An element that is arriving may come too late for the input state."""
         self.begin()
         super().begin_release()
         self.lane.marks.clear()
@@ -386,13 +394,13 @@ class Ledger(Lifetime):
             self.input.doubt()
 
     def release(self) -> None:
-        """Everything was given back, except what the task holds."""
+        """Notes that the release is over. The task still holds the buffers that it took."""
         self.end()
         super().release()
         self.notice.awake = False
 
     def fail(self) -> None:
-        """Everything was given back, whatever was in flight."""
+        """Notes that the channel was released at an arbitrary moment; operations in flight are abandoned."""
         super().fail()
         if self.arriving is not None or self.checkpointing:
             self.input.doubt()

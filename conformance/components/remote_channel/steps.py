@@ -1,4 +1,8 @@
-"""The steps of a remote channel: the network delivers, the task takes and checkpoints, state is pushed."""
+"""The steps of a remote channel.
+
+The network thread delivers live elements, the recovery thread pushes recovered data, and the task thread takes
+elements, recycles buffers and takes checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -50,17 +54,18 @@ def _flows(ledger: Ledger) -> bool:
 
 
 def sends(ledger: Ledger) -> Sequence[tuple[()]]:
-    """The producer may send something without priority."""
+    """Enables an element without priority while the producer is neither blocked, back-pressured nor finished."""
     return _if(_flows(ledger))
 
 
 def sends_data(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Data needs credit, and comes after the recovery; with it the producer says its backlog, or nothing."""
+    """Enables live data if the producer has credit and the recovery is over. The operand is the backlog, or
+    `NOTHING`."""
     return _BACKLOGS if ledger.credit.granted > 0 and ledger.lane.consumed and _flows(ledger) else DISABLED
 
 
 def sends_event(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Events need no credit, and tell a producer's backlog when it has none."""
+    """Enables an event, which needs no credit. The operand is the backlog, or `NOTHING`."""
     return _BACKLOGS if _flows(ledger) else DISABLED
 
 
@@ -72,52 +77,53 @@ def _barriers(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def sends_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The barrier of the newest checkpoint, or of one that nobody knows yet."""
+    """Enables the barrier of the newest checkpoint or of the next one."""
     return _barriers(ledger) if _flows(ledger) else DISABLED
 
 
 def sends_announced_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The same, where no priority event waits."""
+    """Enables a timeoutable barrier, which the channel announces, if no priority event is queued."""
     return _barriers(ledger) if not ledger.lane.urgent and _flows(ledger) else DISABLED
 
 
 def sends_unaligned_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The same, although the producer is blocked, unless another barrier is just made a priority event."""
+    """Enables an unaligned barrier, also if the producer is blocked, unless another priority event is queued or being
+    made."""
     return _barriers(ledger) if not ledger.lane.urgent and not ledger.moving and _goes_on(ledger) else DISABLED
 
 
 def connected(ledger: Ledger) -> Sequence[tuple[()]]:
-    """The producer has not come to its end."""
+    """Enables a step until the end of partition was sent."""
     return _if(_goes_on(ledger))
 
 
 def in_recovery_surely(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Nobody can end the recovery meanwhile."""
+    """Enables a step in recovery if no other thread can end the recovery during it."""
     return _if(not ledger.lane.finishing and not ledger.lane.consumed and _goes_on(ledger))
 
 
 def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
-    """A few recovered buffers, until their end."""
+    """Enables a push until the end of recovered data is pushed, or `MOST_RECOVERED` buffers are."""
     return _if(not ledger.lane.finishing and ledger.lane.pushed < MOST_RECOVERED)
 
 
 def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Once, and not while live data comes that must not come during recovery."""
+    """Enables the end of recovered data once, and not while live data arrives that must not come during recovery."""
     return _if(not ledger.lane.finishing and not ledger.trespassing)
 
 
 def all_was_pushed(ledger: Ledger) -> Sequence[tuple[()]]:
-    """The end of recovered data is there."""
+    """Enables a step after the end of recovered data was pushed."""
     return _if(ledger.recovery == "pushed" and ledger.lane.finished and not ledger.releasing)
 
 
 def pushes(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Recovered data is pushed into this channel."""
+    """Enables a step with the recovery design `pushed`."""
     return _if(ledger.recovery == "pushed")
 
 
 def held(ledger: Ledger) -> Sequence[tuple[int]]:
-    """One buffer that the task holds, or all."""
+    """Enables the recycling of one buffer that the task holds, or of all of them."""
     count = ledger.credit.held
     if not count:
         return DISABLED
@@ -125,12 +131,13 @@ def held(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
-    """The task resumes what it took."""
+    """Enables the resumption of a blocked producer after the task has taken everything that it sent."""
     return _if(ledger.lane.blocked and not ledger.lane.live)
 
 
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The newest checkpoint, if nobody has tried it, or the next."""
+    """Enables the insertion of a recovery barrier for the newest checkpoint, if its start was not tried, or the
+    next."""
     newest = ledger.newest
     if ledger.recovery != "pushed" or newest >= MOST_CHECKPOINTS:
         return DISABLED
@@ -138,7 +145,8 @@ def markable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The checkpoint that was marked; otherwise the newest, if nobody has tried it, the next, or one left out."""
+    """Enables the start of the checkpoint whose recovery barrier was inserted; without one, the start of the newest
+    checkpoint, if it was not tried, of the next one, or of one that was left out."""
     if ledger.lane.marks:
         return [(checkpoint,) for checkpoint in ledger.lane.marks]
     newest, tried, state = ledger.newest, ledger.tried, ledger.input
@@ -150,13 +158,13 @@ def startable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def last_started(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last checkpoints that started."""
+    """The last two checkpoints that started."""
     states = ledger.input.states
     return [(checkpoint,) for checkpoint in list(states)[-2:]] if states else DISABLED
 
 
 def announced(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Barriers that are queued and the last of the channel, as far as anybody knows."""
+    """Announced barriers that, as far as the ledger knows, are queued and the last one of the channel."""
     state, last = ledger.input, ledger.last_barrier
     if ledger.forgotten or ledger.arriving is not None or not state.received or state.last != last:
         return DISABLED
@@ -181,7 +189,7 @@ def request_subpartition_again(port: RemoteChannelPort, ledger: Ledger) -> Answe
 
 
 def _deliver(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    """What is on its way arrives."""
+    """Delivers the element whose arrival has begun."""
     sent = ledger.arriving
     assert sent is not None
     return port.receive(sent.element, sent.number, ledger.said)
@@ -210,7 +218,7 @@ def event(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]
 
 
 def _barrier(kind: Alignment, when: Callable[[Ledger], Sequence[tuple[int]]], weight: int) -> Step[Ledger, None, int]:
-    """A barrier of this kind arrives."""
+    """Returns the step in which a barrier with this alignment arrives."""
 
     def begin(ledger: Ledger, checkpoint: int) -> None:
         ledger.begin_arrival(Barrier(checkpoint, kind))
@@ -349,7 +357,7 @@ restore = restart_step(STEPS, Ledger.restore)
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _due(ledger: Ledger) -> Operands | None:
-    """While the channel is open: recover all, and take what there is."""
+    """While the channel is open, finishes the recovery and takes all elements."""
     lane, held = ledger.lane, ledger.credit.held
     if ledger.phase not in OPEN:
         return None
@@ -357,7 +365,7 @@ def _due(ledger: Ledger) -> Operands | None:
         return request_subpartition()
     for checkpoint in lane.marks:
         return checkpoint_started(checkpoint)
-    if not lane.arrived:  # pushes wait until the producer says something; one that is blocked or over cannot
+    if not lane.arrived:  # pushes wait until the producer sends an element, which a blocked or finished one cannot
         return release() if lane.blocked or ledger.over else event(NOTHING)
     if not lane.finishing:
         return finish_recovered()
@@ -375,4 +383,4 @@ DRAIN = Drain[Ledger](
     End(lambda ledger: ledger.flying > 0),
     Once((fail(),), unless=lambda ledger: ledger.failed),
 )
-"""Recover all, take what there is, look at the credit and at what was written, and release."""
+"""Finish the recovery, take all elements, read the credit and what was written, and release."""

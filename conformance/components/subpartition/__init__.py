@@ -1,4 +1,4 @@
-"""The subpartition: the producer's side of a channel. Specification: subpartition.md."""
+"""The component subpartition: the producer's side of a channel. Specification: subpartition.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.ports import Capability, SubpartitionConfig, SubpartitionPort
 
 
 class SubpartitionScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: how many recovered records the run begins with; null begins without a recovery."""
+    """`recovered`: the number of recovered records that the run begins with; null: it begins without a recovery."""
 
     exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     recovered: Annotated[int, Meta(ge=0, le=8)] | None = None

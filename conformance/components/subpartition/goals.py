@@ -1,4 +1,4 @@
-"""What a campaign must have seen of a subpartition, or it has not looked hard enough."""
+"""Goals of the subpartition: situations that a campaign must have seen."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _RECOVERED = frozenset({Capability.OUTPUT_RECOVERED_UPSTREAM})
 
 @goal(steps.poll, needs=PASSES_LOCALLY)
 def a_priority_event_was_taken_from_a_blocked_subpartition(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
-    """A barrier passed a blocked subpartition."""
+    """A priority event was polled from a blocked subpartition."""
     return ledger.blocked and bool(ledger.urgent) and seen.value is not None
 
 
 @goal(steps.aligned_timeout, needs=TIMEOUTABLE)
 def a_timeoutable_barrier_was_converted_behind_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An alignment timeout found data in front of its barrier."""
+    """An alignment timeout converted a barrier that had data in front of it."""
     return ledger.rises and any(one.end > ledger.delivered for one in ledger.in_front(seen.operands[0]))
 
 
 @goal(steps.aligned_timeout, needs=TIMEOUTABLE)
 def a_timeoutable_barrier_was_converted_past_an_aborted_one(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An alignment timeout stepped over an older barrier whose checkpoint was aborted."""
+    """An alignment timeout converted a barrier that had an older barrier of an aborted checkpoint in front of it."""
     if not ledger.rises:
         return False
     older = [one.element for one in ledger.in_front(seen.operands[0]) if type(one.element) is Barrier]
@@ -43,7 +43,7 @@ def an_alignment_timeout_came_too_late(ledger: Ledger, seen: Seen[None, int]) ->
 
 @goal(steps.poll)
 def an_unfinished_head_was_polled(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
-    """A poll read from a buffer that the producer was still writing."""
+    """A poll answered records of a buffer that the producer was still writing."""
     if ledger.blocked or ledger.urgent or seen.value is None:
         return False
     head = ledger.head()
@@ -58,49 +58,49 @@ def a_second_priority_event_waited_behind_the_first(ledger: Ledger, seen: Seen[o
 
 @goal(steps.unaligned_barrier)
 def an_unaligned_barrier_overtook_data(ledger: Ledger, seen: Seen[bool, int]) -> bool:
-    """Data became output state."""
+    """An unaligned barrier overtook data, which became output state."""
     return ledger.sent > ledger.delivered
 
 
 @goal(steps.fail)
 def released_before_a_view_was_attached(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released before its consumer came."""
+    """A release happened before a view was attached."""
     return not ledger.view and not ledger.failed
 
 
 @goal(steps.fail)
 def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released in the middle of its recovery."""
+    """A release happened during recovery."""
     return ledger.phase == "recovering"
 
 
 @goal(steps.fail)
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while a producer was blocked."""
+    """A release happened while a producer was blocked."""
     return ledger.blocked and not ledger.failed
 
 
 @goal(steps.fail)
 def released_with_an_unfinished_buffer(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while the producer was writing a buffer."""
+    """A release happened while the producer was writing a buffer."""
     return ledger.phase == "writing"
 
 
 @goal(steps.fail, needs=TIMEOUTABLE)
 def released_with_an_open_channel_state_future(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while the writer waited for output state."""
+    """A release happened while a channel state future was open."""
     return ledger.open_future > 0
 
 
 @goal(steps.fail)
 def released_after_it_was_finished(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after the end of all that was to come."""
+    """A release happened after the gate or subpartition was finished."""
     return ledger.phase == "finished"
 
 
 @goal(steps.fail)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released again."""
+    """A component that was released was released again."""
     return ledger.failed
 
 
@@ -112,5 +112,5 @@ def failed_and_restored_with_output_state(ledger: Ledger, seen: Seen[OutputState
 
 @goal(steps.unaligned_barrier, needs=_RECOVERED)
 def a_barrier_passed_restored_output_state(ledger: Ledger, seen: Seen[bool, int]) -> bool:
-    """An unaligned barrier overtook records that had just been recovered."""
+    """An unaligned barrier overtook recovered records."""
     return ledger.delivered < ledger.restored

@@ -1,10 +1,10 @@
-"""What the driver knows about one subpartition: what went in, what came out, what is owed now.
+"""The ledger of one subpartition: what the producer added, what the consumer polled, and what must come next.
 
 Records are numbered in the order in which the producer writes them, across failures: after a restore the producer
-writes the records behind the restored checkpoint again, under the same numbers. Delivery must therefore be 0, 1, 2, …
-for ever, and one integer, `delivered`, is the whole memory of what the consumer has. Everything else is a short queue
-of what is still in flight. The ledger never looks at an implementation; it learns from operations and their outcomes
-only.
+writes the records behind the restored checkpoint again, under the same numbers. The consumer must therefore get the
+records 0, 1, 2, … for ever, and one integer, `delivered`, says which of them it has. Everything else is a short queue
+of elements that were not polled. The ledger never looks at an implementation; it learns from operations and their
+outcomes only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from conformance.ports import (
 
 NONE, DATA, EVENT, PRIORITY = Next.NONE, Next.DATA, Next.EVENT, Next.PRIORITY
 ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alignment.UNALIGNED
-"""At hand, since looking up a member of an enumeration is slow in Python 3.11, and most of what happens is polls."""
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11, and most steps are polls."""
 ABSENT = OutputState(StateStatus.ABSENT)
 PENDING = OutputState(StateStatus.PENDING)
 FAILED = OutputState(StateStatus.FAILED)
@@ -41,7 +41,7 @@ WRITTEN_EMPTY = OutputState(StateStatus.WRITTEN)
 
 
 class Queued:
-    """One element in flight. Data has no `element`: it reaches up to record id `end` (exclusive)."""
+    """One queued element. A data buffer has no `element`: it contains the records up to id `end` (exclusive)."""
 
     __slots__ = ("element", "end", "open", "ready")
 
@@ -49,13 +49,15 @@ class Queued:
         self.element = element
         self.end = end
         self.open = False
-        """The producer is still writing it."""
+        """Whether the producer is still writing the buffer."""
         self.ready = True
-        """It was complete when it was added, so the consumer was told of it, or will be when its turn comes."""
+        """Whether it was finished when it was added. If not, and it is the last element, the consumer need not be
+        notified of it without a flush."""
 
 
 class Ledger(Lifetime):
-    """Phases: `recovering`, `live`, `writing` in the middle of a buffer, `finished` by its producer, `failed`."""
+    """Phases: `recovering`, `live`, `writing` (the last buffer is unfinished), `finished` (by the producer),
+    `failed`."""
 
     __slots__ = (
         "aborted", "announced", "awake", "barriers", "blocked", "buffers", "delivered", "events", "flushed",
@@ -72,84 +74,85 @@ class Ledger(Lifetime):
         self._begin("live" if recovered is None else "recovering")
 
     def _begin(self, phase: str) -> None:
-        """A fresh subpartition, which is to be given the records from `delivered` to `sent` first."""
+        """Begins with a fresh subpartition, which will recover the records from `delivered` to `sent` (exclusive)."""
         self.begin_life(phase)
         self.restored = self.sent
-        """The records below it were recovered, or delivered before."""
+        """Records below this id were recovered, or delivered before the restore."""
         self.to_recover: list[Element] = []
         for record in range(self.delivered, self.sent):
             self.to_recover += (RecoveryMetadata(0, 0), Buffer((record,)))
         self.ordinary: list[Queued] = []
         self.urgent: list[Barrier] = []
-        """Unaligned barriers, which are in front of everything."""
+        """Unaligned barriers, which stand in front of everything else."""
         self.rises = False
-        """The operation in progress puts a barrier in front of everything."""
+        """Whether the operation in progress puts a barrier in front of everything else."""
         self.buffers = 0
-        """Data buffers among `ordinary`."""
+        """Number of data buffers in `ordinary`."""
         self.seq = 0
         self.view = self.blocked = False
         self.flushed = False
-        """What was written is to be handed out, also in an unfinished buffer."""
+        """Whether a flush asks to hand out all records, also those in an unfinished buffer."""
         self.awake = False
-        """The consumer has a reason to poll."""
+        """Whether the consumer has a reason to poll."""
         self.probe = False
-        """The consumer is about to ask whether something is available."""
+        """Whether the consumer will ask next whether an element is available."""
         self.resumed = False
-        """The consumer resumed the subpartition, and has neither asked nor polled since."""
+        """Whether the consumer resumed the subpartition and has neither asked nor polled since."""
         self.announced: Next = NONE
-        """What the consumer was told since it last polled."""
+        """Whether the consumer was notified of data or of a priority event since its last poll."""
         self.barriers: list[int] = []
         self.timeoutable: list[int] = []
         self.polled: dict[int, int] = {}
-        """Checkpoint to what had been delivered when its barrier was polled: the consumer's side of the cut."""
+        """By checkpoint, the value of `delivered` when its barrier was polled: the consumer's side of the cut."""
         self.aborted: list[int] = []
         self.replaced: list[int] = []
-        """Checkpoints whose channel state future failed because of a newer timeoutable barrier."""
+        """Checkpoints whose channel state future must fail because a newer timeoutable barrier was added."""
         self.states: dict[int, OutputState] = {}
-        """What the writer must have by now, per checkpoint; absent if it must have nothing."""
+        """By checkpoint, the output state that must have been written by now; not in the dict if there must be none."""
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     @property
     def open_future(self) -> int:
-        """The checkpoint whose channel state future is open; 0: none. A newer one always fails the older."""
+        """The checkpoint whose channel state future is open; 0: none. At most one is open, because a newer one fails
+        it."""
         newest = self.timeoutable[-1] if self.timeoutable else 0
         return newest if self.states.get(newest) is PENDING else 0
 
     def state(self, checkpoint: int) -> OutputState:
-        """What the writer must have by now."""
+        """Returns the output state that must have been written by now."""
         return self.states.get(checkpoint, ABSENT)
 
     def in_front(self, checkpoint: int) -> list[Queued]:
-        """What stands in front of a timeoutable barrier that waits in its place."""
+        """Returns the elements in front of a timeoutable barrier that is queued without priority."""
         for place, queued in enumerate(self.ordinary):
             if type(queued.element) is Barrier and queued.element.checkpoint == checkpoint:
                 return self.ordinary[:place]
         return []
 
     def is_empty(self, queued: Queued) -> bool:
-        """A finished data buffer in which nothing is left to read, and which is skipped for that reason."""
+        """Returns whether a data buffer is finished and all its records were read, so that a poll skips it."""
         return queued.element is None and queued.end <= self.delivered and not queued.open and not self.hands_out_empty
 
     def head(self) -> Queued | None:
-        """The ordinary element that a poll reaches, empty buffers skipped."""
+        """Returns the first element without priority that is not empty; None: there is none."""
         for queued in self.ordinary:
             if not self.is_empty(queued):
                 return queued
         return None
 
     def owed(self, head: Queued) -> Element:
-        """What a poll hands out of it now."""
+        """Returns what a poll of this element answers now."""
         return Buffer(tuple(range(self.delivered, head.end))) if head.element is None else head.element
 
     def readable(self) -> bool:
-        """Whether an unblocked poll finds something, announced or not."""
+        """Returns whether a poll finds an element if the subpartition is not blocked."""
         if self.urgent:
             return True
         head = self.head()
         return head is not None and (head.element is not None or head.end > self.delivered or not head.open)
 
     def due(self) -> bool:
-        """Whether the consumer must have been told by now that something can be polled."""
+        """Returns whether an element can be polled of which the consumer must have been notified by now."""
         if self.urgent:
             return self.passes_blocked or not self.blocked
         if self.blocked or not self.ordinary:
@@ -158,79 +161,81 @@ class Ledger(Lifetime):
         return head is not None and (head is not last or last.ready)
 
     def first(self) -> str:
-        """What comes next, in words."""
+        """Describes what the next poll must find."""
         if self.urgent:
             return name(self.urgent[0])
         head = self.head()
         return "nothing" if head is None else name(self.owed(head))
 
     def must_answer(self) -> bool:
-        """Whether a poll finds something, and nothing blocks it."""
+        """Returns whether the subpartition is not blocked and a poll finds an element."""
         return not self.blocked and self.readable()
 
     def next_number(self, has_priority: bool) -> int:
-        """The number that the next element must carry."""
+        """Returns the sequence number that the next element must carry."""
         return self.seq
 
     def holds(self) -> tuple[tuple[str, int], ...]:
-        """The segments of its elements, its view, and the open channel state future."""
+        """Returns one segment for each queued buffer, one listener for the view, and one future that may be open."""
         return ("segments", self.buffers), ("listeners", int(self.view)), ("futures", int(self.open_future > 0))
 
     def restorable(self) -> list[tuple[int]]:
-        """Checkpoints of this run whose barrier came through and whose state is safe with the writer."""
+        """Returns the checkpoints whose barrier was polled and whose output state is complete, as operands of a
+        step."""
         return [
             (checkpoint,)
             for checkpoint in self.polled
             if checkpoint not in self.aborted and self.state(checkpoint) not in (PENDING, FAILED)
         ]
 
-    # ---- what the producer does ------------------------------------------------------------------------------------
+    # ---- the producer ----------------------------------------------------------------------------------------------
     def next_data(self, records: int, finished: bool = True) -> Buffer:
-        """The next records."""
+        """Returns a buffer with the next records."""
         return Buffer(tuple(range(self.sent, self.sent + records)), finished)
 
     def add_data(self, records: int) -> None:
-        """The producer wrote further records into a buffer of their own."""
+        """Notes that the producer added a finished buffer with the next records."""
         self.sent += records
         self.ordinary.append(Queued(None, self.sent))
         self.buffers += 1
 
     def open(self, records: int) -> None:
-        """The same, and the producer is not through with that buffer."""
+        """Notes that the producer added an unfinished buffer with the next records."""
         self.add_data(records)
         last = self.ordinary[-1]
         last.open, last.ready = True, False
         self.phase = "writing"
 
     def append(self) -> None:
-        """The producer wrote a record into its unfinished buffer."""
+        """Notes that the producer wrote a record into its unfinished buffer."""
         self.sent += 1
         self.ordinary[-1].end = self.sent
 
     def finish_buffer(self) -> None:
-        """The producer finished its buffer; nobody was told."""
+        """Notes that the producer finished its buffer, without a notification of the consumer."""
         self.ordinary[-1].open = False
         self.phase = "live"
 
     def flush(self) -> None:
-        """The producer wants everything read. Nothing to read, no flush."""
+        """Notes that the producer flushed, which has an effect only if something can be read."""
         ordinary = self.ordinary
         lone = ordinary[0] if len(ordinary) == 1 else None
         if self.urgent or len(ordinary) > 1 or (lone and (lone.element is not None or lone.end > self.delivered)):
             self.flushed = True
 
     def add_event(self) -> None:
-        """An event stands behind everything."""
+        """Notes that the producer added an event behind everything else."""
         self.ordinary.append(Queued(Event(self.events)))
         self.events += 1
 
     def add_aligned(self, checkpoint: int) -> None:
-        """An aligned barrier stands behind everything."""
+        """Notes that the producer added an aligned barrier behind everything else."""
         self._note(checkpoint)
         self.ordinary.append(Queued(Barrier(checkpoint, ALIGNED)))
 
     def add_timeoutable(self, checkpoint: int) -> None:
-        """A timeoutable barrier opens a channel state future, and fails an older one."""
+        """Notes that the producer added a timeoutable barrier: its channel state future is open, and an older one
+        fails."""
         self._note(checkpoint)
         self.ordinary.append(Queued(Barrier(checkpoint, TIMEOUTABLE)))
         if older := self.open_future:
@@ -240,11 +245,11 @@ class Ledger(Lifetime):
         self.states[checkpoint] = PENDING
 
     def begin_urgent(self, checkpoint: int) -> None:
-        """A new barrier is added in front of everything, or one that waits goes there if it still can."""
+        """Notes that an unaligned barrier is being added, or that the alignment timeout of a queued one is firing."""
         self.rises = checkpoint > self.last_checkpoint or checkpoint == self.open_future
 
     def add_unaligned(self, checkpoint: int) -> None:
-        """An unaligned barrier overtook everything that is not delivered yet."""
+        """Notes that the producer added an unaligned barrier, which overtook all records that were not delivered."""
         self._note(checkpoint)
         self.rises = False
         self.urgent.append(Barrier(checkpoint, UNALIGNED))
@@ -252,13 +257,14 @@ class Ledger(Lifetime):
             self._write(checkpoint, self.sent)
 
     def finish(self) -> None:
-        """The end of the partition stands behind everything."""
+        """Notes that the producer added the end of partition behind everything else."""
         self.ordinary.append(Queued(EndOfPartition()))
         self.phase = "finished"
 
-    # ---- what becomes of checkpoints -------------------------------------------------------------------------------
+    # ---- checkpoints -----------------------------------------------------------------------------------------------
     def time_out(self, checkpoint: int) -> None:
-        """The barrier, if it still waits in its place, became unaligned and overtook what stood before it."""
+        """Notes that the alignment timeout fired. A barrier that was queued became unaligned and overtook the data in
+        front of it."""
         if not self.rises:
             return
         self.rises = False
@@ -268,7 +274,7 @@ class Ledger(Lifetime):
         self._write(checkpoint, max([self.delivered, *[one.end for one in front]]))
 
     def abort(self, checkpoint: int) -> None:
-        """The checkpoint was aborted."""
+        """Notes that the checkpoint was aborted."""
         if checkpoint not in self.aborted:
             self.aborted.append(checkpoint)
         if checkpoint == self.open_future:
@@ -279,16 +285,16 @@ class Ledger(Lifetime):
         self.barriers.append(checkpoint)
 
     def _write(self, checkpoint: int, end: int) -> None:
-        """The writer gets what is not delivered yet, up to record `end`."""
+        """Notes that the records from `delivered` to `end` (exclusive) must be written as output state."""
         self.states[checkpoint] = OutputState(StateStatus.WRITTEN, tuple(range(self.delivered, end)))
 
-    # ---- what the consumer does and is told ------------------------------------------------------------------------
+    # ---- the consumer ----------------------------------------------------------------------------------------------
     def attach(self) -> None:
-        """The consumer came. It asks what is there."""
+        """Notes that a view was attached. The consumer will ask whether an element is available."""
         self.view = self.probe = True
 
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer was told something."""
+        """Notes the notifications of the consumer."""
         self.awake = True
         for signal in signals:
             if type(signal) is PriorityAvailable:
@@ -297,13 +303,13 @@ class Ledger(Lifetime):
                 self.announced = DATA
 
     def ask(self, seen: Seen[Availability], has_credit: bool) -> None:
-        """The consumer asked whether something is available."""
+        """Notes that the consumer asked whether an element is available."""
         if has_credit:
             self.probe = self.resumed = False
             self.awake |= seen.value.available
 
     def poll(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """The consumer polled; if it got something, the rules have compared it with what was owed."""
+        """Notes that the consumer polled. The rules have already judged what the poll answered."""
         taken = seen.value
         self.announced = NONE
         self.resumed = False
@@ -342,13 +348,13 @@ class Ledger(Lifetime):
             self.polled[element.checkpoint] = self.delivered
 
     def resume(self) -> None:
-        """The consumer let a blocked subpartition go on. It asks what is there."""
+        """Notes that the consumer resumed the subpartition. It will ask whether an element is available."""
         self.blocked = False
         self.probe = self.resumed = True
 
     # ---- recovery and failure --------------------------------------------------------------------------------------
     def recover(self) -> None:
-        """The next element of the recovered output state was put in."""
+        """Notes that the next element of the recovered output state was added."""
         element = self.to_recover.pop(0)
         if type(element) is Buffer:
             self.ordinary.append(Queued(None, element.ids[-1] + 1))
@@ -357,13 +363,13 @@ class Ledger(Lifetime):
             self.ordinary.append(Queued(element))
 
     def finish_recovery(self, block: bool) -> None:
-        """All recovered output state is in."""
+        """Notes that all recovered output state was added; `block`: the end of output state follows it."""
         self.phase = "live"
         if block:
             self.ordinary.append(Queued(RecoveryCompletion()))
 
     def fail(self) -> None:
-        """Everything was released, at whatever moment."""
+        """Notes that the subpartition was released."""
         super().fail()
         if future := self.open_future:
             self.states[future] = FAILED
@@ -373,7 +379,8 @@ class Ledger(Lifetime):
         self.urgent = []
 
     def restore(self, checkpoint: int) -> None:
-        """A fresh subpartition takes over from `checkpoint`; the consumer is back at its side of the cut."""
+        """Begins with a fresh subpartition that recovers `checkpoint`; the consumer goes back to its side of the
+        cut."""
         self.delivered = self.polled[checkpoint]
         self.sent = self.delivered + len(self.state(checkpoint).ids)
         self._begin("recovering")

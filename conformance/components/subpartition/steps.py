@@ -24,7 +24,7 @@ from conformance.scenarios import Step
 Ops = TypeVarTuple("Ops")
 
 MOST_QUEUED = 12
-"""Elements in flight after which the producer is back-pressured; keeps scenarios short and ledgers small."""
+"""Number of queued elements from which on the producer is back-pressured; it keeps scenarios short."""
 MOST_CHECKPOINTS = 40
 
 LIVE = ("live",)
@@ -41,12 +41,12 @@ step = STEPS.step
 
 _BOTH = ((True,), (False,))
 _LATER = tuple(((c + 1,), (c + 2,)) for c in range(MOST_CHECKPOINTS))
-"""Checkpoints come in order, with gaps."""
+"""By the newest checkpoint: the next one and the one after it, so that some are left out."""
 
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def unless_full(operands: Sequence[tuple[*Ops]]) -> Callable[[Ledger], Sequence[tuple[*Ops]]]:
-    """These operands, unless the producer is back-pressured."""
+    """Enables a step with these operands unless the producer is back-pressured."""
     return lambda ledger: operands if len(ledger.ordinary) < MOST_QUEUED else DISABLED
 
 
@@ -58,12 +58,12 @@ def newer(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def added(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last checkpoints whose barriers were added."""
+    """The last three checkpoints whose barriers were added."""
     return [(checkpoint,) for checkpoint in ledger.barriers[-3:]]
 
 
 def timeoutable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last of those whose barriers can time out."""
+    """The last three checkpoints whose timeoutable barriers were added."""
     return [(checkpoint,) for checkpoint in ledger.timeoutable[-3:]]
 
 
@@ -73,42 +73,42 @@ def all_added(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def to_recover(ledger: Ledger) -> Sequence[tuple[()]]:
-    """While there is recovered state."""
+    """Enables a step while recovered output state is left."""
     return NO_OPERANDS if ledger.to_recover else DISABLED
 
 
 def all_recovered(ledger: Ledger) -> Sequence[tuple[bool]]:
-    """With and without an end that blocks, once all recovered state is in."""
+    """Enables the end of the recovery, with and without a blocking end of output state, when no state is left."""
     return DISABLED if ledger.to_recover else _BOTH
 
 
 def no_view(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Until the consumer comes."""
+    """Enables a step until a view is attached."""
     return DISABLED if ledger.view else NO_OPERANDS
 
 
 def no_view_any_more(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Where no view can be attached: there is one, or nothing to attach it to."""
+    """Enables an attempt to attach a view that must fail: there is a view, or the subpartition is released."""
     return NO_OPERANDS if ledger.view or ledger.failed else DISABLED
 
 
 def view(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Once the consumer has come."""
+    """Enables a step when a view is attached."""
     return NO_OPERANDS if ledger.view else DISABLED
 
 
 def view_and_credit(ledger: Ledger) -> Sequence[tuple[bool]]:
-    """With and without credit, once the consumer has come."""
+    """Enables a step with and without credit when a view is attached."""
     return _BOTH if ledger.view else DISABLED
 
 
 def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
-    """While the subpartition is blocked."""
+    """Enables a step while the subpartition is blocked."""
     return NO_OPERANDS if ledger.blocked else DISABLED
 
 
 def not_blocked(ledger: Ledger) -> Sequence[tuple[()]]:
-    """While the consumer is there and nothing is blocked."""
+    """Enables a step while a view is attached and the subpartition is not blocked."""
     return NO_OPERANDS if ledger.view and not ledger.blocked else DISABLED
 
 
@@ -237,16 +237,16 @@ def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[O
 
 ADDS = (add_buffer, open_buffer, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier)
 READS = (persisted, restore)
-"""What answers the output state of a checkpoint."""
+"""Steps that answer the output state of a checkpoint."""
 
 
-# ---- the end ---------------------------------------------------------------------------------------------------------
+# ---- the fair drain --------------------------------------------------------------------------------------------------
 def _failed(ledger: Ledger) -> bool:
     return ledger.failed
 
 
 def _follow(ledger: Ledger) -> Step | None:
-    """Complete what was begun, and let the consumer follow what it is told."""
+    """Finishes the recovery and an unfinished buffer, and lets the consumer act on its notifications."""
     if ledger.failed:
         return None
     if ledger.phase == "recovering":
@@ -270,4 +270,4 @@ DRAIN = Drain[Ledger](
     Once((resources(), fail()), unless=_failed),
     Once((resources(),)),
 )
-"""Complete what was begun, flush, look at what was written, and release."""
+"""Finish the recovery and an unfinished buffer, poll, flush, poll, read what was written, and release."""

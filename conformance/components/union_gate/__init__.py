@@ -1,4 +1,4 @@
-"""Several gates as one. Specification: union-gate.md."""
+"""The component union gate: several input gates read as one. Specification: union-gate.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _Channels = Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
 
 
 class UnionGateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`gates`: the kinds of the channels of each gate. A union of one gate is refused by Flink."""
+    """`gates`: for each gate, the kinds of its channels. There are at least two, because Flink refuses one gate
+    alone."""
 
     gates: Annotated[tuple[_Channels, ...], Meta(min_length=2, max_length=4)]
     recovery: Recovery = Recovery.NONE

@@ -1,4 +1,4 @@
-"""What a campaign must have seen of several gates as one."""
+"""Goals of the union gate: situations that a campaign must have seen."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ goal = RULES.goal
 
 @goal(steps.unaligned_barrier)
 def a_priority_event_moved_its_gate_up(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A gate that stood in the queue got a priority event."""
+    """A gate that was in the queue of the union got a priority event."""
     if ledger.failed:
         return False
-    # The gate had ordinary elements, and so had another: it stood in the queue already.
+    # This gate and another one have elements without priority, so this one was in the queue already.
     ready = [gate for gate in ledger.gates if True in [line.ordinary() for line in gate.lines]]
     return len(ready) > 1 and ledger.lines[seen.operands[0]].gate in ready
 
 
 @goal(steps.unaligned_barrier)
 def two_gates_had_priority_events_at_once(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """Priority events waited in two gates."""
+    """Priority events were queued in two gates at once."""
     return len({line.gate.number for line in ledger.lines if line.comes_first()}) > 1
 
 
 @goal(steps.poll, needs=STEPPING)
 def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled) -> bool:
-    """The priority event that the consumer was told of was gone."""
+    """The consumer was notified of a priority event, and its poll answered none."""
     if not ledger.urged or ledger.urged_again:
         return False
     return seen.value is None or not seen.value.element.data_type.has_priority
@@ -39,27 +39,27 @@ def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled
 
 @goal(steps.poll, needs=STEPPING)
 def a_gate_was_told_of_more_while_it_was_polled(ledger: Ledger, seen: Polled) -> bool:
-    """Something came into a gate that was just being polled."""
+    """An element arrived in a gate while it was being polled."""
     line = ledger.line_of(seen.value)
     return line is not None and line.gate is ledger.interrupted
 
 
 @goal(steps.convert)
 def a_gate_was_converted_beside_unread_state(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A gate was converted while another had unread state."""
+    """A gate was converted while another gate had state that was not read."""
     return seen.error is None and ledger.is_unread_elsewhere(ledger.gates[seen.operands[0]])
 
 
 @goal(steps.poll)
 def live_data_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
-    """A gate delivered live while another had unread state."""
+    """A gate delivered a live element while another gate had state that was not read."""
     line = None if ledger.failed else ledger.line_of(seen.value)
     return line is not None and line.consumed and ledger.is_unread_elsewhere(line.gate)
 
 
 @goal(steps.poll)
 def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
-    """A gate delivered a priority event while another had unread state."""
+    """A gate delivered a priority event while another gate had state that was not read."""
     if seen.value is None or not seen.value.element.data_type.has_priority:
         return False
     return live_data_passed_a_recovering_gate(ledger, seen)
@@ -67,66 +67,66 @@ def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
 
 @goal(steps.poll)
 def data_passed_a_blocked_gate(ledger: Ledger, seen: Polled) -> bool:
-    """A gate delivered while all channels of another were blocked."""
+    """A gate delivered an element while all channels of another gate were blocked."""
     line = None if ledger.failed else ledger.line_of(seen.value)
     return line is not None and any(gate.blocked() for gate in ledger.gates if gate is not line.gate)
 
 
 @goal(steps.finished)
 def a_gate_ended_before_another(ledger: Ledger, seen: Seen[bool]) -> bool:
-    """One gate ended and another went on."""
+    """One gate had ended and another had not."""
     return ledger.phase != "ended" and any(gate.ended() for gate in ledger.gates)
 
 
 @goal(steps.finished)
 def the_last_gate_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
-    """The last gate ended."""
+    """All gates had ended."""
     return ledger.phase == "ended"
 
 
 # ---- release ---------------------------------------------------------------------------------------------------------
 def _ended_in(ledger: Ledger, phase: str) -> bool:
-    """Everything was released, or has just failed, in this phase."""
+    """Returns whether the release or the failure happened in this phase."""
     return phase in (ledger.released_from, ledger.phase)
 
 
 @goal(steps.fail, steps.release)
 def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released in the middle of its recovery."""
+    """A release happened during recovery."""
     return _ended_in(ledger, "recovering")
 
 
 @goal(steps.fail, steps.release)
 def released_while_live(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released in the middle of its work."""
+    """A release happened after partitions were requested and before all channels had ended."""
     return _ended_in(ledger, "live")
 
 
 @goal(steps.fail, steps.release)
 def released_after_the_last_end(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released after every gate had ended."""
+    """A release happened after every gate had ended."""
     return _ended_in(ledger, "ended")
 
 
 @goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released again."""
+    """A component that was released was released again."""
     return ledger.released_from == "failed"
 
 
 @goal(steps.release, needs=STEPPING)
 def released_while_it_was_polled(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released in the middle of a poll."""
+    """A release began during a poll."""
     return ledger.released_in_poll
 
 
 @goal(steps.release, needs=PUSHED | STEPPING)
 def released_while_a_push_was_under_way(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Released while recovered data was being pushed."""
+    """A release began while recovered data was being pushed."""
     return ledger.released_under_push
 
 
 @goal(steps.restore)
 def failed_and_begun_anew(ledger: Ledger, seen: Seen[Resources]) -> bool:
-    """A fresh union took over after a failure."""
+    """A fresh union replaced one that had failed."""
     return True

@@ -1,7 +1,8 @@
-"""What the driver knows about a union of gates: what was sent into each channel, what came out, what is owed now.
+"""The ledger of a union of gates: what was sent into each channel, what the consumer polled, and what must come next.
 
-The consumer polls for a reason only: it was told of data or of a priority event, the last poll said that there is more,
-or it asked and was told yes. It must have been told of what was sent when the operation that sent it is over.
+The consumer polls only for a reason: it was notified of data or of a priority event, the last poll said that more
+follows, or it asked whether the union is available and was answered yes. When the operation that sends an element is
+over, the union must have notified the consumer of the element.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Even
 
 
 class Ledger(Lifetime):
-    """Kept up to date by the steps; read by enabledness and by rules. The phase `failed` begins with a release."""
+    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it.
+
+    The phase `failed` begins when a release begins.
+    """
 
     __slots__ = (
         "after_end", "due_urgent", "events", "gates", "idle", "in_hand", "in_poll", "in_poll_of_released",
@@ -31,16 +35,16 @@ class Ledger(Lifetime):
         self.kinds = kinds
         self.recovery = recovery
         self.passes_blocked = passes_blocked
-        """A priority event passes a local channel that is blocked."""
+        """Whether a priority event passes a local channel that is blocked."""
         self.sent = 0
-        """Record ids handed out; they go on after a restore."""
+        """The next record id. Restores do not reset it."""
         self.events = 0
         self.sending: Element = Event(0)
-        """What the network brings, from the moment the operation begins."""
+        """The element that the network delivers, from the moment the operation begins."""
         self.restore()
 
     def restore(self) -> None:
-        """A fresh union."""
+        """Begins with a fresh union."""
         self.begin_life("recovering")
         self.gates: list[Gate] = []
         self.lines: list[Line] = []
@@ -52,32 +56,36 @@ class Ledger(Lifetime):
                 self.lines.append(line)
             self.gates.append(gate)
         self.recovery_busy = self.refusing = self.in_poll = False
-        """An operation of the recovery thread, a conversion that comes too early, a poll, is in flight."""
+        """Whether an operation of the recovery thread is in flight; whether a conversion that must be refused is;
+        whether a poll is."""
         self.in_poll_of_released = False
-        """Everything had been released when the last poll began."""
+        """Whether the union was released before the last poll began."""
         self.in_hand = 0
-        """Buffers that died with the consumer, in the middle of a poll."""
+        """Number of buffers that the consumer held when it failed during a poll."""
         self.released_from = ""
-        """The phase in which the last release began."""
+        """The phase in which the last release began; empty: there was no release."""
         self.released_under_push = self.released_in_poll = False
-        """The release began while an operation of the recovery thread, a poll, was in flight."""
+        """Whether the release began while an operation of the recovery thread was in flight; whether it began during a
+        poll."""
         self.notice = Notice()
         self.urged = self.urged_again = False
-        """The consumer was told of a priority event; during the poll in flight, or the last one."""
+        """Whether the consumer was notified of a priority event; whether that happened during the current or last
+        poll."""
         self.probe = True
-        """The consumer is about to ask whether something is available."""
+        """Whether the consumer will ask next whether the union is available."""
         self.idle = self.starved = self.after_end = 0
-        """Empty polls in a row; those of them while something was due; polls since the last end was taken."""
+        """Number of empty polls in a row; number of those in a row in which an element had to be found; number of polls
+        since all gates have ended."""
         self.due_urgent = False
-        """A priority event had to be found when the last poll began."""
+        """Whether the last poll had to find a priority event when it began."""
         self.interrupted: Gate | None = None
-        """The gate into which something came during the poll in flight, or the last one."""
+        """The gate into which an element came during the current or last poll; None: there was none."""
 
-    # ---- questions -------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
     def due(self) -> Line | None:
-        """A channel for whose sake the consumer must not sleep.
+        """Returns a channel in which the next poll must find an element; None: there is none.
 
-        That it takes the end of recovered data, too, is another rule's business.
+        The end of recovered data does not count; the-end-of-recovered-data-is-told-for-every-gate judges it.
         """
         for line in self.lines:
             if not (line.ended or self.failed) and line.readable():
@@ -85,29 +93,29 @@ class Ledger(Lifetime):
         return None
 
     def something_waits(self) -> bool:
-        """Whether something can be polled for certain, and the consumer is not about to ask."""
+        """Returns whether an element can certainly be polled and the consumer will not ask whether there is one."""
         return (self.notice.awake or not self.probe) and self.due() is not None
 
     def first(self) -> str:
-        """What can be polled, in words."""
+        """Describes what the next poll must find."""
         line = self.due()
         return "nothing" if line is None else line.first()
 
     def line_of(self, taken: BufferOrEvent | None) -> Line | None:
-        """The channel that a poll names; None: there is no such channel, or nothing was polled."""
+        """Returns the channel that a poll answered; None: there is no such channel, or nothing was polled."""
         return self.lines[taken.channel] if taken is not None and 0 <= taken.channel < len(self.lines) else None
 
     def is_unread_elsewhere(self, mine: Gate) -> bool:
-        """Whether another gate has state that was not read, and is not converted."""
+        """Returns whether another gate is not converted and has state that was not read."""
         return True in [gate.unread() for gate in self.gates if gate is not mine]
 
     def keeps(self) -> int:
-        """After release: what died in the hands of the consumer."""
+        """Returns the number of buffers that the consumer held when it failed."""
         return self.in_hand
 
     # ---- recovery ----------------------------------------------------------------------------------------------------
     def recover(self, channel: int) -> None:
-        """A recovered record is given to the channel."""
+        """Notes that the push of the next recovered record begins."""
         line = self.lines[channel]
         line.gate.busy += 1
         line.begin_push((self.sent,))
@@ -115,13 +123,13 @@ class Ledger(Lifetime):
         self.recovery_busy = True
 
     def finish_recovery(self, channel: int) -> None:
-        """The channel is told that this was all."""
+        """Notes that the push of the end of recovered data begins."""
         line = self.lines[channel]
         line.gate.busy += 1
         line.finishing = self.recovery_busy = True
 
     def end_recovery(self, channel: int) -> None:
-        """The operation of the recovery thread is over."""
+        """Notes that the operation of the recovery thread is over."""
         line = self.lines[channel]
         line.end_push()
         line.finished = line.finishing
@@ -129,54 +137,54 @@ class Ledger(Lifetime):
         self.came_into(line.gate)
 
     def convert(self, seen: Seen[None], gate: int) -> None:
-        """The channels of a gate are physical now, or something is being released."""
+        """Notes that the conversion of a gate is over; it fails only if the release has begun."""
         if seen.error is None:
             self.gates[gate].convert()
 
     def begin_refusal(self, gate: int) -> None:
-        """A conversion begins that must be refused: nothing is recovered meanwhile."""
+        """Notes that a conversion begins that must be refused; until it is over, no push of an end begins."""
         self.refusing = True
 
     def end_refusal(self, gate: int) -> None:
-        """It is over."""
+        """Notes that this conversion is over."""
         self.refusing = False
 
     def request(self, seen: Seen[None], gate: int) -> None:
-        """The producers of a gate were asked for data, or something is being released."""
+        """Notes that the request of the partitions of a gate is over; it fails only if the release has begun."""
         self.gates[gate].requested |= seen.error is None
         if self.phase == "recovering" and all(one.requested for one in self.gates):
             self.phase = "live"
 
     # ---- the network -------------------------------------------------------------------------------------------------
     def send(self, channel: int, element: Element) -> None:
-        """The producer of the channel sends an element."""
+        """Notes that the producer of a channel begins to send an element."""
         self.sending = element
         self.lines[channel].send(element)
 
     def data(self, channel: int) -> None:
-        """The producer of the channel sends the next record."""
+        """Notes that the producer of a channel begins to send the next record."""
         self.send(channel, Buffer((self.sent,)))
         self.sent += 1
 
     def event(self, channel: int) -> None:
-        """The producer of the channel sends an event without a meaning."""
+        """Notes that the producer of a channel begins to send an event without a meaning of its own."""
         self.send(channel, Event(self.events))
         self.events += 1
 
     def barrier(self, channel: int, alignment: Alignment) -> None:
-        """The producer of the channel sends its next barrier."""
+        """Notes that the producer of a channel begins to send its next barrier."""
         line = self.lines[channel]
         line.barriers += 1
         self.send(channel, Barrier(line.barriers, alignment))
 
     def arrived(self, channel: int) -> None:
-        """The operation that brought the last element is over."""
+        """Notes that the arrival of an element is over."""
         line = self.lines[channel]
         line.end_send()
         self.came_into(line.gate)
 
     def came_into(self, gate: Gate) -> None:
-        """Another thread did something to a gate that the consumer may hear of."""
+        """Notes that an operation is over after which the gate may have notified the consumer."""
         gate.busy -= 1
         self.idle = 0
         if self.in_poll:
@@ -184,7 +192,7 @@ class Ledger(Lifetime):
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """The consumer was told something."""
+        """Notes the signals to the consumer."""
         self.notice.hear(signals)
         for signal in signals:
             if type(signal) is PriorityAvailable:
@@ -193,7 +201,7 @@ class Ledger(Lifetime):
                 self.lines[signal.channel].consumed = True
 
     def begin_poll(self) -> None:
-        """The consumer polls: what must it find?"""
+        """Notes that a poll begins, and which gates must have an element for it."""
         self.in_poll = True
         self.in_poll_of_released = self.released
         self.interrupted = None
@@ -209,7 +217,7 @@ class Ledger(Lifetime):
                 gate.waited = 0
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
-        """What came of it; the rules have compared it with what was owed."""
+        """Notes that the poll is over. The rules have already judged what it answered."""
         self.in_poll = False
         if self.failed:
             return
@@ -234,20 +242,20 @@ class Ledger(Lifetime):
             self.phase = "ended"
 
     def asked(self, seen: Seen[bool]) -> None:
-        """The consumer asked whether something is available."""
+        """Notes that the consumer asked whether the union is available."""
         self.probe = False
         if seen.value:
             self.notice.awake = True
 
     def resume(self, seen: Seen[None], channel: int) -> None:
-        """The producer of a channel may go on."""
+        """Notes that the consumer resumed the producer of a channel."""
         if seen.error is None:
             line = self.lines[channel]
             line.blocked = line.halted = False
 
     # ---- release -----------------------------------------------------------------------------------------------------
     def begin_release(self) -> None:
-        """Everything begins to be released, at whatever moment: from now on nothing is owed."""
+        """Notes that a release begins, at an arbitrary moment. From now on the consumer need not get any element."""
         super().begin_release()
         self.released_from = self.phase
         self.released_under_push = self.recovery_busy
@@ -259,7 +267,7 @@ class Ledger(Lifetime):
             line.drop()
 
     def fail(self) -> None:
-        """The task died: nothing is in flight any more, and everything is released."""
+        """Notes that the task failed: the union is released, and operations in flight are abandoned."""
         self.in_hand += self.in_poll
         self.begin_release()
         super().fail()

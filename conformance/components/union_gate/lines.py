@@ -1,4 +1,4 @@
-"""Each channel of a union, and each gate."""
+"""The parts of the ledger for each channel and for each gate of a union."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.ports import Element, EndOfData, EndOfPartition, Recovery
 
 
 class Line(Lane):
-    """One channel, and what is on its way through it."""
+    """One channel of a union and the elements in it."""
 
     __slots__ = (
         "barriers", "ended", "expects_end", "gate", "halted", "holds_priority", "local", "number", "sent_end",
@@ -16,33 +16,33 @@ class Line(Lane):
     )  # fmt: skip
 
     def __init__(self, gate: Gate, number: int, local: bool, passes_blocked: bool) -> None:
-        """`passes_blocked`: a priority event passes a local channel that is blocked."""
+        """`passes_blocked`: whether a priority event passes a local channel that is blocked."""
         recovers = gate.recovery is not Recovery.NONE
         super().__init__(recovers=recovers)
         self.gate = gate
         self.number = number
-        """Among the channels of all gates."""
+        """The number of the channel among the channels of all gates."""
         self.local = local
         self.holds_priority = local and not passes_blocked
-        """While it is blocked, not even a priority event passes."""
+        """Whether the channel, while it is blocked, does not even hand out priority events."""
         self.expects_end = recovers
-        """The end of recovered data is to be taken, and told."""
+        """Whether the consumer must take the end of recovered data, for which StateConsumed is emitted."""
         self.halted = False
-        """The producer, elsewhere, sent what blocks it, and has not been resumed."""
+        """Whether the remote producer sent an element that blocks it and was not resumed."""
         self.stopping = self.sent_end = self.ended = False
-        """No data is sent any more; the end of the partition was sent; it was taken."""
+        """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
         self.barriers = 0
 
     def is_connected(self) -> bool:
-        """Whether the producer can send something."""
+        """Returns whether the producer can send an element."""
         return self.gate.converted and (self.gate.requested or self.local) and not self.sent_end
 
     def readable(self) -> bool:
-        """Whether an element must be found by a poll that begins now."""
+        """Returns whether a poll that begins now must find an element in this channel."""
         return (bool(self.urgent) and self.passes()) or self.ordinary()
 
     def ordinary(self) -> bool:
-        """Whether that is so of an element without priority."""
+        """Returns whether a poll that begins now must find an element without priority in this channel."""
         if self.waiting:
             return self.waiting[0].sure
         if not (self.live and self.live[0].sure and self.consumed and self.gate.requested):
@@ -50,34 +50,35 @@ class Line(Lane):
         return not (self.blocked and self.local)
 
     def passes(self) -> bool:
-        """Whether that is so of a priority event."""
+        """Returns whether a poll that begins now must find a priority event in this channel."""
         if not (self.urgent and self.urgent[0].sure and self.gate.requested):
             return False
         return not (self.blocked and self.holds_priority)
 
     def comes_first(self) -> bool:
-        """Whether it comes before everything else, too."""
+        """Returns whether that priority event must come before everything else."""
         return bool(self.urgent) and not self.urgent[0].silent and self.passes()
 
     def is_silent(self) -> bool:
-        """Whether a priority event that is sent now may find nobody to tell: no view, or one that does not listen."""
+        """Returns whether the channel perhaps cannot notify the gate of a priority event that is sent now, because the
+        channel has no view, or is blocked."""
         if not self.gate.requested:
             return True
         blocks = self.blocked or any(sent.element.data_type.blocks_upstream for sent in self.live)
         return blocks and self.holds_priority
 
     def holds(self, element: Element) -> bool:
-        """Whether such an element is on its way through it."""
+        """Returns whether an equal element is in the channel."""
         return element in [sent.element for sent in (*self.waiting, *self.live, *self.urgent)]
 
     def first(self) -> str:
-        """What must be found in it, in words."""
+        """Describes what the next poll must find in this channel."""
         queue = self.urgent if self.passes() else self.waiting or self.live
         recovered = ", recovered," if queue is self.waiting else ""
         return f"{name(queue[0].element)}{recovered} of channel {self.number}"
 
     def send(self, element: Element, silent: bool = False, stashed: bool = False) -> Sent:
-        """The producer sends an element."""
+        """Notes that the producer begins to send an element, and returns its entry."""
         kind = element.data_type
         self.gate.busy += 1
         self.halted |= kind.blocks_upstream and not self.local
@@ -86,20 +87,20 @@ class Line(Lane):
         return super().send(element, silent or (kind.has_priority and self.is_silent()), stashed)
 
     def take(self, element: Element) -> None:
-        """The consumer took what stood in front."""
+        """Notes that the consumer took the first element."""
         kind = element.data_type
         del (self.urgent if kind.has_priority else self.waiting or self.live)[0]
         self.blocked |= kind.blocks_upstream
         self.ended |= type(element) is EndOfPartition
 
     def drop(self) -> None:
-        """What was on its way is owed no more."""
+        """Forgets all elements in the channel: after a release the consumer need not get them."""
         for queue in (self.waiting, self.live, self.urgent):
             queue.clear()
 
 
 class Gate:
-    """One gate."""
+    """One gate of a union."""
 
     __slots__ = ("busy", "converted", "due", "lines", "number", "recovery", "requested", "waited")
 
@@ -110,23 +111,23 @@ class Gate:
         self.converted = recovery is Recovery.NONE
         self.requested = False
         self.busy = 0
-        """Operations in flight that bring something: until they are over the consumer need not find anything here,
-        since one of them may be about to tell it of all that came meanwhile."""
+        """Number of operations in flight that bring an element into this gate. Until they are over, the consumer need
+        not find anything here, because one of them may still have to notify it of everything that came meanwhile."""
         self.due = False
-        """When the last poll began, something here had to be found."""
+        """Whether the last poll had to find an element in this gate when it began."""
         self.waited = 0
-        """Elements without priority that such polls took elsewhere."""
+        """Number of elements without priority that such polls answered from other gates."""
 
     def ended(self) -> bool:
-        """Whether the end of every channel was taken."""
+        """Returns whether the consumer took the end of partition of every channel."""
         return False not in [line.ended for line in self.lines]
 
     def blocked(self) -> bool:
-        """Whether all channels wait to be resumed."""
+        """Returns whether all channels are blocked."""
         return False not in [line.blocked for line in self.lines]
 
     def must_refuse(self) -> bool:
-        """Whether there is state that a conversion would lose."""
+        """Returns whether a conversion would lose state."""
         if self.converted or self.recovery is Recovery.PUSHED:
             return False
         if self.recovery is Recovery.RECOVER_FIRST:
@@ -134,7 +135,7 @@ class Gate:
         return False in [line.finishing for line in self.lines]
 
     def may_convert(self) -> bool:
-        """Whether, whatever the other gates do, there is nothing that a conversion would lose."""
+        """Returns whether a conversion certainly loses no state, whatever the other gates do."""
         if self.converted:
             return False
         if self.recovery is Recovery.IN_MEMORY:
@@ -142,11 +143,11 @@ class Gate:
         return self.recovery is Recovery.PUSHED or False not in [line.consumed for line in self.lines]
 
     def unread(self) -> bool:
-        """Whether there is state that was not read, and the channels are not physical."""
+        """Returns whether the gate is not converted and has state that was not read."""
         return not self.converted and any(line.waiting or not line.finished for line in self.lines)
 
     def convert(self) -> None:
-        """The channels are physical now. Recovered data in memory went with them."""
+        """Notes that the gate was converted. With `in-memory`, recovered data was moved into the physical channels."""
         self.converted = True
         if self.recovery is Recovery.IN_MEMORY:
             for line in self.lines:
@@ -154,6 +155,6 @@ class Gate:
                 line.consumed = True
 
     def turns_of_ends(self) -> int:
-        """Turns in which the consumer may be given the end of recovered data, which it does not show: where it moves
-        into the physical channel with the data (2.3.0), it takes a turn like any other element."""
+        """Returns how many turns the ends of recovered data may use up. In 2.3.0 the conversion moves an end of
+        recovered data into the physical channel, and taking it, which no poll shows, uses up a turn of the gate."""
         return sum([line.finishing for line in self.lines]) if self.recovery is Recovery.IN_MEMORY else 0

@@ -1,8 +1,8 @@
-"""The steps of several gates as one.
+"""The steps of a union gate.
 
-Recovered data is pushed on one thread, live data arrives on another, the consumer polls on a third, and whoever cancels
-the task releases on a fourth. The consumer does only what it is told: it polls for a reason, and asks before it sleeps.
-A gate is requested as soon as it is converted, since Flink does both in one mail.
+Four threads act: the recovery thread pushes recovered data, the network thread delivers live elements, the task thread
+polls, and the canceler releases the union. The consumer polls only for a reason, and asks whether the union is
+available before it stops polling. A gate is requested as soon as it is converted, since Flink does both in one mail.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from conformance.ports import Answer, BufferOrEvent, Recovery, RecoveryCompletio
 from conformance.ports.elements import Alignment, EndOfData, EndOfPartition
 
 MOST_QUEUED = 5
-"""Elements in flight after which the producer of a channel is back-pressured."""
+"""Number of elements in a channel from which on its producer is back-pressured."""
 MOST_RECOVERED = 3
-"""Recovered buffers of a channel at most."""
+"""Highest number of recovered buffers of a channel."""
 
 RECOVERING = ("recovering",)
 UNTIL_FAILED = ("recovering", "live", "ended")
@@ -38,66 +38,68 @@ May: TypeAlias = Callable[[Ledger, Line], bool]
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def channels(may: May) -> Callable[[Ledger], Sequence[tuple[int]]]:
-    """The channels of which this is true."""
+    """Enables a step for the channels for which `may` is true."""
     return lambda ledger: [(line.number,) for line in ledger.lines if may(ledger, line)]
 
 
 def gates(may: Callable[[Gate], bool]) -> Callable[[Ledger], Sequence[tuple[int]]]:
-    """The gates of which this is true."""
+    """Enables a step for the gates for which `may` is true."""
     return lambda ledger: [(gate.number,) for gate in ledger.gates if may(gate)]
 
 
 def may_send(ledger: Ledger, line: Line) -> bool:
-    """The producer is there, and goes on."""
+    """Whether the producer is connected and neither blocked nor back-pressured."""
     return line.is_connected() and not line.halted and len(line.live) < MOST_QUEUED
 
 
 def may_send_data(ledger: Ledger, line: Line) -> bool:
-    """During its recovery the producer of a remote channel has no credit."""
+    """Whether the producer may send data. In recovery, the producer of a remote channel has no credit."""
     return not line.stopping and (line.local or line.consumed) and may_send(ledger, line)
 
 
 def may_complete(ledger: Ledger, line: Line) -> bool:
-    """The message comes first of all."""
+    """Whether the producer may send its end of output state, which is its first element."""
     return not line.arrived and ledger.recovery is not Recovery.NONE and may_send(ledger, line)
 
 
 def may_overtake(ledger: Ledger, line: Line) -> bool:
-    """Checkpoints with unaligned barriers do not overlap; a blocked producer sends them all the same."""
+    """Whether the producer may send an unaligned barrier, also if it is blocked. Unaligned checkpoints do not
+    overlap."""
     return line.is_connected() and not line.urgent
 
 
 def may_stop(ledger: Ledger, line: Line) -> bool:
-    """Once."""
+    """Whether the producer may send the end of data, which it does once."""
     return not line.stopping and may_send(ledger, line)
 
 
 def may_end(ledger: Ledger, line: Line) -> bool:
-    """After the end of data."""
+    """Whether the producer may send the end of partition, which follows the end of data."""
     return line.stopping and may_send(ledger, line)
 
 
 def may_recover(ledger: Ledger, line: Line) -> bool:
-    """A few buffers, before the end of them."""
+    """Whether a recovered buffer may be pushed."""
     return line.pushed < MOST_RECOVERED and may_finish(ledger, line)
 
 
 def may_finish(ledger: Ledger, line: Line) -> bool:
-    """What is pushed needs a physical channel; anything else is recovered before the conversion."""
+    """Whether the end of recovered data may be pushed: with `pushed` after the conversion, otherwise before it."""
     if line.finishing or ledger.refusing:
         return False
     return line.gate.converted if ledger.recovery is Recovery.PUSHED else not line.gate.converted
 
 
 def may_refuse(gate: Gate) -> bool:
-    """Whoever refuses may have converted some channels of the gate; those are not read before they are requested."""
+    """Whether a conversion that must be refused may be tried. With `in-memory` no channel may have all its state,
+    because an implementation may convert such a channel before it refuses the gate."""
     if gate.recovery is Recovery.IN_MEMORY and any(line.finishing for line in gate.lines):
         return False
     return gate.must_refuse()
 
 
 def may_request(gate: Gate) -> bool:
-    """Once it is converted."""
+    """Whether the partitions of the gate may be requested: once, after the conversion."""
     return gate.converted and not gate.requested
 
 
@@ -106,7 +108,7 @@ refusals = gates(may_refuse)
 
 
 def may_poll(ledger: Ledger) -> Sequence[tuple[()]]:
-    """For a reason, or to see that nothing follows an end."""
+    """Enables a poll for a reason, twice after the end of all gates, and after release."""
     if ledger.failed:
         return NO_OPERANDS
     if ledger.phase == "ended":
@@ -114,7 +116,7 @@ def may_poll(ledger: Ledger) -> Sequence[tuple[()]]:
     if not (ledger.notice.awake or ledger.urged):
         return DISABLED
     if ledger.phase == "recovering" and ledger.recovery is Recovery.IN_MEMORY and any(map(may_request, ledger.gates)):
-        return DISABLED  # between the two halves of one mail
+        return DISABLED  # Flink converts and requests in one mail, so that no poll comes between
     return NO_OPERANDS
 
 
@@ -156,7 +158,7 @@ def resume(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
 
 # ---- the network -----------------------------------------------------------------------------------------------------
 def _sends(name: str, may: May, send: Callable[[Ledger, int], None], weight: int) -> Step[Ledger, None, int]:
-    """An element is sent as soon as the operation begins, and the consumer was told when it is over."""
+    """Returns the step in which an element arrives: the ledger notes it as sent when the operation begins."""
 
     @step("network", PUSHES, when=channels(may), begin=send, end=Ledger.arrived, weight=weight, name=name)
     def arrive(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
@@ -179,10 +181,10 @@ FEEDS = (
     buffer, event, recovery_completion, unaligned_barrier, aligned_barrier, end_of_data, end_of_partition,
     recover, finish_recovery, convert, request_partitions, resume,
 )  # fmt: skip
-"""What can bring something that the consumer must be told of."""
+"""Steps after which the consumer must perhaps have been notified."""
 
 
-# ---- looking, and the end --------------------------------------------------------------------------------------------
+# ---- observers, release and failure ----------------------------------------------------------------------------------
 @step("observer", UNTIL_FAILED, when=always, learn=Ledger.asked, weight=6)
 def available(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
@@ -211,7 +213,8 @@ def restore(port: UnionGatePort, ledger: Ledger) -> Answer[Resources]:
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _go_on(ledger: Ledger) -> Due | None:
-    """What was begun is completed, and the consumer follows what it is told until every channel has ended."""
+    """Finishes conversion and recovery, and lets the consumer act on its notifications until every channel has
+    ended."""
     if ledger.failed:
         return None if ledger.released else release()
     return _convert(ledger) or _complete(ledger) or _consume(ledger) or _finish_recovery(ledger) or _end(ledger)
@@ -227,7 +230,7 @@ def _convert(ledger: Ledger) -> Due | None:
 
 
 def _complete(ledger: Ledger) -> Due | None:
-    """Whoever recovers by pushing waits for the first message."""
+    """With `pushed`, pushes wait until the producer has sent its first element, so it sends its end of output state."""
     if ledger.recovery is not Recovery.PUSHED:
         return None
     return next((recovery_completion(line.number) for line in ledger.lines if not (line.arrived or line.local)), None)
@@ -248,7 +251,7 @@ def _finish_recovery(ledger: Ledger) -> Due | None:
 
 
 def _end(ledger: Ledger) -> Due | None:
-    """Once one producer has begun to end, they all do."""
+    """If one producer has sent the end of data, all producers end."""
     if any(line.stopping for line in ledger.lines):
         for line in ledger.lines:
             if line.gate.requested and not line.sent_end:
@@ -263,4 +266,4 @@ DRAIN = Drain[Ledger](
     Once((resources(), fail()), unless=Ledger.is_over),
     Once((resources(),)),
 )
-"""Complete what was begun, look once more, release, and look at what is held."""
+"""Finish the recovery, poll all elements, ask the union for its state, release, and read the resources."""

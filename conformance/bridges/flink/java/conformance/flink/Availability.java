@@ -3,7 +3,7 @@ package conformance.flink;
 import java.util.concurrent.CompletableFuture;
 import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
 
-/** Whoever reads a gate, and sleeps on its futures while there is nothing to be read. */
+/** Watches the availability futures of a gate, as its reader does, and signals when they complete. */
 final class Availability {
 
     private final InputGate gate;
@@ -16,7 +16,7 @@ final class Availability {
         this.signals = signals;
     }
 
-    /** Sleep on the futures that are there now. */
+    /** Watches the current futures. A signal is emitted when one of them completes. */
     void watch() {
         CompletableFuture<?> now = gate.getAvailableFuture();
         if (now != data) {
@@ -34,14 +34,14 @@ final class Availability {
         }
     }
 
-    /** After a poll that said that there is no more: a reader looks at the future before it sleeps. */
+    /** Called after a poll that has no more elements: a reader then looks at the future before it waits for it. */
     void lookForData() {
         if (gate.getAvailableFuture().isDone()) {
             signals.dataAvailable();
         }
     }
 
-    /** After a poll that said that there is no more priority event, in the same way. */
+    /** Called after a poll that has no more priority events, for the same reason. */
     void lookForPriority() {
         if (gate.getPriorityEventAvailableFuture().isDone()) {
             signals.priorityAvailable(-1);

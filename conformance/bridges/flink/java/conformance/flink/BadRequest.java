@@ -1,6 +1,6 @@
 package conformance.flink;
 
-/** The request is not one of this protocol. Never thrown because of anything that Flink did. */
+/** The request is wrong. It is never thrown for an error of Flink. */
 final class BadRequest extends Exception {
 
     private static final long serialVersionUID = 1L;

@@ -11,7 +11,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** What the channels of all kinds share: each stands in a gate that passes on what it is told. */
+/** What the channels of all kinds share: each is in a gate that turns its notifications into signals. */
 abstract class ChannelSubject implements Subject {
 
     final Signals signals = new Signals();
@@ -44,7 +44,7 @@ abstract class ChannelSubject implements Subject {
 
     abstract InputChannel channel();
 
-    /** What only this kind of channel can do. */
+    /** Performs an operation that only this kind of channel has. */
     abstract Object callMore(String method, Arguments arguments) throws Exception;
 
     abstract ObjectNode resources();
@@ -93,7 +93,7 @@ abstract class ChannelSubject implements Subject {
         }
     }
 
-    /** The consumer is done with the buffer at once. */
+    /** Answers the element and recycles its buffer at once. */
     ObjectNode answer(InputChannel.BufferAndAvailability taken) throws IOException {
         try {
             return Elements.taken(taken);
@@ -102,14 +102,14 @@ abstract class ChannelSubject implements Subject {
         }
     }
 
-    /** Gives a recovered channel the records that its successor takes over, and converts it. */
+    /** Fills a recovered channel with the records that are handed over, and converts it to the physical channel. */
     InputChannel converted(RecoveredInputChannel recovered, JsonNode handedOver) throws BadRequest, IOException {
         for (int id : Json.ids(handedOver)) {
             recovered.onRecoveredStateBuffer(segments.buffer(id));
         }
         recovered.finishReadRecoveredState();
         InputChannel physical = ConsumerAccess.convert(recovered);
-        signals.take(); // what it told belongs to the channel before this one
+        signals.take(); // drops the signals of the recovered channel
         return physical;
     }
 }

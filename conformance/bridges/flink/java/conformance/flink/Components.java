@@ -4,7 +4,7 @@ import java.io.IOException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
-/** The objects of Flink that can be put under test, by the names of the ports. */
+/** The classes of Flink that can be tested, by the names of their components. */
 enum Components {
     DEQUE("deque", config -> new DequeSubject()),
     SUBPARTITION(

@@ -9,7 +9,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Arra
 /** Flink's {@link PrioritizedDeque}. */
 final class DequeSubject implements Subject {
 
-    /** Equal by label, so that a deque which compares with {@code equals} is told from one that compares objects. */
+    /** Items with one label are equal, so that a deque that compares with {@code equals} answers wrongly. */
     private static final class Item {
         private final int handle;
         private final int label;
@@ -87,7 +87,7 @@ final class DequeSubject implements Subject {
     private Item named(Arguments arguments) throws BadRequest {
         Item item = items.get((int) arguments.number(0));
         if (item == null) {
-            throw new BadRequest("there never was an item " + arguments.node(0));
+            throw new BadRequest("no item has the handle " + arguments.node(0));
         }
         return item;
     }

@@ -8,24 +8,24 @@ import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** What came out of Flink, as the port answers it. */
+/** Translates elements that Flink handed out to elements of the port. */
 final class Elements {
 
     private Elements() {}
 
-    /** What a subpartition handed out; the buffer stays with the caller. */
+    /** An element that a subpartition handed out. The caller must recycle the buffer. */
     static ObjectNode decode(Buffer buffer) throws IOException {
         return buffer.isBuffer() ? data(buffer) : Events.decode(buffer);
     }
 
-    /** What a gate handed out. */
+    /** An element that a gate handed out. */
     static ObjectNode decode(BufferOrEvent polled) {
         return polled.isBuffer()
                 ? data(polled.getBuffer())
                 : Events.describe(polled.getEvent(), polled.hasPriority());
     }
 
-    /** What a channel handed out; the buffer stays with the caller. */
+    /** An element that a channel handed out. The caller must recycle the buffer. */
     static ObjectNode taken(InputChannel.BufferAndAvailability taken) throws IOException {
         Buffer buffer = taken.buffer();
         ObjectNode answer = Json.object();
@@ -44,8 +44,8 @@ final class Elements {
     }
 
     /**
-     * Since 2.3.0 the event that ends recovered state moves into the physical channel with what was left in front of it.
-     * It comes out like any other, and every reader of a gate ignores it; it is no element of the port.
+     * Since 2.3.0 conversion also moves the event that ends recovered state into the physical channel. The channel and
+     * the gate hand it out like any other event, and the reader ignores it. It is no element of the port.
      */
     static boolean endsRecoveredState(Buffer buffer) throws IOException {
         return !buffer.isBuffer() && endsRecoveredState(Events.event(buffer));

@@ -9,7 +9,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
 import org.apache.flink.runtime.execution.CancelTaskException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** What Flink throws, in the words of the port. */
+/** Translates exceptions of Flink to errors of the port. */
 final class Errors {
 
     private static final Map<String, CheckpointFailureReason> REASONS =
@@ -66,7 +66,7 @@ final class Errors {
             return "released";
         }
         if (thrown instanceof IllegalStateException
-                || thrown instanceof NoSuchElementException) { // an element that should be queued is not
+                || thrown instanceof NoSuchElementException) { // a queue does not contain the element
             return "state";
         }
         if (thrown instanceof IllegalArgumentException) {

@@ -19,14 +19,14 @@ import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Every element that is not data: from JSON to the buffer of a Flink event, and back. */
+/** Translates all elements that are not data from JSON to buffers of Flink events, and back. */
 final class Events {
 
     private static final String ALIGNED = "aligned";
     private static final String TIMEOUTABLE = "timeoutable";
     private static final String UNALIGNED = "unaligned";
 
-    /** Any timeout makes a barrier timeoutable. Nobody measures it here: the driver says when it is over. */
+    /** Any timeout makes a barrier timeoutable. No timer measures it: the driver says when it fires. */
     private static final long ALIGNMENT_TIMEOUT_MILLIS = 1;
 
     private Events() {}
@@ -47,7 +47,7 @@ final class Events {
         return EventSerializer.toBufferConsumer(event, priority);
     }
 
-    /** For whoever gives buffers to a channel. */
+    /** The event as a buffer that a remote channel or a persister takes. */
     static Buffer encodeBuffer(JsonNode element) throws BadRequest, IOException {
         AbstractEvent event = event(element);
         boolean priority =
@@ -57,16 +57,16 @@ final class Events {
         return EventSerializer.toBuffer(event, priority);
     }
 
-    /** The barrier of an unaligned checkpoint, as whoever starts it hands it over. */
+    /** The barrier that a task passes to {@code checkpointStarted}. */
     static CheckpointBarrier barrier(JsonNode element) throws BadRequest {
         AbstractEvent event = event(element);
         if (!(event instanceof CheckpointBarrier)) {
-            throw new BadRequest("a barrier expected, not " + element);
+            throw new BadRequest("expected a barrier, found " + element);
         }
         return (CheckpointBarrier) event;
     }
 
-    /** What a producer sends on: a barrier must travel as it says. */
+    /** An event that a subpartition handed out. Its data type must agree with the alignment of a barrier. */
     static ObjectNode decode(Buffer buffer) throws IOException {
         AbstractEvent event = event(buffer);
         if (event instanceof CheckpointBarrier) {
@@ -80,8 +80,8 @@ final class Events {
     }
 
     /**
-     * {@code hasPriority}: of its buffer, which says how a barrier travels. A remote channel that moves an announced
-     * barrier to the front leaves in it that it was to be aligned.
+     * {@code hasPriority}: of the buffer, which says how a barrier travels. The options in a barrier do not say so: a
+     * remote channel that converts an announced barrier to a priority event leaves them as they were.
      */
     static ObjectNode describe(AbstractEvent event, boolean hasPriority) {
         if (event instanceof CheckpointBarrier) {
@@ -117,7 +117,7 @@ final class Events {
         if (event instanceof EndOfPartitionEvent) {
             return Json.tagged("end-of-partition");
         }
-        throw new Segments.Garbled("an event that nobody sent: " + event);
+        throw new Segments.Garbled("unexpected event: " + event);
     }
 
     private static AbstractEvent event(JsonNode element) throws BadRequest {
@@ -126,7 +126,7 @@ final class Events {
             case "barrier":
                 return new CheckpointBarrier(
                         Json.number(Json.field(element, "checkpoint")),
-                        0, // the time it was triggered
+                        0, // the timestamp of the checkpoint
                         options(Json.text(Json.field(element, "alignment"))));
             case "announcement":
                 return new EventAnnouncement(
@@ -170,7 +170,7 @@ final class Events {
         return options.isUnalignedCheckpoint() ? UNALIGNED : options.isTimeoutable() ? TIMEOUTABLE : ALIGNED;
     }
 
-    /** The barrier says how it travels, and so does the type of its buffer, all that the network stack looks at. */
+    /** Checks that the options in a barrier agree with the data type of its buffer. */
     private static void check(CheckpointBarrier barrier, Buffer.DataType type) {
         String said = alignment(barrier.getCheckpointOptions());
         String shown = type.hasPriority() ? UNALIGNED : type.requiresAnnouncement() ? TIMEOUTABLE : ALIGNED;

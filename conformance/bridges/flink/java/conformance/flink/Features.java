@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
 /**
- * What the Flink on the class path can do, read off its interface and never off its version or its behaviour: a release
- * that has a feature and gets it wrong must fail the properties of the feature, not be excused from them.
+ * The capabilities of the Flink on the class path. They follow from its methods, never from its version or behaviour: a
+ * release that has a feature with a bug must fail the properties of the feature, and not skip them.
  */
 final class Features {
 
@@ -14,7 +14,7 @@ final class Features {
     private Features() {}
 
     static ArrayNode capabilities() {
-        // These two are ours: the recording writer and the counting recycler.
+        // The adapter itself provides these two, with its recording writer and its counting recycler.
         ArrayNode found = Json.array().add("persisted-readback").add("resources");
         if (has(NETWORK + "partition.PipelinedSubpartition", "alignedBarrierTimeout")) {
             found.add("timeoutable-barriers");
@@ -30,7 +30,7 @@ final class Features {
         }
         // FLINK-39018 made priority events pass a blocked subpartition so that checkpoints can be taken during recovery.
         // It changed no method of the subpartition. The switch for such checkpoints came with it, in 2.3.0; 2.2 has
-        // neither. In a subpartition a local and a remote reader are served by the same code.
+        // neither. A subpartition serves local and remote readers with the same code.
         if (has(NETWORK + "partition.consumer.SingleInputGate", "setCheckpointingDuringRecoveryEnabled")) {
             found.add("blocked-priority-local").add("blocked-priority-remote");
         }

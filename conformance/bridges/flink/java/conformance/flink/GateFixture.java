@@ -15,12 +15,12 @@ import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
-/** One real gate, its channels, and what is at their other ends: subpartitions in this process, or the network. */
+/** One real gate with its channels, and the subpartitions or the network at the other ends of the channels. */
 final class GateFixture {
 
     final SingleInputGate gate;
 
-    private final int first; // how the port numbers the first channel
+    private final int first; // the number that the first channel has in the port
     private final Signals signals;
     private final Segments segments = new Segments();
     private final RecordingStateWriter writer = new RecordingStateWriter();
@@ -28,7 +28,7 @@ final class GateFixture {
     private final Network network;
     private final PipelinedResultPartition partition;
     private final Producer[] producers; // null for remote channels
-    private final RecoveredInputChannel[] recovered; // null if nothing is recovered, or was consumed
+    private final RecoveredInputChannel[] recovered; // null if nothing is recovered, or all of it was consumed
     private final int[] nextSequenceNumbers;
     private final boolean duringRecovery;
 
@@ -87,8 +87,8 @@ final class GateFixture {
     }
 
     /**
-     * The gate converts its channels when it requests partitions, and keeps what goes wrong for whoever reads the channel
-     * next. A task does not ask before the gate says that it is ready; so neither do we.
+     * A gate keeps the error of a failed conversion until the channel is read next. A task therefore converts only
+     * after the future of the gate is done, and this adapter does the same.
      */
     void convert() {
         if (!ConsumerAccess.isReadyToConvert(gate, duringRecovery)) {
@@ -132,7 +132,7 @@ final class GateFixture {
         return all;
     }
 
-    /** Tells of recovered channels that were consumed since it was asked last. */
+    /** Signals which recovered channels were consumed since the last call. */
     void tellWhatWasConsumed() {
         for (int channel = 0; channel < channels(); channel++) {
             if (recovered[channel] != null && ConsumerAccess.stateIsConsumed(recovered[channel])) {

@@ -10,7 +10,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMap
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** JSON with the library that Flink ships anyway, so that the adapter needs nothing of its own. */
+/** Reads and writes JSON with the library that Flink ships, so that the adapter needs no other one. */
 final class Json {
 
     private static final ObjectMapper MAPPER =
@@ -48,7 +48,7 @@ final class Json {
         return MAPPER.writeValueAsString(message);
     }
 
-    /** A field that must be there. */
+    /** A required field. */
     static JsonNode field(JsonNode object, String name) throws BadRequest {
         JsonNode found = object.get(name);
         if (found == null) {
@@ -57,7 +57,7 @@ final class Json {
         return found;
     }
 
-    /** An object has no other fields than these. */
+    /** Refuses an object with other fields than these. */
     static void only(JsonNode object, String... names) throws BadRequest {
         for (Iterator<String> found = object.fieldNames(); found.hasNext(); ) {
             String name = found.next();
@@ -70,21 +70,21 @@ final class Json {
 
     static long number(JsonNode node) throws BadRequest {
         if (!node.isIntegralNumber()) {
-            throw new BadRequest("a whole number expected, not " + node);
+            throw new BadRequest("expected a whole number, found " + node);
         }
         return node.longValue();
     }
 
     static String text(JsonNode node) throws BadRequest {
         if (!node.isTextual()) {
-            throw new BadRequest("a text expected, not " + node);
+            throw new BadRequest("expected a text, found " + node);
         }
         return node.textValue();
     }
 
     static int[] ids(JsonNode node) throws BadRequest {
         if (!node.isArray()) {
-            throw new BadRequest("a list of record ids expected, not " + node);
+            throw new BadRequest("expected a list of record ids, found " + node);
         }
         int[] ids = new int[node.size()];
         for (int index = 0; index < ids.length; index++) {

@@ -5,7 +5,7 @@ import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.runtime.event.TaskEvent;
 
-/** An event without a meaning of its own. Flink serialises it by its class name, hence the public constructor. */
+/** An event that means nothing to Flink. Flink serialises it by its class name and needs the public constructor. */
 public final class LabelledEvent extends TaskEvent {
 
     private int label;

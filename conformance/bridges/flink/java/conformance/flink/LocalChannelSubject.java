@@ -53,7 +53,7 @@ final class LocalChannelSubject extends ChannelSubject {
                 return null;
             case "insert_recovery_barrier":
             case "in_recovery":
-                return false; // only where recovered buffers are pushed
+                return false; // no release pushes recovered buffers
             case "release":
                 ConsumerAccess.release(channel);
                 subpartition.release();

@@ -11,8 +11,8 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Arra
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * Components of a released Flink behind the JSON Lines protocol; docs/jsonl-protocol.md describes it. It performs
- * operations and says what came of them. It expects nothing.
+ * Components of a released Flink behind the JSON Lines protocol, which docs/jsonl-protocol.md describes. This program
+ * performs operations and answers their outcomes. It judges nothing.
  */
 public final class Main {
 
@@ -70,7 +70,7 @@ public final class Main {
     private static ObjectNode hello(JsonNode request) throws BadRequest {
         long protocol = Json.number(Json.field(request, "protocol"));
         if (protocol != PROTOCOL) {
-            throw new BadRequest("protocol " + protocol + " is not spoken here, only " + PROTOCOL);
+            throw new BadRequest("this program speaks protocol " + PROTOCOL + ", not " + protocol);
         }
         ObjectNode hello =
                 Json.tagged("hello")
@@ -103,7 +103,7 @@ public final class Main {
 
     private ObjectNode outcome(JsonNode call) throws BadRequest {
         if (subject == null) {
-            throw new BadRequest("nothing is open");
+            throw new BadRequest("no object is open");
         }
         ObjectNode outcome = Json.object();
         try {
@@ -114,7 +114,7 @@ public final class Main {
         } catch (BadRequest error) {
             throw error;
         } catch (Throwable thrown) {
-            // Whatever it was, the driver wants to see it with the history so far, and to go on with the next scenario.
+            // The driver records any error in the history and goes on with the next scenario.
             outcome.set("error", Errors.describe(thrown));
         }
         ArrayNode signals = subject.takeSignals();

@@ -4,7 +4,7 @@ import java.io.IOException;
 import org.apache.flink.runtime.io.network.buffer.BufferPool;
 import org.apache.flink.runtime.io.network.buffer.NetworkBufferPool;
 
-/** Flink's memory for the consumer's side of the network, small, and a part of it for one gate. */
+/** A small network buffer pool of Flink for the consumer's side, and the buffer pool of one gate. */
 final class Memory {
 
     private static final int SEGMENT_SIZE = 64;
@@ -12,12 +12,12 @@ final class Memory {
 
     private final NetworkBufferPool all;
     private final BufferPool floating;
-    /** Segments that nobody may have: a pool of none cannot be made. */
+    /** Segments taken out of the pool, because Flink cannot make a pool of size 0. */
     private final int withheld;
 
     Memory(int channels, int exclusiveBuffers, int floatingBuffers) throws IOException {
         int pooled = Math.max(1, floatingBuffers);
-        // A recovered channel and the physical one after it may have exclusive buffers at once.
+        // A recovered channel and its physical channel may have exclusive buffers at the same time.
         all = new NetworkBufferPool(2 * channels * exclusiveBuffers + pooled + SPARE, SEGMENT_SIZE);
         floating = all.createBufferPool(pooled, pooled);
         withheld = pooled - floatingBuffers;
@@ -34,7 +34,7 @@ final class Memory {
         return floating;
     }
 
-    /** Segments that somebody took, and that have not come back. */
+    /** The number of segments that were taken and not given back. */
     int taken() {
         int idle = floating.isDestroyed() ? 0 : floating.getNumberOfAvailableMemorySegments();
         return all.getNumberOfUsedMemorySegments() - idle - withheld;

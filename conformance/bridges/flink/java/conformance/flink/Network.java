@@ -13,17 +13,17 @@ import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
-/** The network of remote channels: what they tell their producers is noted, and what arrives is given to them. */
+/** The network of remote channels: it delivers elements to them and turns their messages to producers into signals. */
 final class Network implements ConnectionManager, PartitionRequestClient {
 
-    /** Nothing is said of what waits behind an element. A producer that is blocked by it has nothing, and says so. */
+    /** No backlog is known. For an element that blocks its producer, a backlog of 0 is sent instead. */
     static final int UNKNOWN_BACKLOG = -1;
 
     private final Signals signals;
     private final Segments segments;
     private final ToIntFunction<RemoteInputChannel> number;
 
-    /** {@code number} tells how the port numbers a channel. */
+    /** {@code number} gives the number that a channel has in the port. */
     Network(Signals signals, Segments segments, ToIntFunction<RemoteInputChannel> number) {
         this.signals = signals;
         this.segments = segments;
@@ -31,8 +31,8 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     }
 
     /**
-     * An element arrives. Data comes in a buffer of the channel, which the producer's credit stands for; if it sends
-     * without, as a gate that does not count credit lets it, in one of ours.
+     * An element arrives. Data is copied into a buffer of the channel. If the channel has none, because a scenario of a
+     * gate sends data without credit, it is copied into a buffer of this adapter.
      */
     void deliver(RemoteInputChannel channel, JsonNode element, int sequenceNumber, int backlog)
             throws BadRequest, IOException {
@@ -40,7 +40,7 @@ final class Network implements ConnectionManager, PartitionRequestClient {
         if (!Events.isData(element)) {
             buffer = Events.encodeBuffer(element);
         } else if (channel.isReleased()) {
-            return; // as Flink's decoder does: there is nobody to ask for a buffer
+            return; // as Flink's decoder does, which cannot request a buffer of a released channel
         } else {
             buffer = channel.requestBuffer();
             int[] ids = Json.ids(Json.field(element, "ids"));
@@ -49,7 +49,7 @@ final class Network implements ConnectionManager, PartitionRequestClient {
         boolean unsaid = backlog == UNKNOWN_BACKLOG && buffer.getDataType().isBlockingUpstream();
         channel.onBuffer(buffer, sequenceNumber, unsaid ? 0 : backlog, 0);
         if (!channel.isReleased()) {
-            ConsumerAccess.checkError(channel); // an error is kept for whoever reads next: the task fails
+            ConsumerAccess.checkError(channel); // the channel keeps an error until its next read
         }
     }
 
@@ -60,7 +60,7 @@ final class Network implements ConnectionManager, PartitionRequestClient {
 
     @Override
     public void notifyCreditAvailable(RemoteInputChannel channel) {
-        // What Flink's client does a little later, in the thread of the network.
+        // Flink's client does the same a little later, in the network thread.
         int credit = channel.getAndResetUnannouncedCredit();
         if (credit > 0 && !channel.isReleased()) {
             signals.add(

@@ -55,7 +55,7 @@ final class PersisterSubject implements Subject {
         return null;
     }
 
-    /** A persister that refuses leaves the buffers to whoever asked. */
+    /** If the persister refuses, the caller must recycle the buffers. */
     private void start(long checkpoint, List<Buffer> known) throws CheckpointException {
         try {
             persister.start(checkpoint, known);
@@ -71,7 +71,7 @@ final class PersisterSubject implements Subject {
                 : Events.encodeBuffer(element);
     }
 
-    /** One buffer for each record; whoever writes them gives them back. */
+    /** One buffer for each record. The writer recycles them. */
     private List<Buffer> buffers(int[] ids) {
         List<Buffer> buffers = new ArrayList<>();
         for (int id : ids) {

@@ -15,7 +15,7 @@ final class Polling {
     private final ToIntFunction<InputChannelInfo> number;
     private final Availability availability;
 
-    /** {@code number} tells how the port numbers a channel. */
+    /** {@code number} gives the number that a channel has in the port. */
     Polling(InputGate gate, ToIntFunction<InputChannelInfo> number, Signals signals) {
         this.gate = gate;
         this.number = number;
@@ -23,12 +23,12 @@ final class Polling {
         availability.watch();
     }
 
-    /** Null if there is nothing. */
+    /** The next element, or null if the gate has none. */
     ObjectNode poll() throws IOException, InterruptedException {
         while (true) {
             Optional<BufferOrEvent> next = gate.pollNext();
             if (next.isEmpty()) {
-                if (!gate.isFinished()) { // a finished gate stays available, and its reader is done
+                if (!gate.isFinished()) { // a finished gate stays available, but its reader has finished
                     availability.lookForData();
                 }
                 return null;
@@ -46,7 +46,7 @@ final class Polling {
         }
     }
 
-    /** Called after every operation. */
+    /** Must be called after every operation. */
     void watch() {
         availability.watch();
     }

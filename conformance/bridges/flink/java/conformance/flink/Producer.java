@@ -7,7 +7,7 @@ import org.apache.flink.runtime.io.network.partition.PipelinedSubpartition;
 import org.apache.flink.runtime.io.network.partition.ResultSubpartition;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
-/** Writes into one subpartition, as the record writer of a task does. */
+/** Writes into one subpartition, as a record writer does. */
 final class Producer {
 
     private final PipelinedSubpartition subpartition;
@@ -20,7 +20,7 @@ final class Producer {
         this.segments = segments;
     }
 
-    /** Whether the subpartition accepted the element. */
+    /** Adds an element. Returns whether the subpartition accepted it. */
     boolean add(JsonNode element) throws BadRequest, IOException {
         BufferConsumer consumer = Events.isData(element) ? data(element) : Events.encode(element);
         boolean accepted = subpartition.add(consumer, 0) != ResultSubpartition.ADD_BUFFER_ERROR_CODE;
@@ -30,7 +30,7 @@ final class Producer {
         return accepted;
     }
 
-    /** The same, with the end of the partition as Flink adds it: nothing is accepted after it. */
+    /** As {@code add}, but adds the end of partition by finishing the subpartition, as Flink does. */
     boolean send(JsonNode element) throws BadRequest, IOException {
         if (!Events.endsPartition(element)) {
             return add(element);
@@ -49,7 +49,7 @@ final class Producer {
         close();
     }
 
-    /** Flink does this when it closes the partition, which owns the builders. */
+    /** Closes the buffer that is not finished. Flink's partition does so when it is closed. */
     void close() {
         if (unfinished != null) {
             unfinished.close();
@@ -63,8 +63,8 @@ final class Producer {
         }
         BufferBuilder builder = segments.take();
         Segments.append(builder, Json.ids(Json.field(element, "ids")));
-        // A consumer remembers whether its buffer was finished when it was made. So finish first, as Flink does where it
-        // adds a whole buffer; the other way round, the buffer stays unseen until something follows it.
+        // A BufferConsumer remembers whether its buffer was finished when the consumer was made. So finish first, as
+        // Flink does where it adds a whole buffer. Otherwise the buffer counts as unfinished until another one follows.
         boolean finished = !element.has("finished") || element.get("finished").booleanValue();
         if (finished) {
             builder.finish();

@@ -13,7 +13,7 @@ import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.flink.util.CloseableIterator;
 
-/** Notes which records it was given for which checkpoint. It writes nothing, and gives every buffer back at once. */
+/** Records which record ids it was given for which checkpoint. It writes no file and recycles every buffer at once. */
 final class RecordingStateWriter implements ChannelStateWriter {
 
     private static final class Written {
@@ -22,11 +22,11 @@ final class RecordingStateWriter implements ChannelStateWriter {
     }
 
     private final Map<Long, Written> checkpoints = new HashMap<>();
-    /** By checkpoint and channel. */
+    /** Input state by checkpoint and channel. */
     private final Map<Long, Map<InputChannelInfo, List<Integer>>> inputs = new HashMap<>();
     private int open;
 
-    /** Futures that it waits for. */
+    /** The number of channel state futures that are open. */
     int openFutures() {
         return open;
     }
@@ -74,7 +74,7 @@ final class RecordingStateWriter implements ChannelStateWriter {
         Written written = written(checkpoint);
         written.status = "pending";
         open++;
-        // Runs in the thread that completes the future, so that an outcome is known when the operation returns.
+        // Runs in the thread that completes the future, so that the state is known when the operation returns.
         data.whenComplete(
                 (buffers, failure) -> {
                     open--;
@@ -101,7 +101,7 @@ final class RecordingStateWriter implements ChannelStateWriter {
         written.status = "written";
     }
 
-    // Nothing under test calls what follows.
+    // The classes under test call none of the following methods.
 
     @Override
     public void start(long checkpoint, CheckpointOptions options) {}

@@ -10,7 +10,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Flink's {@link RecoveredInputChannel}, of a channel that will be local. */
+/** Flink's {@link RecoveredInputChannel}, which is converted to a local channel. */
 final class RecoveredChannelSubject extends ChannelSubject {
 
     private final RecoveredInputChannel channel;
@@ -59,7 +59,7 @@ final class RecoveredChannelSubject extends ChannelSubject {
         return taken;
     }
 
-    /** What the physical channel has, which is looked at and given up: nobody has requested its producer. */
+    /** Reads the records that the physical channel took over, and releases it. Its subpartition was not requested. */
     private ArrayNode handedOver(InputChannel physical) throws IOException, InterruptedException {
         ArrayNode ids = Json.array();
         for (int left = ConsumerAccess.buffersInUse(physical); left > 0; left--) {

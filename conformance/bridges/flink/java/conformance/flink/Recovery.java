@@ -4,7 +4,7 @@ import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
-/** Where recovered data lives, in the words of the port; the adapter knows the two generations that were released. */
+/** The recovery design of a configuration. The adapter supports the two designs that Flink has released. */
 final class Recovery {
 
     private Recovery() {}
@@ -17,7 +17,7 @@ final class Recovery {
         return name(config).equals("in-memory");
     }
 
-    /** Tells the gate whether checkpoints are taken while its channels recover. */
+    /** Enables checkpoints during recovery in the gate if the configuration needs them. */
     static void prepare(SingleInputGate gate, JsonNode config) throws BadRequest {
         if (name(config).equals("pushed")) {
             throw new BadRequest("no release pushes recovered buffers into physical channels yet");

@@ -11,12 +11,12 @@ import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Flink's {@link RemoteInputChannel}, with its buffers; what it tells the producer is noted. */
+/** Flink's {@link RemoteInputChannel} with its buffers. Its messages to the producer become signals. */
 final class RemoteChannelSubject extends ChannelSubject {
 
     private final Network network = new Network(signals, segments, channel -> 0);
     private final RemoteInputChannel channel;
-    /** Data that the consumer took and has not given back. */
+    /** Data buffers that the consumer took and has not recycled. */
     private final ArrayDeque<Buffer> held = new ArrayDeque<>();
 
     RemoteChannelSubject(JsonNode config) throws BadRequest, IOException {
@@ -61,7 +61,7 @@ final class RemoteChannelSubject extends ChannelSubject {
                 return channel.getNumberOfAvailableBuffers();
             case "insert_recovery_barrier":
             case "in_recovery":
-                return false; // only where recovered buffers are pushed
+                return false; // no release pushes recovered buffers
             case "release":
                 ConsumerAccess.release(channel);
                 return null;

@@ -11,14 +11,14 @@ import org.apache.flink.runtime.io.network.buffer.BufferRecycler;
 import org.apache.flink.runtime.io.network.buffer.NetworkBuffer;
 import org.apache.flink.shaded.netty4.io.netty.buffer.ByteBuf;
 
-/** Where the memory of data buffers comes from and goes back to; and how record ids are written into it. */
+/** Allocates the memory of data buffers, counts it, and writes record ids into it. */
 final class Segments implements BufferRecycler {
 
     private static final int SEGMENT_SIZE = 4096;
 
     private int taken;
 
-    /** How many segments have been taken and not come back. */
+    /** The number of segments that were taken and not given back. */
     int taken() {
         return taken;
     }
@@ -47,7 +47,7 @@ final class Segments implements BufferRecycler {
     @Override
     public void recycle(MemorySegment segment) {
         taken--;
-        segment.free(); // whoever reads it later fails, instead of reading what was there
+        segment.free(); // so that a later read fails
     }
 
     /** Writes ids and makes them readable. */
@@ -75,7 +75,7 @@ final class Segments implements BufferRecycler {
         return ids;
     }
 
-    /** What came out is not what can have gone in. Not a kind of error of the port: it counts as a crash. */
+    /** Flink handed out something that cannot have been added. It is no error of the port, so it counts as a crash. */
     static final class Garbled extends RuntimeException {
 
         private static final long serialVersionUID = 1L;

@@ -3,7 +3,7 @@ package conformance.flink;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** What the object under test told somebody since the last outcome. */
+/** The signals that the object under test emitted since the last outcome. */
 final class Signals {
 
     private ArrayNode told;
@@ -27,7 +27,7 @@ final class Signals {
         add(Json.tagged("state-consumed").put("channel", channel));
     }
 
-    /** Null if there was nothing. */
+    /** Returns the signals and forgets them; null if there were none. */
     ArrayNode take() {
         ArrayNode taken = told;
         told = null;

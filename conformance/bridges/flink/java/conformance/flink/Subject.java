@@ -40,7 +40,7 @@ interface Subject {
             return Json.number(node(index));
         }
 
-        /** A number that Flink keeps in 32 bits. */
+        /** A number that Flink stores as an int. */
         int index(int index) throws BadRequest {
             return Math.toIntExact(number(index));
         }
@@ -48,7 +48,7 @@ interface Subject {
         boolean truth(int index) throws BadRequest {
             JsonNode node = node(index);
             if (!node.isBoolean()) {
-                throw new BadRequest("true or false expected, not " + node);
+                throw new BadRequest("expected true or false, found " + node);
             }
             return node.booleanValue();
         }

@@ -12,7 +12,7 @@ import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Flink's {@link PipelinedSubpartition}, in a real partition and read through a real view. */
+/** Flink's {@link PipelinedSubpartition} in a real partition, with a real view. */
 final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
 
     private final Segments segments = new Segments();

@@ -103,7 +103,7 @@ final class UnionGateSubject implements Subject {
         return Json.object().put("segments", segments).put("listeners", listeners).put("futures", futures);
     }
 
-    /** A channel of the port: which gate it belongs to, and its number there. */
+    /** The gate of a channel of the port, and the number of the channel in that gate. */
     private static final class Place {
         private final GateFixture fixture;
         private final int channel;

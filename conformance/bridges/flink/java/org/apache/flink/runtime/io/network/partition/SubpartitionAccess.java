@@ -11,20 +11,20 @@ import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.scheduler.strategy.ExecutionVertexID;
 
 /**
- * Opens what Flink keeps package-private. It stands in Flink's package for that reason alone, and must be loaded by the
- * class loader that loads Flink, since a package belongs to one loader.
+ * Calls package-private code of Flink. For that it is in Flink's package, and the class loader that loads Flink must
+ * load it, since a package belongs to one class loader.
  */
 public final class SubpartitionAccess {
 
-    /** A producer hands its buffers over in this size; it only matters to a consumer that asks for another. */
+    /** The initial buffer size. It matters only if a consumer announces another size. */
     private static final int BUFFER_SIZE = 4096;
 
-    /** The same in every run: Flink puts it into its messages, and a replay must give the same history. */
+    /** The same in every run, because Flink puts it into error messages and a replay must give the same history. */
     private static final ResultPartitionID ID = id(new JobVertexID(0, 0));
 
     private SubpartitionAccess() {}
 
-    /** A real partition with one real subpartition, which gives its output state to {@code writer}. */
+    /** A real partition with one real subpartition, which hands its output state to {@code writer}. */
     public static PipelinedResultPartition partition(int exclusiveBuffers, ChannelStateWriter writer) {
         return partition(ID, 1, exclusiveBuffers, new ResultPartitionManager(), writer);
     }
@@ -63,7 +63,7 @@ public final class SubpartitionAccess {
         return (PipelinedSubpartition) partition.subpartitions[index];
     }
 
-    /** What a view does when it is asked for its next buffer; this way it can be asked before there is a view. */
+    /** Polls as a view does. A scenario may also poll before there is a view. */
     public static ResultSubpartition.BufferAndBacklog poll(PipelinedSubpartition subpartition) {
         return subpartition.pollBuffer();
     }
@@ -76,7 +76,7 @@ public final class SubpartitionAccess {
         throw new IOException("the segments of this partition come from the adapter, not from a pool");
     }
 
-    /** The same in every run, another one for every producer. */
+    /** The same in every run, and another one for each producer. */
     public static ResultPartitionID id(int producer) {
         return id(new JobVertexID(producer, 0));
     }

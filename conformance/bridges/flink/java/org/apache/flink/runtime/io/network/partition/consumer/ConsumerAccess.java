@@ -33,8 +33,8 @@ import org.apache.flink.runtime.throughput.ThroughputCalculator;
 import org.apache.flink.util.clock.ManualClock;
 
 /**
- * Opens what Flink keeps package-private on the consumer's side, and hides in what its releases differ: 2.3.0 gives a
- * channel the recovered buffers that are left, 2.2 does not know of any.
+ * Calls package-private code of Flink on the consumer's side, and hides the differences between its releases: 2.3.0
+ * passes the recovered buffers that are left to a physical channel, 2.2 passes none.
  */
 public final class ConsumerAccess {
 
@@ -50,14 +50,14 @@ public final class ConsumerAccess {
 
     private ConsumerAccess() {}
 
-    /** Who is told what a channel tells its gate. */
+    /** Gets the notifications that a channel sends to its gate. */
     public interface Listener {
         void nonEmpty(InputChannel channel);
 
         void priorityEvent(InputChannel channel, int sequenceNumber);
     }
 
-    /** Flink's gate, except that it passes on what its channel tells it. For a channel that stands alone. */
+    /** Flink's gate, except that it passes notifications on to a listener. For one channel that is tested by itself. */
     private static final class ListeningGate extends SingleInputGate {
 
         private final Listener listener;
@@ -95,7 +95,7 @@ public final class ConsumerAccess {
         }
     }
 
-    /** A gate around one channel; {@code listener} is told what the channel tells it. */
+    /** A gate around one channel, which passes the notifications of the channel on to {@code listener}. */
     public static SingleInputGate listening(BufferPool pool, MemorySegmentProvider segments, Listener listener) {
         SingleInputGate gate = new ListeningGate(pool, segments, listener);
         gate.setBufferPool(pool);
@@ -132,8 +132,8 @@ public final class ConsumerAccess {
     }
 
     /**
-     * What a task waits for before it requests partitions, which converts the channels: all recovered state is read, or
-     * where no checkpoint is taken meanwhile, consumed.
+     * Whether the future is done for which a task waits before it requests partitions, which converts the channels: all
+     * recovered state is read or, without checkpoints during recovery, consumed.
      */
     public static boolean isReadyToConvert(SingleInputGate gate, boolean duringRecovery) {
         Object future = duringRecovery ? invoke(FILTERED, gate) : gate.getStateConsumedFuture();
@@ -242,7 +242,7 @@ public final class ConsumerAccess {
         channel.requestSubpartitions();
     }
 
-    /** What the gate does when it replaces a recovered channel. */
+    /** Does what the gate does when it replaces a recovered channel. */
     public static InputChannel convert(RecoveredInputChannel channel) throws IOException {
         InputChannel physical = channel.toInputChannel();
         channel.releaseAllResources();
@@ -253,7 +253,7 @@ public final class ConsumerAccess {
         return channel.getStateConsumedFuture().isDone();
     }
 
-    /** -1 if none was. */
+    /** The id of the checkpoint that was stopped last, -1 if none was. */
     public static long lastStopped(RecoveredInputChannel channel) {
         return (Long) get(LAST_STOPPED, channel);
     }
@@ -275,12 +275,12 @@ public final class ConsumerAccess {
         channel.releaseAllResources();
     }
 
-    /** Throws the error that the channel keeps for whoever reads it next. */
+    /** Throws the error that the channel keeps until its next read. */
     public static void checkError(InputChannel channel) throws IOException {
         channel.checkError();
     }
 
-    /** What could be taken next, as the channel tells its gate. */
+    /** The next data type, as the channel gives it to its gate. */
     public static Buffer.DataType nextType(InputChannel.BufferAndAvailability taken) {
         return (Buffer.DataType) get(NEXT_TYPE, taken);
     }
@@ -291,7 +291,7 @@ public final class ConsumerAccess {
 
     // ---- persister -------------------------------------------------------------------------------------------------
 
-    /** Flink's {@link ChannelStatePersister}, all of which is package-private. */
+    /** Flink's {@link ChannelStatePersister}, which is package-private. */
     public static final class Persister {
 
         private final ChannelStatePersister persister;
@@ -323,7 +323,7 @@ public final class ConsumerAccess {
 
     // ---- reflection ------------------------------------------------------------------------------------------------
 
-    /** The only public constructor; where it takes one argument more, that is the queue of buffers left to consume. */
+    /** Calls the only public constructor. Its additional argument in 2.3.0 is the queue of buffers left to consume. */
     private static <T> T make(Class<T> type, Object... arguments) {
         try {
             Constructor<?> constructor =
@@ -337,7 +337,7 @@ public final class ConsumerAccess {
             }
             return type.cast(constructor.newInstance(all));
         } catch (ReflectiveOperationException error) {
-            throw new IllegalStateException("Flink's " + type.getSimpleName() + " is made in another way", error);
+            throw new IllegalStateException("Flink's " + type.getSimpleName() + " has another constructor", error);
         }
     }
 
