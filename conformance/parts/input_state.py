@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.parts.records import in_words, were
 
 ALL = 0
 """An id in `InputState.unsure` that stands for every checkpoint."""
@@ -70,6 +71,25 @@ class InputState:
     def obsolete(self, checkpoint: int) -> bool:
         """Returns whether a barrier of this checkpoint is obsolete: the checkpoint is over, or a newer one is known."""
         return checkpoint < self.last or (checkpoint == self.last and self.pending is None and not self.received)
+
+    def why_obsolete(self) -> str:
+        """Describes what makes older barriers obsolete, and also the barrier of checkpoint `last` if that is over."""
+        if self.pending is not None:
+            return f"checkpoint {self.last} has started"
+        if self.received:
+            return f"the barrier of checkpoint {self.last} was received"
+        return f"checkpoint {self.last} was stopped"
+
+    def why_nothing(self, checkpoint: int) -> str:
+        """Describes why no record may be written for a checkpoint, as the end of a message; empty: not known."""
+        state = self.states.get(checkpoint)
+        if checkpoint in self.failed:
+            return ", because the start of the checkpoint was refused"
+        if state is not None and state.complete and checkpoint not in self.barrier_at:
+            return ", because the checkpoint was stopped, or a newer one was known, before it started"
+        if state is not None and checkpoint in self.barrier_at:
+            return ", because no record that the task had not taken was in front of its barrier"
+        return ""
 
     def expected(self, checkpoint: int) -> tuple[int, ...]:
         """Returns the records that must have been written, if `is_sure` is true."""
@@ -163,8 +183,11 @@ def judge_written(input: InputState, checkpoint: int, got: tuple[int, ...], wher
     expected = input.expected(checkpoint)
     if tuple(got) == expected:
         return bool(expected)
-    owed = f"exactly records {expected}{where} must be written for checkpoint {checkpoint}"
-    return Broken(written_class(expected, tuple(got)), owed, f"records {tuple(got)} were written")
+    if expected:
+        owed = f"exactly {in_words(expected)}{where} must be written for checkpoint {checkpoint}"
+    else:
+        owed = f"no record{where} may be written for checkpoint {checkpoint}{input.why_nothing(checkpoint)}"
+    return Broken(written_class(expected, tuple(got)), owed, f"{were(got)} written")
 
 
 class OneChannel(Protocol):

@@ -84,6 +84,11 @@ class Lifetime(Ledger):
         """Returns whether the port must have given back all resources."""
         return self.released
 
+    def what_ended_it(self) -> str:
+        """Describes, for messages, what became of a port that accepts nothing more: `released` unless a component
+        overrides this."""
+        return "released"
+
     def keeps(self) -> int:
         """Returns how many segments the task may still hold after release; 0 unless a component overrides this."""
         return 0

@@ -13,6 +13,20 @@ def records(elements: Iterable[Element]) -> tuple[int, ...]:
     return tuple([one for element in elements if type(element) is Buffer for one in element.ids])
 
 
+def in_words(ids: Iterable[int]) -> str:
+    """Describes records by their ids: `record 1` or `records 1, 2`; without an id, `no record`."""
+    numbers = [str(one) for one in ids]
+    if not numbers:
+        return "no record"
+    return f"record{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+
+
+def were(ids: Iterable[int]) -> str:
+    """Describes records as the subject of a sentence in the passive voice: `record 1 was` or `records 1, 2 were`."""
+    found = tuple(ids)
+    return f"{in_words(found)} {'were' if len(found) > 1 else 'was'}"
+
+
 def compare_ids(expected: tuple[int, ...], got: tuple[int, ...], past: int) -> FailureClass:
     """Returns in which way `got` differs from the `expected` record ids; ids below `past` were delivered before."""
     if any(one < past for one in got) or len(set(got)) < len(got):

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.lane import Recovered
-from conformance.parts.words import must_fail, must_succeed
+from conformance.parts.records import in_words
+from conformance.parts.words import must_fail, must_succeed, truth
 from conformance.ports import BufferAndBacklog, ErrorKind, Signal, StateConsumed
 
 
@@ -24,6 +25,9 @@ class Releasing(Protocol):
 
 class Late(Protocol):
     """A ledger of a channel into which buffers may be pushed after its release."""
+
+    def what_ended_it(self) -> str:
+        """Describes what became of the channel: it was `released` or `converted`."""
 
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released or converted before the push began, and False if its release began
@@ -60,8 +64,12 @@ def a_push_after_release_is_recycled_silently(ledger: Late, seen: Seen[None]) ->
     late = ledger.came_too_late()
     if late is None:
         return False
-    owed = "the channel was released or converted: it must recycle the buffer, answer no error and notify nobody"
-    if seen.error is None and late and seen.signals:
+    if seen.error is None and not (late and seen.signals):
+        return True
+    owed = (
+        f"the channel was {ledger.what_ended_it()}: the push must recycle the buffer, raise no error and notify nobody"
+    )
+    if seen.error is None:
         return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")
     return must_succeed(seen.error, owed)
 
@@ -105,7 +113,7 @@ def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[BufferAndB
         owed = "the end of recovered data was not pushed yet"
         return Broken(FailureClass.PROTOCOL, owed, "the channel emitted StateConsumed")
     if recovered.waiting:
-        owed = f"recovered records {recovered.left()} must be taken before the end of recovered data"
+        owed = f"recovered {in_words(recovered.left())} must be taken before the end of recovered data"
         return Broken(FailureClass.LOST, owed, "the channel emitted StateConsumed")
     return True
 
@@ -126,7 +134,7 @@ def recovery_barriers_are_inserted_in_recovery_only(ledger: InRecovery, seen: Se
         return True
     no = "" if owed else "not "
     why = f"the channel is {no}in recovery, so it must {no}insert a recovery barrier"
-    return Broken(FailureClass.PROTOCOL, why, f"asked whether it did, it answered {seen.value}")
+    return Broken(FailureClass.PROTOCOL, why, f"asked whether it did, it answered {truth(seen.value)}")
 
 
 @shared("I-89", quiet=True)
@@ -139,5 +147,5 @@ def a_channel_is_in_recovery_until_the_end_was_taken(ledger: InRecovery, seen: S
     if seen.value is owed:
         return True
     why = "has not been taken yet" if owed else "was taken, or nothing is pushed into this channel"
-    answer = f"the end of recovered data {why}, so the answer must be {owed}"
-    return Broken(FailureClass.PROTOCOL, answer, f"the channel answered {seen.value}")
+    answer = f"the end of recovered data {why}, so the answer must be {truth(owed)}"
+    return Broken(FailureClass.PROTOCOL, answer, f"the channel answered {truth(seen.value)}")

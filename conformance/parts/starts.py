@@ -42,12 +42,18 @@ def judge_refusal(ledger: Starting, checkpoint: int, error: Error | None, reason
     return Broken(FailureClass.PROTOCOL, owed, got(error))
 
 
-def judge_start(ledger: Starting, checkpoint: int, error: Error | None) -> Judgement:
-    """Judges a start that must succeed, because there is no reason to refuse it."""
+def judge_start(ledger: Starting, checkpoint: int, error: Error | None, recovers: bool = True) -> Judgement:
+    """Judges a start that must succeed, because there is no reason to refuse it. `recovers`: whether the component has
+    recovery barriers, so that the message speaks of them."""
     against = ledger.refuses(checkpoint)
     if against is None or against.reasons:
         return False
-    return must_succeed(error, f"checkpoint {checkpoint} must start: there is no reason to refuse it")
+    if error is None:
+        return True
+    owed = f"checkpoint {checkpoint} must start: no barrier of a newer checkpoint was received"
+    if recovers:
+        owed += f", and each channel that is in recovery has a recovery barrier for checkpoint {checkpoint}"
+    return must_succeed(error, owed)
 
 
 @shared("I-37", ("FLINK-21104", "FLINK-20097"))

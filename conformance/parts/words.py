@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from conformance.driver import Broken, FailureClass, Judgement
-from conformance.parts.records import compare_ids
-from conformance.ports import Barrier, Buffer, CheckpointReason, Element, Error, ErrorKind
+from conformance.parts.records import compare_ids, in_words
+from conformance.ports import (
+    Announcement,
+    Barrier,
+    Buffer,
+    CancelMarker,
+    CheckpointReason,
+    Element,
+    EndOfData,
+    EndOfPartition,
+    Error,
+    ErrorKind,
+    Event,
+    RecoveryCompletion,
+    RecoveryMetadata,
+)
 
 
 def name(element: Element) -> str:
     """Describes an element."""
-    if type(element) is Buffer:
-        return f"records {element.ids}"
-    if type(element) is Barrier:
-        return f"the {element.alignment} barrier {element.checkpoint}"
-    return element.data_type.label
+    match element:
+        case Buffer(ids=ids):
+            return in_words(ids) if ids else "an empty buffer"
+        case Barrier(checkpoint=checkpoint, alignment=alignment):
+            return f"the {alignment} barrier {checkpoint}"
+        case Announcement(checkpoint=checkpoint):
+            return f"the announcement of barrier {checkpoint}"
+        case CancelMarker(checkpoint=checkpoint):
+            return f"the cancel marker of checkpoint {checkpoint}"
+        case Event(label=label):
+            return f"event {label}"
+        case RecoveryMetadata(old_subtask=subtask, old_channel=channel):
+            return f"the recovery metadata of subtask {subtask}, channel {channel}"
+        case RecoveryCompletion():
+            return "the end of output state"
+        case EndOfData():
+            return "the end of data"
+        case EndOfPartition():
+            return "the end of partition"
+    return f"an element of type {element.data_type.label}"
+
+
+def truth(value: bool) -> str:
+    """Describes a truth value as the reports do: `true` or `false`."""
+    return "true" if value else "false"
 
 
 def got(error: Error | None) -> str:
@@ -50,4 +84,4 @@ def must_be(owed: Element, element: Element, owing: str = "", observed: str = ""
         kind = compare_ids(owed.ids, element.ids, owed.ids[0])
     elif type(element) is type(owed):
         kind = FailureClass.CORRUPTED
-    return Broken(kind, owing or f"{name(owed)} must come next", observed or f"{name(element)} came")
+    return Broken(kind, owing or f"{name(owed)} must come next", observed or f"the take answered {name(element)}")

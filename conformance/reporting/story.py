@@ -111,7 +111,7 @@ class Story:
         table.add_column("step", overflow="fold", max_width=24)
         table.add_column("answer, then signals", overflow="fold")
         if marked:
-            table.add_column("", no_wrap=True)
+            table.add_column("note", no_wrap=True)
         for one in self.steps:
             answer = "\n".join((one.answer, *([f"-> {one.signals}"] if one.signals else [])))
             cells = [str(one.number), one.actor, one.step, answer]

@@ -126,10 +126,6 @@ def signal_in_words(signal: Any) -> str:
             return f"checkpoint {checkpoint} acknowledged"
         case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
             return f"checkpoint {checkpoint} declined, {_scalar(reason)}"
-        case CheckpointAcknowledged(checkpoint=checkpoint):
-            return f"checkpoint {checkpoint} acknowledged"
-        case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
-            return f"checkpoint {checkpoint} declined ({_scalar(reason)})"
     return value_in_words(signal)
 
 
@@ -173,7 +169,7 @@ def element_in_words(element: Any) -> str:
         case RecoveryMetadata(old_subtask=subtask, old_channel=channel):
             return f"recovered from subtask {subtask}, channel {channel}"
         case RecoveryCompletion():
-            return "end of recovered state"
+            return "end of output state"
         case EndOfData():
             return "end of data"
         case EndOfPartition():

@@ -54,8 +54,8 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
         self.recovered = make_store(config)
         """Recovered queue, next recovered number, in recovery, and all pushed."""
         self.priority_waits = False
-        """Priority announced: a priority event in the view was announced and has not been looked for since. It is not
-        noted while nothing stands in front of the view, because every take looks into the view then."""
+        """Priority notified: the gate was notified of a priority event, and no take has looked for it since. Only set
+        while recovered buffers are queued: without them every take looks into the view anyway."""
         self.outside = Pause(f"outside the locks of local channel {index}")
         """A scenario can stop the producer here, before the gate is told of a priority event (L4)."""
         self.upstream_ready = Future(f"upstream of local channel {index}")
@@ -129,7 +129,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             if not recovered_first or self.recovered.in_recovery or self.priority_waits:
                 if not self.view:
                     raise PortError(ErrorKind.STATE, "queried for data before the subpartition was requested")
-                self.priority_waits = False  # reset first: an announcement that comes meanwhile sets it again
+                self.priority_waits = False  # reset first: a notification that comes meanwhile sets it again
                 async with self.subpartition_lock:
                     hidden = recovered_first and not self.subpartition.queue.priority
                     taken = None if hidden else self.subpartition.poll()

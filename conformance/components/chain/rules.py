@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.components.chain import steps
+from conformance.components.chain.answers import (
+    acknowledged,
+    checkpoint_in_words,
+    declines,
+    was_declined,
+    why_incomplete,
+)
 from conformance.components.chain.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
-from conformance.parts.records import compare_ids
+from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import name
 from conformance.ports import (
     Barrier,
     Buffer,
     ChainCheckpoint,
-    CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
     CheckpointStatus,
     Consumed,
     Element,
     EndOfPartition,
-    Signal,
 )
 
 RULES = Rules[Ledger]("chain", answers_property("chain"), *thread_properties("chain"))
@@ -50,8 +55,8 @@ def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -
         return False
     if ids[0] < side.recovered_end:
         return True
-    last = side.recovered_end - 1
-    first = f"recovered records {side.counted} to {last} of channel {value.channel} must be counted first"
+    left = in_words(range(side.counted, side.recovered_end))
+    first = f"recovered {left} of channel {value.channel} must be counted first"
     return Broken(FailureClass.REORDERED, first, f"record {ids[0]}, which was sent after the restore, was counted")
 
 
@@ -67,7 +72,7 @@ def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgeme
     if ids == expected and side.counted + len(ids) <= side.sent:
         return True
     owed = f"record {side.counted} of channel {value.channel} must be counted next, and {side.sent} records were sent"
-    return Broken(compare_ids(expected, ids, side.counted), owed, f"records {ids} were counted")
+    return Broken(compare_ids(expected, ids, side.counted), owed, f"the consumer counted {in_words(ids)}")
 
 
 @rule(steps.consume, invariant="I-08", tickets=("FLINK-17568",))
@@ -80,7 +85,7 @@ def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Ju
     if not ledger.sides[value.channel].waits:
         return True
     owed = f"the records behind aligned barrier {ledger.newest} of channel {value.channel} must wait for its checkpoint"
-    return Broken(FailureClass.REORDERED, owed, f"{name(value.element)} were counted before that")
+    return Broken(FailureClass.REORDERED, owed, f"the consumer counted {name(value.element)} before that")
 
 
 # ---- barriers and the end of partition -------------------------------------------------------------------------------
@@ -108,8 +113,11 @@ def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Ju
     if unconsumed and checkpoint == unconsumed[0]:
         return True
     kind = FailureClass.REORDERED if checkpoint in unconsumed else FailureClass.DUPLICATED
-    owed = f"the unaligned barriers {unconsumed} of channel {value.channel} must be taken in this order"
-    return Broken(kind, owed, f"barrier {checkpoint} was taken")
+    if unconsumed:
+        owed = f"the unaligned barrier {unconsumed[0]} of channel {value.channel} must be taken next"
+    else:
+        owed = f"all unaligned barriers of channel {value.channel} were taken before"
+    return Broken(kind, owed, f"the consumer took the unaligned barrier {checkpoint}")
 
 
 @rule(steps.consume, invariant="I-22", tickets=("FLINK-20145", "FLINK-21104"))
@@ -133,9 +141,9 @@ def a_blocked_producer_nearby_does_not_hold_up_a_checkpoint(ledger: Ledger, seen
 
 
 _PASSES = {
-    "": "it overtakes everything",
-    "recovered data": "recovered data that is not consumed yet does not delay it",
-    "a blocked producer": "it passes a subpartition that is blocked",
+    "": "before anything else",
+    "recovered data": "before the recovered data",
+    "a blocked producer": "before anything else, although its producer is blocked",
 }
 
 
@@ -145,7 +153,7 @@ def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
     if value is not None and is_unaligned(value.element):
         return True
     got = "nothing" if value is None else f"{name(value.element)} of channel {value.channel}"
-    owed = f"an unaligned barrier has arrived in channel {ledger.urgent[passes]}, and {_PASSES[passes]}"
+    owed = f"the unaligned barrier in channel {ledger.urgent[passes]} must be taken {_PASSES[passes]}"
     return Broken(FailureClass.STUCK, owed, f"the consumer took {got}")
 
 
@@ -180,25 +188,18 @@ def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
         return False
     side = ledger.sides[value.channel]
     last = side.finished and not side.ended and side.counted == side.sent and not side.unconsumed
-    owed = f"channel {value.channel} ends once, after {side.sent} records and the unaligned barriers {side.unconsumed}"
-    return last or Broken(FailureClass.REORDERED, owed, f"its end was taken after {side.counted} records")
+    if last:
+        return True
+    owed = f"the end of partition of channel {value.channel} must be taken once, after all its records and barriers"
+    observed = f"the consumer took it after {side.counted} of {side.sent} records"
+    if side.unconsumed:
+        observed += f" and before the unaligned barrier {side.unconsumed[0]}"
+    if side.ended:
+        observed = "the consumer took it again"
+    return Broken(FailureClass.REORDERED, owed, observed)
 
 
 # ---- acknowledged and declined checkpoints ---------------------------------------------------------------------------
-def acknowledged(signals: list[Signal]) -> list[int]:
-    """Returns the checkpoints that these signals acknowledge."""
-    return [one.checkpoint for one in signals if type(one) is CheckpointAcknowledged]
-
-
-def declines(signals: list[Signal]) -> list[CheckpointDeclined]:
-    """Returns the signals that decline a checkpoint."""
-    return [one for one in signals if type(one) is CheckpointDeclined]
-
-
-def _was_declined(checkpoint: int, signals: list[Signal]) -> bool:
-    return any(one.checkpoint == checkpoint for one in declines(signals))
-
-
 @rule(steps.consume, invariant="I-52", tickets=("FLINK-25305",))
 def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer acknowledges a checkpoint once, when it has taken the barrier, or the end of partition, of every
@@ -211,14 +212,17 @@ def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, s
     if done == ([due] if due else []):
         return bool(due)
     if due and not done:
-        if _was_declined(due, seen.signals):
+        if was_declined(due, seen.signals):
             return False
         owed = f"the barrier, or the end, of every channel was taken: checkpoint {due} must be acknowledged now"
         return Broken(FailureClass.ORPHANED, owed, "it was not acknowledged")
-    owed = "no checkpoint completes now: barriers are missing, or the checkpoint is over"
     if due:
-        owed = f"only checkpoint {due} completes now"
-    return Broken(FailureClass.PROTOCOL, owed, f"checkpoints {done} were acknowledged")
+        owed = f"only checkpoint {due} completes now, so it alone must be acknowledged, once"
+        observed = f"the consumer acknowledged {', '.join(map(checkpoint_in_words, done))}"
+        return Broken(FailureClass.PROTOCOL, owed, observed)
+    several = f"{', '.join(map(checkpoint_in_words, done))} were acknowledged"
+    observed = several if len(done) > 1 else "it was acknowledged"
+    return Broken(FailureClass.PROTOCOL, why_incomplete(ledger, done[0], value), observed)
 
 
 @rule(steps.consume, invariant="I-37", tickets=("FLINK-21104",))
@@ -239,7 +243,7 @@ def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
     newer = 0 if value is None or type(value.element) is not Barrier else value.element.checkpoint
     if ledger.over or newer <= ledger.newest:
         return False
-    declined = _was_declined(ledger.newest, seen.signals)
+    declined = was_declined(ledger.newest, seen.signals)
     owed = f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came: it must be declined"
     return declined or Broken(FailureClass.ORPHANED, owed, "it was not declined")
 
@@ -273,9 +277,13 @@ def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[obje
     if value is None or cut is None or cut.alignment != "aligned":
         return False
     empty = not any(value.input_state) and not any(value.output_state)
-    held = f"it contains the input state {value.input_state} and the output state {value.output_state}"
+    if empty:
+        return True
+    before, after = (
+        in_words([one for ids in state for one in ids]) for state in (value.input_state, value.output_state)
+    )
     owed = f"checkpoint {ledger.reading} is aligned and must contain no channel state"
-    return empty or Broken(FailureClass.DUPLICATED, owed, held)
+    return Broken(FailureClass.DUPLICATED, owed, f"it contains {before} as input state and {after} as output state")
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK)
@@ -328,7 +336,7 @@ def _missing(cut: int, ids: tuple[int, ...]) -> str:
 
 
 def _disorder(cut: int, ids: tuple[int, ...]) -> str:
-    return "" if sorted(ids) == list(ids) else f"the checkpoint contains them in the order {ids}"
+    return "" if sorted(ids) == list(ids) else f"the checkpoint contains {in_words(ids)}, in this order"
 
 
 @rule(
@@ -376,7 +384,7 @@ def the_state_of_the_consumer_is_what_it_counted(ledger: Ledger, seen: State) ->
     channel = next((number for number, ids in enumerate(expected) if held[number] != ids), 0)
     owed = f"the consumer counted the first {len(expected[channel])} records of channel {channel}"
     kind = compare_ids(expected[channel], held[channel], 0)
-    return Broken(kind, owed, f"its state contains records {held[channel]}")
+    return Broken(kind, owed, f"its state contains {in_words(held[channel])}")
 
 
 RULES.adopt(
@@ -391,7 +399,7 @@ def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
     ends."""
     if not ledger.closing or not ledger.known:
         return False
-    last, observed = ledger.known[-1], "neither happened, and nothing is left to do"
+    last, observed = ledger.known[-1], "it was neither acknowledged nor declined, and no step is left that could do so"
     owed = f"all barriers of checkpoint {last} were sent, so it must be acknowledged or declined"
     return ledger.has_ended(last) or Broken(FailureClass.ORPHANED, owed, observed)
 

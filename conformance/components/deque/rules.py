@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from conformance.components.deque import steps
 from conformance.components.deque.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts.words import truth
 
 RULES = Rules[Ledger]("deque", answers_property("deque"))
 rule, goal = RULES.rule, RULES.goal
 Content = Seen[tuple[int, ...]]
 _TICKET = ("FLINK-19681",)
+
+
+def _listed(handles: Iterable[int]) -> str:
+    return ", ".join(map(str, handles))
+
+
+def _items(handles: Iterable[int]) -> str:
+    found = tuple(handles)
+    return f"item{'s' if len(found) > 1 else ''} {_listed(found)}" if found else "no item"
 
 
 @rule(steps.poll, invariant="I-20", tickets=_TICKET)
@@ -24,7 +36,9 @@ def a_poll_takes_the_head(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
     if seen.value not in ledger.handles:
         gone = f"item {seen.value} is not in the deque any more"
         return Broken(FailureClass.DUPLICATED, gone, "the poll answered this item")
-    return Broken(FailureClass.REORDERED, f"the poll must answer the head, item {owed}", f"it answered {seen.value}")
+    return Broken(
+        FailureClass.REORDERED, f"the poll must answer the head, item {owed}", f"it answered item {seen.value}"
+    )
 
 
 @rule(steps.items, invariant="I-93")
@@ -34,7 +48,7 @@ def a_released_deque_is_empty(ledger: Ledger, seen: Content) -> Judgement:
         return False
     if seen.value == ():
         return True
-    return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it contains the items {list(seen.value)}")
+    return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it contains {_items(seen.value)}")
 
 
 @rule(steps.items, invariant="I-20", tickets=_TICKET)
@@ -49,8 +63,9 @@ def prioritising_means_that_very_item(ledger: Ledger, seen: Content) -> Judgemen
     got = [one for one in seen.value if one in twins]
     if got == twins:
         return True
-    owed = f"item {handle} was prioritised: of the items that are equal, the order must be {twins}"
-    return Broken(FailureClass.CORRUPTED, owed, f"it is {got}")
+    equal = " and ".join([", ".join(map(str, sorted(twins)[:-1])), str(max(twins))])
+    owed = f"items {equal} are equal, and item {handle} was prioritised: their order must be {_listed(twins)}"
+    return Broken(FailureClass.CORRUPTED, owed, f"their order is {_listed(got)}")
 
 
 @rule(steps.items, invariant="I-20", tickets=_TICKET)
@@ -65,7 +80,7 @@ def all_others_keep_their_order(ledger: Ledger, seen: Content) -> Judgement:
         kind = FailureClass.REORDERED
     else:
         kind = FailureClass.LOST
-    return Broken(kind, f"the deque must contain the items {owed}", f"it contains {got}")
+    return Broken(kind, f"the deque must contain {_items(owed)}, in this order", f"it contains {_items(got)}")
 
 
 @rule(steps.count_priority, invariant="I-20", tickets=_TICKET)
@@ -85,7 +100,9 @@ def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]
     if seen.value is owed:
         return True
     no = "" if owed else "not "
-    return Broken(FailureClass.PROTOCOL, f"item {handle} is {no}a priority element", f"the deque answered {seen.value}")
+    return Broken(
+        FailureClass.PROTOCOL, f"item {handle} is {no}a priority element", f"the deque answered {truth(seen.value)}"
+    )
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------

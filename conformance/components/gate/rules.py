@@ -10,7 +10,7 @@ from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
-from conformance.parts.words import got, must_fail, must_succeed, name
+from conformance.parts.words import got, must_fail, must_succeed, name, truth
 from conformance.ports import Announcement, Buffer, BufferOrEvent, EndOfData, EndOfPartition, ErrorKind, Recovery
 
 RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate"))
@@ -31,8 +31,11 @@ def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judg
         return False
     if not 0 <= taken.channel < len(ledger.sides):
         return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", _polled(taken))
-    owed = "the end of partition of that channel was polled before: nothing may come after it"
-    return not ledger.sides[taken.channel].ended or Broken(FailureClass.DUPLICATED, owed, _polled(taken))
+    if not ledger.sides[taken.channel].ended:
+        return True
+    channel = taken.channel
+    owed = f"the end of partition of channel {channel} was polled before, so nothing more may be polled from it"
+    return Broken(FailureClass.DUPLICATED, owed, _polled(taken))
 
 
 @rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
@@ -43,11 +46,14 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
         return False
     side = ledger.sides[taken.channel]
     if side.waiting:
-        owed = "recovered data of that channel waits and must come before its live elements"
-        return type(taken.element) is Buffer or Broken(FailureClass.REORDERED, owed, _polled(taken))
-    early = ledger.recovery is Recovery.PUSHED and not side.finishing
-    owed = "the recovery of that channel is not over: its live elements must wait"
-    return early and Broken(FailureClass.REORDERED, owed, _polled(taken))
+        if type(taken.element) is Buffer:
+            return True
+        owed = f"recovered data of channel {taken.channel} is queued and must be polled before its live elements"
+        return Broken(FailureClass.REORDERED, owed, _polled(taken))
+    if ledger.recovery is not Recovery.PUSHED or side.finishing:
+        return False
+    owed = f"the recovery of channel {taken.channel} is not over, so its live elements must not be polled yet"
+    return Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
 @rule(steps.poll, invariant="I-33")
@@ -81,7 +87,9 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
     queue = side.urgent if urgent else side.waiting or side.live
     if not queue:
         kind = "every priority event" if urgent else "everything"
-        return Broken(FailureClass.DUPLICATED, f"{kind} sent into that channel was polled before", _polled(taken))
+        return Broken(
+            FailureClass.DUPLICATED, f"{kind} sent into channel {taken.channel} was polled before", _polled(taken)
+        )
     head = queue[0].element
     if element == head:
         return True
@@ -147,13 +155,15 @@ def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
 
 
 # ---- finished, and available -----------------------------------------------------------------------------------------
-@rule(steps.finished, invariant="I-33", tickets=("FLINK-28651",), quiet=True)
+@rule(steps.finished, invariant="I-33", tickets=("FLINK-39520",), quiet=True)
 def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The gate answers that it is finished exactly if the consumer polled the end of partition of every channel."""
     ended = sum([side.ended for side in ledger.sides])
-    owed = f"the consumer polled the end of partition of {ended} of {len(ledger.sides)} channels"
-    right = seen.value == (ended == len(ledger.sides))
-    return right or Broken(FailureClass.PROTOCOL, owed, f"asked whether it is finished, the gate answered {seen.value}")
+    due = ended == len(ledger.sides)
+    if seen.value == due:
+        return True
+    polled = f"the consumer polled the end of partition of {ended} of {len(ledger.sides)} channels"
+    return Broken(FailureClass.PROTOCOL, f"{polled}, so `finished` must be {truth(due)}", f"it is {truth(seen.value)}")
 
 
 @rule(steps.available, invariant="I-22", quiet=True)

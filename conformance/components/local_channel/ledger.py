@@ -12,6 +12,7 @@ from conformance.parts.input_state import State
 from conformance.parts.lane import Lane, Recovered
 from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
+from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
 from conformance.parts.starts import Refusal
 from conformance.parts.words import name
@@ -135,7 +136,7 @@ class Ledger(Lifetime):
         if self.must_come_first():
             return name(lane.urgent[0].element)
         if self.hidden:
-            return f"records {lane.left()}" if lane.waiting else "the end of recovered data"
+            return f"recovered {in_words(lane.left())}" if lane.waiting else "the end of recovered data"
         return name(lane.live[0].element) if lane.live else "an unaligned barrier"
 
     def end_must_come(self) -> bool:

@@ -7,7 +7,7 @@ from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
-from conformance.parts.records import compare_ids
+from conformance.parts.records import compare_ids, in_words, were
 from conformance.parts.words import must_be, must_fail, must_succeed, name
 from conformance.ports import Buffer, BufferAndBacklog, ErrorKind
 
@@ -49,8 +49,8 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
         return False
     if element != lane.live[0].element:
         return True
-    first = f"recovered records {lane.left()}" if lane.waiting else "the end of recovered data"
-    return Broken(FailureClass.REORDERED, f"{first} must come before live data", f"{name(element)} came first")
+    first = f"recovered {in_words(lane.left())}" if lane.waiting else "the end of recovered data"
+    return Broken(FailureClass.REORDERED, f"{first} must come before live data", f"the take answered {name(element)}")
 
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
@@ -70,7 +70,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
-    came = "nothing came" if seen.value is None else f"{name(seen.value.element)} came first"
+    came = f"the take answered {'nothing' if seen.value is None else name(seen.value.element)}"
     owed = f"{name(ledger.lane.urgent[0].element)} has priority and must come first"
     return Broken(FailureClass.REORDERED, owed, came)
 
@@ -93,7 +93,7 @@ def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> 
         return False
     if seen.value is None or seen.value.element.data_type.has_priority:
         return bool(ledger.lane.live)
-    came = f"{name(seen.value.element)} came"
+    came = f"the take answered {name(seen.value.element)}"
     owed = "the channel is blocked and was not resumed: only priority events may come"
     return Broken(FailureClass.REORDERED, owed, came)
 
@@ -124,17 +124,19 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
     lane, element = ledger.lane, seen.value.element
     if element.data_type.has_priority:
         if not lane.urgent:
-            return Broken(FailureClass.DUPLICATED, "no priority event is queued", f"{name(element)} came")
+            return Broken(FailureClass.DUPLICATED, "no priority event is queued", f"the take answered {name(element)}")
         owed = lane.urgent[0].element
         if element == owed:
             return True
-        return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"{name(element)} came")
+        return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"the take answered {name(element)}")
     hidden = ledger.hidden
     waiting = lane.waiting if hidden else lane.live
     if waiting:
         return must_be(waiting[0].element, element)
     what = "recovered" if hidden else "live"
-    return Broken(FailureClass.DUPLICATED, f"all {what} elements were taken before", f"{name(element)} came")
+    return Broken(
+        FailureClass.DUPLICATED, f"all {what} elements were taken before", f"the take answered {name(element)}"
+    )
 
 
 adopt(recovery.the_end_of_recovered_data_is_told_once, steps.take, needs=PUSHED)
@@ -241,7 +243,7 @@ def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgem
     if not seen.value:
         return True
     owed = f"the start of checkpoint {checkpoint} was refused: the channel must write nothing for it"
-    return Broken(FailureClass.LEAKED, owed, f"it wrote records {tuple(seen.value)}")
+    return Broken(FailureClass.LEAKED, owed, f"it wrote {in_words(seen.value)}")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
@@ -256,10 +258,13 @@ def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Wri
     if written[: len(state.least)] == state.least and state.most[: len(written)] == written:
         return True
     kind = compare_ids(state.least, written, min(recovered, default=0))
-    owed = f"recovered records {state.least} must be written for checkpoint {seen.operands[0]}"
+    if state.least:
+        owed = f"recovered {in_words(state.least)} must be written for checkpoint {seen.operands[0]}"
+    else:
+        owed = f"no recovered record must be written for checkpoint {seen.operands[0]}"
     if state.most != state.least:
-        owed += f", and those that follow them up to record {state.most[-1]} may be"
-    return Broken(kind, owed, f"of the recovered records, {written} were written")
+        owed += f", and the recovered ones that follow up to record {state.most[-1]} may be written"
+    return Broken(kind, owed, f"of the recovered records, {were(written)} written")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
@@ -286,8 +291,8 @@ def _all_written(owed: tuple[int, ...], seen: Written, why: str) -> Judgement:
     missing = tuple([record for record in owed if record not in seen.value])
     if not missing:
         return bool(owed)
-    words = f"records {owed} were taken after {why} and before barrier {seen.operands[0]}: they must be written"
-    return Broken(FailureClass.LOST, words, f"records {missing} are missing")
+    words = f"{were(owed)} taken after {why} and before barrier {seen.operands[0]}, and must be written"
+    return Broken(FailureClass.LOST, words, f"{were(missing)} not written")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-36", tickets=("FLINK-20097", "FLINK-20654"), needs=READBACK)
@@ -303,7 +308,7 @@ def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judg
         return True
     number = seen.operands[0]
     owed = f"only data taken between the start of checkpoint {number} and its barrier or stop may be written for it"
-    return Broken(FailureClass.CORRUPTED, owed, f"records {tuple(behind)} were written as well")
+    return Broken(FailureClass.CORRUPTED, owed, f"{were(behind)} written as well")
 
 
 @rule(steps.persisted, steps.restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
@@ -318,7 +323,8 @@ def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) 
     if live == owed and seen.value[len(seen.value) - len(owed) :] == owed:
         return bool(owed)
     kind = FailureClass.REORDERED if live == owed else compare_ids(owed, live, owed[0] if owed else 0)
-    words = (
-        f"live records {owed} were taken before barrier {seen.operands[0]} and must be written behind recovered ones"
-    )
-    return Broken(kind, words, f"records {tuple(seen.value)} were written")
+    if owed:
+        words = f"live {were(owed)} taken before barrier {seen.operands[0]} and must be written behind recovered ones"
+    else:
+        words = f"no live record was taken before barrier {seen.operands[0]}, so no live record may be written for it"
+    return Broken(kind, words, f"{were(seen.value)} written")

@@ -7,7 +7,9 @@ from conformance.components.persister.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import input_state
 from conformance.parts.input_state import judge_written
+from conformance.parts.records import in_words, were
 from conformance.parts.starts import judge_refusal, judge_start
+from conformance.parts.words import truth
 from conformance.ports import Capability, CheckpointReason
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))
@@ -27,7 +29,7 @@ def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Ledger, seen: Seen[None
 def a_checkpoint_starts_unless_a_newer_barrier_is_here(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """The start of a checkpoint succeeds unless the barrier of a newer checkpoint was received, in whatever order
     checkpoints start."""
-    return judge_start(ledger, seen.operands[0], seen.error)
+    return judge_start(ledger, seen.operands[0], seen.error, recovers=False)
 
 
 @rule(steps.barrier, invariant="I-36", tickets=("FLINK-21104",))
@@ -38,8 +40,12 @@ def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None
     owed = None if ledger.input.obsolete(checkpoint) else checkpoint
     if seen.value == owed:
         return True
-    why = "obsolete, so the answer must be nothing" if owed is None else f"not obsolete, so the answer must be {owed}"
-    return Broken(FailureClass.PROTOCOL, f"barrier {checkpoint} is {why}", f"the answer was {seen.value}")
+    did = "ignored it" if seen.value is None else f"accepted it for checkpoint {seen.value}"
+    if owed is None:
+        why = f"{ledger.input.why_obsolete()}, so barrier {checkpoint} is obsolete and must be ignored"
+    else:
+        why = f"barrier {checkpoint} is not obsolete, so the persister must accept it for checkpoint {checkpoint}"
+    return Broken(FailureClass.PROTOCOL, why, f"the persister {did}")
 
 
 @rule(steps.announcement, invariant="I-36", tickets=("FLINK-19681",))
@@ -50,7 +56,8 @@ def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, 
     if seen.value == checkpoint:
         return True
     owed = f"barrier {checkpoint} is announced, so the answer must be {checkpoint}"
-    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
+    answer = "nothing" if seen.value is None else seen.value
+    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {answer}")
 
 
 @rule(steps.barrier_received, invariant="I-38")
@@ -61,8 +68,8 @@ def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, see
     if seen.value == received:
         return True
     why = "was received and its checkpoint is not over" if received else "was not received, or its checkpoint is over"
-    owed = f"the barrier of the newest checkpoint {why}, so the answer must be {received}"
-    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
+    owed = f"the barrier of the newest checkpoint {why}, so the answer must be {truth(received)}"
+    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {truth(seen.value)}")
 
 
 @rule(steps.persisted, invariant="I-36", tickets=("FLINK-20654", "FLINK-20645"), needs=READBACK)
@@ -73,8 +80,9 @@ def nothing_behind_a_barrier_is_written(ledger: Ledger, seen: Written) -> Judgem
     expected = ledger.input.expected(checkpoint)
     extra = tuple(record for record in seen.value if record not in expected)
     if extra:
-        owed = f"only records {expected} may be written for checkpoint {checkpoint}"
-        return Broken(FailureClass.DUPLICATED, owed, f"records {extra} were written as well")
+        only = f"only {in_words(expected)}" if expected else "no record"
+        owed = f"{only} may be written for checkpoint {checkpoint}"
+        return Broken(FailureClass.DUPLICATED, owed, f"{were(extra)} written{' as well' if expected else ''}")
     return ledger.behind > 0
 
 

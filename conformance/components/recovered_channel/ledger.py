@@ -10,6 +10,7 @@ from conformance.driver import Seen
 from conformance.parts.lane import Recovered
 from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
+from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
 from conformance.parts.starts import Refusal
 from conformance.ports import BufferAndBacklog, CheckpointReason, Signal
@@ -69,7 +70,7 @@ class Ledger(Lifetime):
     def first(self) -> str:
         """Describes what the next take must find."""
         left = self.recovered.left()
-        return f"records {left}" if left else "the end of recovered data"
+        return in_words(left) if left else "the end of recovered data"
 
     def end_must_come(self) -> bool:
         """Returns whether the end of recovered data was next when the take began."""
@@ -82,6 +83,10 @@ class Ledger(Lifetime):
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released or converted before the push began, otherwise None."""
         return True if self.was_over else None
+
+    def what_ended_it(self) -> str:
+        """Describes whether the channel was released or converted."""
+        return "converted" if self.converted else "released"
 
     def counted(self) -> tuple[int, int] | None:
         """Returns the number of queued buffers, and that number with the end of recovered data, which 2.3.0 counts."""

@@ -16,7 +16,7 @@ from conformance.driver import (
 )
 from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
-from conformance.parts.records import compare_ids
+from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import got, must_be, must_fail, must_succeed, name
 from conformance.ports import BufferAndBacklog, ErrorKind
 
@@ -46,7 +46,7 @@ def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Buffer
     if seen.value is None:
         return False
     if not ledger.recovered.waiting:
-        came = f"{name(seen.value.element)} came"
+        came = f"the take answered {name(seen.value.element)}"
         return Broken(FailureClass.DUPLICATED, "all pushed buffers were taken before", came)
     return must_be(ledger.recovered.waiting[0].element, seen.value.element)
 
@@ -95,8 +95,8 @@ def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[in
     if given == left:
         return True
     kind = compare_ids(left, given, left[0] if left else ledger.next_record)
-    owed = f"the conversion must hand over exactly records {left}"
-    return Broken(kind, owed, f"it handed over records {given}")
+    owed = f"the conversion must hand over {f'exactly {in_words(left)}' if left else 'no record'}"
+    return Broken(kind, owed, f"it handed over {in_words(given)}")
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def a_declined_checkpoint_leaves_nothing_behind(ledger: Ledger, seen: Seen[tuple
     if not seen.value:
         return True
     owed = f"checkpoint {seen.operands[0]} was declined: the channel must write nothing for it"
-    return Broken(FailureClass.DUPLICATED, owed, f"it wrote records {tuple(seen.value)}")
+    return Broken(FailureClass.DUPLICATED, owed, f"it wrote {in_words(seen.value)}")
 
 
 @rule(steps.last_stopped, invariant="I-29", tickets=("FLINK-21104",), quiet=True)

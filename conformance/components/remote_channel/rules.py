@@ -35,7 +35,7 @@ def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: T
     if lane.waiting and type(value.element) is Buffer:
         return True
     owed = "the task has not taken all recovered data of the channel: no live element without priority may come"
-    return Broken(FailureClass.REORDERED, owed, f"{name(value.element)} came")
+    return Broken(FailureClass.REORDERED, owed, f"the take answered {name(value.element)}")
 
 
 @rule(steps.take, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
@@ -47,8 +47,8 @@ def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: T
         return False
     if value.element == stashed:
         return True
-    owed = f"{name(stashed)} arrived during recovery and must come next"
-    return Broken(FailureClass.LOST, owed, f"{name(value.element)} came")
+    owed = f"{name(stashed)} arrived first during recovery and must be handed out next"
+    return Broken(FailureClass.LOST, owed, f"the take answered {name(value.element)}")
 
 
 @rule(steps.take, invariant="I-30")
@@ -60,7 +60,11 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     if value is not None and value.element.data_type.has_priority:
         return True
     came = "the end of recovered data" if value is None else name(value.element)
-    return Broken(FailureClass.REORDERED, f"{name(urgent[0].element)} has priority and must come first", f"{came} came")
+    return Broken(
+        FailureClass.REORDERED,
+        f"{name(urgent[0].element)} has priority and must come first",
+        f"the take answered {came}",
+    )
 
 
 @rule(steps.take, invariant="I-02", tickets=("FLINK-17564",))
@@ -75,10 +79,12 @@ def elements_arrive_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
         if element == first or (type(element) is Announcement and type(first) is Announcement):
             return True
         owed = "no priority event is queued" if first is None else f"{name(first)} is the first priority event"
-        return Broken(FailureClass.REORDERED, owed, f"{name(element)} came")
+        return Broken(FailureClass.REORDERED, owed, f"the take answered {name(element)}")
     head = lane.head()
     if head is None:
-        return Broken(FailureClass.DUPLICATED, "all received elements were taken before", f"{name(element)} came")
+        return Broken(
+            FailureClass.DUPLICATED, "all received elements were taken before", f"the take answered {name(element)}"
+        )
     return must_be(head.element, element)
 
 

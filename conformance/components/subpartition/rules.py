@@ -17,8 +17,8 @@ from conformance.components.subpartition.ledger import (
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, Step, answers_property
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
-from conformance.parts.records import compare_ids
-from conformance.parts.words import must_fail, must_succeed, name
+from conformance.parts.records import compare_ids, in_words, were
+from conformance.parts.words import must_fail, must_succeed, name, truth
 from conformance.ports import (
     Availability,
     Buffer,
@@ -225,13 +225,13 @@ def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool])
         if told is not event:
             kind = FailureClass.STUCK if event else FailureClass.PROTOCOL
             next_one = "an event" if event else "no event"
-            owed = f"the reader has no credit and the next element is {next_one}, so the answer must be {event}"
-            return Broken(kind, owed, f"it is {told}")
+            owed = f"the reader has no credit and the next element is {next_one}, so the answer must be {truth(event)}"
+            return Broken(kind, owed, f"it is {truth(told)}")
     elif told and not ledger.urgent and not ordinary:
-        owed = "no element is queued, so the answer must be False"
-        return Broken(FailureClass.PROTOCOL, owed, "it is True")
+        owed = "no element is queued, so the answer must be false"
+        return Broken(FailureClass.PROTOCOL, owed, "it is true")
     elif not told and (ledger.due() or (ledger.flushed and ledger.readable())):
-        return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled, so the answer must be True", "it is False")
+        return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled, so the answer must be true", "it is false")
     return _judge_backlog(ledger, seen.value.backlog)
 
 
@@ -264,17 +264,18 @@ def overtaken_data_is_written_once_and_in_order(ledger: Ledger, seen: State) -> 
         if got in (ABSENT, WRITTEN_EMPTY):
             return True
         what = f"barrier {checkpoint} overtook no data, so the output state must be empty"
-        return Broken(FailureClass.DUPLICATED, what, f"it is {got.status} with records {got.ids}")
+        return Broken(FailureClass.DUPLICATED, what, f"it is {got.status} with {in_words(got.ids)}")
     if owed in (PENDING, FAILED):
         return False
     if got == owed:
         return bool(owed.ids)
-    what = f"barrier {checkpoint} overtook records {owed.ids}, which must be written as output state"
+    what = f"barrier {checkpoint} overtook {in_words(owed.ids)}, so the output state must be written with "
+    what += "exactly this content" if owed.ids else "no record"
     if got.status is not StateStatus.WRITTEN:
         kind = FailureClass.LOST if owed.ids else FailureClass.ORPHANED
         return Broken(kind, what, f"the output state is {got.status}")
     kind = compare_ids(owed.ids, got.ids, owed.ids[0] if owed.ids else ledger.delivered)
-    return Broken(kind, what, f"records {got.ids} were written")
+    return Broken(kind, what, f"{were(got.ids)} written")
 
 
 @rule(
@@ -376,7 +377,11 @@ def _judge_announcement(ledger: Ledger, seen: Seen[object], although: str = "") 
     owed = f"the consumer must be notified of the priority event with sequence number {ledger.seq}{although}"
     if not numbers:
         return Broken(FailureClass.STUCK, owed, "the consumer was not notified of any")
-    return Broken(FailureClass.PROTOCOL, owed, f"the consumer was notified of the sequence numbers {numbers}")
+    return Broken(
+        FailureClass.PROTOCOL,
+        owed,
+        f"the consumer was notified of {', '.join(f'sequence number {one}' for one in numbers)}",
+    )
 
 
 def _judge_backlog(ledger: Ledger, told: int) -> Judgement:

@@ -9,7 +9,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, See
 from conformance.parts import lifetime, notice
 from conformance.parts.designs import RESOURCES
 from conformance.parts.lane import Sent
-from conformance.parts.words import got, must_succeed, name
+from conformance.parts.words import got, must_succeed, name, truth
 from conformance.ports import BufferOrEvent, Recovery, Resources
 from conformance.ports.elements import Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed
@@ -17,6 +17,13 @@ from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, Erro
 RULES = Rules[Ledger]("union-gate", answers_property("union-gate"), *thread_properties("union-gate"))
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
+
+
+def _channels(numbers: list[int]) -> str:
+    """Describes channels: `channel 1` or `channels 1, 2`; without a number, `no channel`."""
+    if not numbers:
+        return "no channel"
+    return f"channel{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
@@ -66,7 +73,7 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
         return Broken(FailureClass.REORDERED, owed, observed)
     if type(element) is Buffer:
         if any(other.holds(element) for other in ledger.lines):
-            return Broken(FailureClass.CORRUPTED, owed, f"{observed}, but they were sent into another one")
+            return Broken(FailureClass.CORRUPTED, owed, f"{observed}, but it was sent into another channel")
         if element.ids and all(0 <= one < ledger.sent for one in element.ids):
             return Broken(FailureClass.DUPLICATED, owed, observed)
     return Broken(FailureClass.CORRUPTED if queue else FailureClass.DUPLICATED, owed, observed)
@@ -201,7 +208,7 @@ def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> 
         return not seen.value
     if ledger.due() is not None:
         return False
-    owed = f"{ledger.idle} polls in a row answered nothing, and no other operation has run: the answer must be False"
+    owed = f"{ledger.idle} polls in a row answered nothing, and no other operation has run: the answer must be false"
     return Broken(FailureClass.PROTOCOL, owed, "the union answered that it is available")
 
 
@@ -225,8 +232,8 @@ def a_union_is_finished_once_every_gate_is(ledger: Ledger, seen: Seen[bool]) -> 
     if seen.value is ended:
         return any(gate.ended() for gate in ledger.gates)
     left = [line.ended for line in ledger.lines].count(False)
-    owed = f"{left} channels have not ended, so the answer must be {ended}"
-    return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value}")
+    why = f"{left} channel{' has' if left == 1 else 's have'} not ended" if left else "every gate has ended"
+    return Broken(FailureClass.PROTOCOL, f"{why}, so `finished` must be {truth(ended)}", f"it is {truth(seen.value)}")
 
 
 # ---- producers -------------------------------------------------------------------------------------------------------
@@ -239,7 +246,7 @@ def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judg
         return False
     resumed = [signal.channel for signal in seen.signals if type(signal) is ConsumptionResumed]
     owed = f"the union must emit ConsumptionResumed for channel {channel} alone"
-    return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it emitted it for the channels {resumed}")
+    return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it emitted it for {_channels(resumed)}")
 
 
 @rule(steps.poll, invariant="I-96")
@@ -256,8 +263,8 @@ def credit_goes_to_producers_of_the_same_gate(ledger: Ledger, seen: Polled) -> J
     if credited <= remote:
         return bool(credited)
     whose = f"a buffer of channel {seen.value.channel} was recycled"
-    owed = f"{whose}: its credit may be announced only for channels of the same gate, {sorted(remote)}"
-    return Broken(FailureClass.PROTOCOL, owed, f"credit was announced for channels {sorted(credited)}")
+    owed = f"{whose}: its credit may be announced only for remote channels of its gate, {_channels(sorted(remote))}"
+    return Broken(FailureClass.PROTOCOL, owed, f"credit was announced for {_channels(sorted(credited))}")
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------

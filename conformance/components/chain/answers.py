@@ -1,0 +1,39 @@
+"""What a chain says of its checkpoints, as the rules read it: acknowledged, declined, and why not yet."""
+
+from __future__ import annotations
+
+from conformance.components.chain.ledger import Ledger
+from conformance.ports import Buffer, CheckpointAcknowledged, CheckpointDeclined, Consumed, Signal
+
+
+def acknowledged(signals: list[Signal]) -> list[int]:
+    """Returns the checkpoints that these signals acknowledge."""
+    return [one.checkpoint for one in signals if type(one) is CheckpointAcknowledged]
+
+
+def declines(signals: list[Signal]) -> list[CheckpointDeclined]:
+    """Returns the signals that decline a checkpoint."""
+    return [one for one in signals if type(one) is CheckpointDeclined]
+
+
+def was_declined(checkpoint: int, signals: list[Signal]) -> bool:
+    """Whether one of these signals declines this checkpoint."""
+    return any(one.checkpoint == checkpoint for one in declines(signals))
+
+
+def checkpoint_in_words(checkpoint: int) -> str:
+    """For messages."""
+    return f"checkpoint {checkpoint}"
+
+
+def why_incomplete(ledger: Ledger, checkpoint: int, value: Consumed | None) -> str:
+    """Describes why a checkpoint must not be acknowledged by this poll."""
+    if ledger.has_ended(checkpoint):
+        how = "acknowledged" if checkpoint in ledger.acknowledged else "declined"
+        return f"checkpoint {checkpoint} was {how} before, so it must not be acknowledged"
+    taken = None if value is None or type(value.element) is Buffer else value.channel
+    for side in ledger.sides:
+        if side.channel != taken and not side.ended and not (checkpoint == ledger.newest and side.got):
+            missing = f"neither its barrier nor the end of partition was taken from channel {side.channel}"
+            return f"checkpoint {checkpoint} must not be acknowledged yet: {missing}"
+    return f"this poll does not complete checkpoint {checkpoint}, so it must not be acknowledged"
