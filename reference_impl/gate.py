@@ -230,10 +230,9 @@ class Gate(GatePort):
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
-        """G11 to G17.
+        """G11 to G17. G11 takes no lock. One critical section of the gate lock does what G12, G13, G15 and G16 say.
 
-        G11 takes no lock. Under the gate lock, `next_element` does what G12, G13 and G15 say, and what is left is noted
-        for G16. What G14 and G17 tell the channel follows without the gate lock.
+        G14 and G17 follow when the lock is released; `end` takes it once more.
         """
         if self.finished():
             return None

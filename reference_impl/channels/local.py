@@ -119,8 +119,9 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
     async def next_element(self) -> BufferAndBacklog | None:
         """L10 to L15. The end of recovered data is answered too, and `end_of_recovered_state` follows it (L16).
 
-        The view is polled if no recovered data stands in front of it (L11), or to see whether a priority event passes
-        that data (L12, L13). If nothing came from the view, the recovered queue is next.
+        If no recovered data stands in front of the view, the view is polled (L11). Otherwise only a priority event may
+        leave the view: in recovery every take looks for one (L13), and with data that was handed over a take does so if
+        the gate was notified of one (L12). If none is there, the recovered queue is next.
         """
         async with self.lock:
             if self.released:
