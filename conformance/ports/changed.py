@@ -54,10 +54,9 @@ def hunks(diff: str) -> tuple[Hunk, ...]:
     now: list[str] = []
 
     def end_hunk() -> None:
-        if was == now and (was or found or file):
+        if was == now:
             raise DoesNotFit(f"{file or 'a diff'}: a hunk must remove or add a line")
-        if was or now:
-            found.append(Hunk(file, "".join(was), "".join(now)))
+        found.append(Hunk(file, "".join(was), "".join(now)))
         was.clear()
         now.clear()
 
@@ -92,22 +91,20 @@ class Package:
         root = importlib.util.find_spec(name)
         if root is None or root.submodule_search_locations is None:
             raise ModuleNotFoundError(f"there is no package {name!r}", name=name)
-        self._specs = dict(_walk(root, frozenset(f"{name}.{one}" for one in leave_out)))
-
-    @property
-    def files(self) -> dict[str, str]:
+        specs = _walk(root, frozenset(f"{name}.{one}" for one in leave_out))
+        self._specs = {_file(name, spec): spec for spec in specs}
+        self.files = {file: spec.name for file, spec in self._specs.items()}
         """The names of the modules by their files, as `{"channels/local.py": "reference_impl.channels.local"}`."""
-        return {self._file(name): name for name in self._specs}
 
     def text(self, file: str) -> str:
         """The source of one file.
 
         Raises: DoesNotFit if there is no such file.
         """
-        module = self.files.get(file)
-        if module is None:
+        spec = self._specs.get(file)
+        if spec is None:
             raise DoesNotFit(f"{self.name} has no file {file!r}; it has {', '.join(sorted(self.files))}")
-        text = _loader(self._specs[module]).get_source(module)
+        text = _loader(spec).get_source(spec.name)
         if text is None:
             raise DoesNotFit(f"{self.name} comes without the source of {file}")
         return text
@@ -132,12 +129,11 @@ class Package:
         """
         digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
         alias = f"{self.name}@{digest}"
-        modules = {}
-        for name, spec in self._specs.items():
-            file = self._file(name)
-            inner = alias + name[len(self.name) :]
-            modules[inner] = _Copied(spec, texts.get(file), f"{spec.origin} changed as {digest}")
-        finder = _Finder(alias, modules)
+        modules = {
+            alias + spec.name[len(self.name) :]: _Copied(spec, texts.get(file), f"{spec.origin} changed as {digest}")
+            for file, spec in self._specs.items()
+        }
+        finder = _Finder(modules)
         sys.meta_path.insert(0, finder)
         try:
             copy = import_module(alias)
@@ -148,12 +144,6 @@ class Package:
             for name in [one for one in sys.modules if one == alias or one.startswith(f"{alias}.")]:
                 del sys.modules[name]
         return copy
-
-    def _file(self, module: str) -> str:
-        parts = module[len(self.name) :].replace(".", "/").lstrip("/")
-        if self._specs[module].submodule_search_locations is not None:
-            return f"{parts}/__init__.py".lstrip("/")
-        return f"{parts}.py"
 
 
 def changed(package: str, diff: str, leave_out: Sequence[str] = ()) -> ModuleType:
@@ -174,15 +164,23 @@ def _exchange(text: str, hunk: Hunk) -> str:
     return "".join([*lines[: places[0]], hunk.now, *lines[places[0] + len(was) :]])
 
 
-def _walk(spec: ModuleSpec, leave_out: frozenset[str]) -> Iterator[tuple[str, ModuleSpec]]:
-    yield spec.name, spec
+def _file(package: str, spec: ModuleSpec) -> str:
+    """The file of a module below its package, with slashes on every system."""
+    parts = spec.name[len(package) :].replace(".", "/").lstrip("/")
+    if spec.submodule_search_locations is not None:
+        return f"{parts}/__init__.py".lstrip("/")
+    return f"{parts}.py"
+
+
+def _walk(spec: ModuleSpec, leave_out: frozenset[str]) -> Iterator[ModuleSpec]:
+    yield spec
     for one in pkgutil.iter_modules(spec.submodule_search_locations or ()):
         name = f"{spec.name}.{one.name}"
         found = None if name in leave_out else one.module_finder.find_spec(name, None)
         if found is not None and one.ispkg:
             yield from _walk(found, leave_out)
         elif found is not None:
-            yield name, found
+            yield found
 
 
 def _loader(spec: ModuleSpec) -> InspectLoader:
@@ -218,8 +216,7 @@ class _Copied(InspectLoader):
 class _Finder(MetaPathFinder):
     """Finds the modules of one copy, and no others below its name."""
 
-    def __init__(self, alias: str, modules: Mapping[str, _Copied]) -> None:
-        self.alias = alias
+    def __init__(self, modules: Mapping[str, _Copied]) -> None:
         self.modules = modules
 
     def find_spec(
@@ -227,6 +224,6 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """None if the module does not belong to the copy."""
         loader = self.modules.get(fullname)
-        if loader is not None:
-            return ModuleSpec(fullname, loader, origin=loader.file, is_package=loader.has_submodules)
-        return None
+        if loader is None:
+            return None
+        return ModuleSpec(fullname, loader, origin=loader.file, is_package=loader.has_submodules)
