@@ -6,7 +6,7 @@ in what a step means.
 
 from conformance.driver.component import Bound, Component, Components, find_components
 from conformance.driver.drain import Drain, Each, End, Once, While
-from conformance.driver.judgement import Broken, FailureClass, Judgement, Kind, Level, Verdict
+from conformance.driver.judgement import UNSURE, Broken, FailureClass, Judgement, Kind, Level, Unsure, Verdict
 from conformance.driver.own_rules import (
     ANSWERS,
     COMES_TO_AN_END,
@@ -35,9 +35,9 @@ from conformance.driver.violation import Violation, as_error, unexpected
 from conformance.driver.world import World
 
 __all__ = [
-    "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_OPERANDS", "ONE_ORDER", "RUN", "AnyStep",
-    "Bound", "Broken", "Component", "Components", "DocstringsNeeded", "Drain", "Each", "End", "FailureClass",
+    "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_OPERANDS", "ONE_ORDER", "RUN", "UNSURE",
+    "AnyStep", "Bound", "Broken", "Component", "Components", "DocstringsNeeded", "Drain", "Each", "End", "FailureClass",
     "Judgement", "Kind", "Ledger", "Level", "Move", "Once", "Operands", "Program", "Property", "Rules", "Run",
-    "Seen", "Shared", "Step", "Steps", "Verdict", "Violation", "While", "World", "always", "answers_property",
+    "Seen", "Shared", "Step", "Steps", "Unsure", "Verdict", "Violation", "While", "World", "always", "answers_property",
     "as_error", "find_components", "run_scenario", "shared", "thread_properties", "unexpected",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.driver.judgement import Broken, FailureClass, Judgement
+from conformance.driver.judgement import Broken, FailureClass, Judgement, Unsure
 from conformance.driver.program import Move, Program
 from conformance.driver.rule import Property
 from conformance.driver.step import Ledger, Operands, Seen
@@ -50,7 +50,7 @@ class Judge:
                 if judgement is True:
                     exercised[place] = 1
                 elif judgement is not False:
-                    raise self._broken(judged, judgement, move, step)
+                    self._other(place, judged, judgement, move, step)
             if move.end is not None:
                 move.end(ledger, *operands)
             if move.learn is not None:
@@ -62,14 +62,14 @@ class Judge:
                 if judgement is True:
                     exercised[place] = 1
                 elif judgement is not False:
-                    raise self._broken(judged, judgement, move, step)
+                    self._other(place, judged, judgement, move, step)
             if move.quiet and (self.kernel is None or not self.kernel.in_flight):
                 for place, check, judged in move.quiet:
                     judgement = check(ledger, seen)
                     if judgement is True:
                         exercised[place] = 1
                     elif judgement is not False:
-                        raise self._broken(judged, judgement, move, step)
+                        self._other(place, judged, judgement, move, step)
         except Violation:
             raise
         except Exception as error:  # the answer has a wrong type, or the check itself has a bug
@@ -91,8 +91,10 @@ class Judge:
         place = self.program.places.get(slug)
         return self.program.answers if place is None else self.program.properties[place]
 
-    def _broken(self, judged: Property, broken: Broken, move: Move, step: Step) -> Violation:
-        return self._nonsense(move, step) or Violation(judged, broken, step)
+    def _other(self, place: int, judged: Property, judgement: Broken | Unsure, move: Move, step: Step) -> None:
+        """Deal with a judgement that is neither True nor False. Raises: Violation if the property is broken."""
+        if isinstance(judgement, Broken):
+            raise self._nonsense(move, step) or Violation(judged, judgement, step)
 
     def _nonsense(self, move: Move, step: Step) -> Violation | None:
         """Returns a violation if the last answer, or a value inside it, has another type than the interface says."""

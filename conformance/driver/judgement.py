@@ -68,5 +68,18 @@ class Broken:
         return f"{self.owed}; {self.observed}"
 
 
-Judgement: TypeAlias = bool | Broken
+class Unsure:
+    """The type of `UNSURE`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSURE"
+
+
+UNSURE = Unsure()
+"""There was something to judge, but operations that overlapped leave more than one right answer, and the ledger cannot
+tell which of them is right here."""
+
+Judgement: TypeAlias = bool | Broken | Unsure
 """False: there was nothing to judge. True: the property was exercised and held. Broken: it does not hold."""

@@ -282,7 +282,7 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
         judgement = judge_written(side.input, checkpoint, seen.value[number], f" of channel {number}")
         if isinstance(judgement, Broken):
             return judgement
-        judged |= judgement
+        judged |= judgement is True
     return judged
 
 
