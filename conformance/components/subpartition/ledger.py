@@ -158,7 +158,23 @@ class Ledger(Lifetime):
         if self.blocked or not self.ordinary:
             return False
         last, head = self.ordinary[-1], self.head()
-        return head is not None and (head is not last or last.ready)
+        if head is None:
+            return False
+        return head is not last or last.ready or (self.flushed and (not last.open or last.end > self.delivered))
+
+    def can_be_polled(self) -> bool:
+        """Returns whether a poll would answer something now."""
+        if self.blocked:
+            return self.passes_blocked and bool(self.urgent)
+        return self.readable()
+
+    def only_waits_for_records(self) -> bool:
+        """Returns whether nothing is queued but an unfinished buffer without anything to read, and no flush asks for
+        it."""
+        if len(self.ordinary) != 1 or self.urgent or self.flushed:
+            return False
+        alone = self.ordinary[0]
+        return alone.open and alone.end <= self.delivered
 
     def first(self) -> str:
         """Describes what the next poll must find."""
@@ -260,6 +276,10 @@ class Ledger(Lifetime):
         """Notes that the producer added the end of partition behind everything else."""
         self.ordinary.append(Queued(EndOfPartition()))
         self.phase = "finished"
+
+    def refuse(self, checkpoint: int, timeoutable: bool) -> None:
+        """Notes that a barrier came after the end, so that it was rejected and leaves no output state."""
+        self._note(checkpoint)
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     def time_out(self, checkpoint: int) -> None:
