@@ -79,9 +79,10 @@ def _cell(column: Column, slug: str) -> RenderableType:
 
 
 def _findings_table(component: str, columns: Sequence[Column]) -> Table:
-    table = simple_table(
-        f"{component}: what failed", "steps: of the shortest scenario known; seen: in how many scenarios."
-    )
+    note = "steps: of the shortest scenario known; seen: in how many scenarios."
+    if any(one.steps == 0 for column in columns for one in column.findings):
+        note += " 0 steps: nothing but the fair drain is needed."
+    table = simple_table(f"{component}: what failed", note)
     if len(columns) > 1:
         table.add_column("implementation", overflow="fold")
     table.add_column("property, class, at", ratio=2)
