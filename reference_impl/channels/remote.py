@@ -68,6 +68,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Upstream ready: the producer has sent something; pushes wait for it."""
         self.requested = False
         """Requested: the subpartition was requested."""
+        self.copied = 0
+        """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
         self.buffers = BufferManager(self, config.exclusive_buffers, pool or FloatingPool(config.floating_buffers))
         self.buffers.announcing = not self.recovered.in_recovery
 
@@ -216,7 +218,14 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def buffer_was_copied(self) -> None:
         """R18, gate.md G12."""
-        self.buffers.announce(self.buffers.recycle(self.released)[1])
+        freed, credit = self.buffers.recycle(self.released)
+        self.copied += freed
+        self.buffers.announce(credit)
+
+    async def return_copied(self) -> None:
+        """R15, R18, gate.md G12."""
+        freed, self.copied = self.copied, 0
+        await self.buffers.give_back(freed)
 
     async def resume(self) -> None:
         """R26."""
