@@ -176,17 +176,24 @@ def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resou
     return True
 
 
+_SEGMENTS = "segments", "heap"
+"""The kinds of segments in which the buffers are that the task still holds."""
+
+
 @shared("I-93", quiet=True)
 def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Judgement:
     """After a release at any moment, the implementation holds no segment, file, listener or future, except the segments
     of buffers that the task still holds."""
     if not ledger.is_over():
         return False
+    kept = ledger.keeps()
     for what in Resources.__struct_fields__:
         held = getattr(seen.value, what)
-        if held and held > (most := ledger.keeps() if what == "segments" else 0):
+        if held and held > (most := kept if what in _SEGMENTS else 0):
             owed = f"after release the implementation may hold {most or 'no'} {what}"
             return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+        if held and what in _SEGMENTS:
+            kept -= held
     return True
 
 

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.local_channel.goals import RULES
 from conformance.components.local_channel.ledger import Ledger
+from conformance.components.local_channel.settings import SETTINGS
 from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -57,6 +58,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine"),
     bounds={
