@@ -20,7 +20,14 @@ from conformance.parts.notice import Notice
 from conformance.parts.starts import UNOPPOSED, Refusal
 from conformance.ports import BufferOrEvent, ChannelKind, Recovery
 from conformance.ports.elements import Announcement, Barrier, Element, EndOfPartition
-from conformance.ports.outcomes import CheckpointReason, ConsumptionResumed, Signal, StateConsumed
+from conformance.ports.outcomes import (
+    CheckpointReason,
+    ConsumptionResumed,
+    DataAvailable,
+    PriorityAvailable,
+    Signal,
+    StateConsumed,
+)
 
 _NOTHING = EndOfPartition()
 """A placeholder for no element."""
@@ -29,12 +36,18 @@ _UNREAD = ("converted", "released", "failed")
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
 
+def told(signals: list[Signal]) -> bool:
+    """Returns whether the consumer is notified by one of these signals."""
+    return any(type(signal) is DataAvailable or type(signal) is PriorityAvailable for signal in signals)
+
+
 class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
         "announced", "arriving", "checkpoint", "converted", "doubtful", "marked", "most_recovered", "moving", "newest",
-        "notice", "overlapped", "pushing", "recovery", "sending", "sides", "started", "starting", "stopped", "stopping",
+        "notice", "overlapped", "pushing", "recovery", "sending", "sides", "started", "starting", "stirred", "stopped",
+        "stopping", "woken",
     )  # fmt: skip
 
     def __init__(self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool) -> None:
@@ -53,6 +66,11 @@ class Ledger(Lifetime):
         self.converted = self.recovery is Recovery.NONE
         self.begin_life("converted" if self.converted else "recovering")
         self.notice = Notice()
+        self.woken = 0
+        """Number of polls in a row that answered nothing, were overlapped by nothing, and notified the consumer."""
+        self.stirred = False
+        """Whether an operation overlapped a poll since one answered nothing undisturbed: its notification may come after
+        the poll that took what it tells of, so that the gate polls a channel that has nothing."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.overlapped = False
@@ -98,8 +116,8 @@ class Ledger(Lifetime):
             return True
         if side.waiting:
             return side.waiting[0].sure
-        if not side.consumed:
-            return end and side.finished and not (self.converted and self.recovery is Recovery.IN_MEMORY)
+        if not (side.consumed or side.unseen_end(self.converted)):
+            return end and side.finished
         return bool(side.live) and side.live[0].sure and not side.blocked
 
     def something_waits(self) -> int:
@@ -113,6 +131,30 @@ class Ledger(Lifetime):
     def first(self) -> str:
         """Describes what the next poll must find."""
         return f"an element of channel {self.something_waits() - 1}"
+
+    def follows(self, taken: BufferOrEvent, certainly: bool) -> int:
+        """Returns the first channel, counted from 1, in which a further poll certainly finds something after this one,
+        or, unless `certainly`, perhaps; 0: there is none. No other operation may be in flight."""
+        for number, side in enumerate(self.sides):
+            if number == taken.channel:
+                there = side.follows(taken.element) if certainly else side.holds_more_than(taken.element)
+            else:
+                there = self.ready(side, end=False) if certainly else side.holds_more_than(None)
+            if there:
+                return number + 1
+        return 0
+
+    def priority_follows(self, taken: BufferOrEvent, certainly: bool) -> int:
+        """Returns the first channel, counted from 1, that certainly has a priority event after this poll, of which the
+        gate knows, or, unless `certainly`, perhaps has one; 0: there is none."""
+        for number, side in enumerate(self.sides):
+            urgent = side.urgent[number == taken.channel and taken.element.data_type.has_priority :]
+            if not urgent:
+                continue
+            blocked = side.blocked or (number == taken.channel and taken.element.data_type.blocks_upstream)
+            if not certainly or (urgent[0].sure and not urgent[0].silent and (side.passes or not blocked)):
+                return number + 1
+        return 0
 
     def any_slow(self) -> bool:
         """Returns whether any channel is blocked or still recovering."""
@@ -229,9 +271,15 @@ class Ledger(Lifetime):
         self.end()
         alone, self.alone = self.alone, False
         taken = seen.value
+        if not alone:
+            self.stirred = True
         if taken is None:
+            self.woken = self.woken + 1 if alone and told(seen.signals) else 0
+            if alone:
+                self.stirred = False
             self._forget_turns()
             return
+        self.woken = 0
         self.notice.awake |= taken.more or taken.more_priority
         side, element = self.sides[taken.channel], taken.element
         if not element.data_type.has_priority:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.gate import steps
-from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.ledger import Ledger, told
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice, recovery, starts
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
@@ -154,6 +154,46 @@ def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
+@rule(steps.poll, invariant="I-22", tickets=("FLINK-20383", "FLINK-19681"))
+def more_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll that no other operation overlaps says that more can be polled if something can, and says so without reason
+    only if a notification may have come late."""
+    if (taken := seen.value) is None or not ledger.alone:
+        return False
+    if channel := ledger.follows(taken, certainly=True):
+        owed = f"something can be polled next from channel {channel - 1}, so the poll must say that more follows"
+        return taken.more or Broken(FailureClass.STUCK, owed, "it said that nothing does")
+    if ledger.stirred or ledger.follows(taken, certainly=False):
+        return False
+    owed = "nothing is left in any channel, so the poll must not say that more follows"
+    return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
+
+
+@rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
+def more_priority_tells_of_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll says that a priority event can be polled only if a channel has one, and always says so if no other
+    operation overlaps it and the gate was notified of one."""
+    if (taken := seen.value) is None:
+        return False
+    if not ledger.priority_follows(taken, certainly=False):
+        owed = "no channel has a priority event, so the poll must not say that one follows"
+        return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that one does")
+    if not ledger.alone or not (channel := ledger.priority_follows(taken, certainly=True)):
+        return False
+    owed = f"channel {channel - 1} has a priority event, so the poll must say that one follows"
+    return taken.more_priority or Broken(FailureClass.STUCK, owed, "it said that none does")
+
+
+@rule(steps.poll, invariant="I-32")
+def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judgement:
+    """If nothing is in any channel and no other operation overlaps, three polls in a row that find nothing do not all
+    notify the consumer, so that it may stop polling."""
+    if seen.value is not None or not ledger.alone:
+        return False
+    owed = "polls found nothing three times in a row, so the consumer must be left alone until something happens"
+    return ledger.woken < 2 or not told(seen.signals) or Broken(FailureClass.STUCK, owed, "it was notified each time")
+
+
 # ---- finished, and available -----------------------------------------------------------------------------------------
 @rule(steps.finished, invariant="I-33", tickets=("FLINK-39520",), quiet=True)
 def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
@@ -177,6 +217,16 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     return Broken(FailureClass.STUCK, owed, "the gate answered that it is not available")
 
 
+@rule(steps.available, invariant="I-32", tickets=("FLINK-20145",), quiet=True)
+def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have
+    ended."""
+    if ledger.notice.awake or ledger.all_ended():
+        return False
+    owed = "the consumer was not notified since its last poll, so the gate must not be available"
+    return not seen.value or Broken(FailureClass.PROTOCOL, owed, "the gate answered that it is available")
+
+
 adopt(
     notice.the_consumer_is_told_of_what_waits, *steps.MOVES, tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"),
     formerly=("the-consumer-is-told-of-what-can-be-polled",),
@@ -195,10 +245,10 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[None]) -> Judgement:
     return refused or Broken(FailureClass.LOST, owed, got(seen.error))
 
 
-@rule(steps.convert, invariant="I-26")
+@rule(steps.convert, steps.convert_again, invariant="I-26")
 def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """A conversion succeeds as soon as it loses no state of any channel."""
-    if ledger.conversion_loses() is not False or ledger.overlapped:
+    """A conversion succeeds as soon as it loses no state of any channel, and so does every further one."""
+    if not ledger.converted and (ledger.conversion_loses() is not False or ledger.overlapped):
         return False
     return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 

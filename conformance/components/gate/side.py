@@ -53,7 +53,36 @@ class Side(Lane):
     def rounds(self) -> int:
         """Returns how many turns this channel may need. In 2.3.0 the conversion moves the end of recovered data into
         the physical channel, and taking it, which no poll shows, uses up a turn."""
-        return 1 + (self.recovery is Recovery.IN_MEMORY and self.finishing)
+        return 1 + (self.recovery is Recovery.IN_MEMORY and self.finishing and not self.consumed)
+
+    def unseen_end(self, converted: bool) -> bool:
+        """Returns whether the end of recovered data may be left in front of live data, and no poll shows it: conversion
+        has dropped it, or has handed it over."""
+        return converted and self.recovery is Recovery.IN_MEMORY
+
+    def follows(self, element: Element) -> bool:
+        """Returns whether a poll certainly finds something here after the poll that takes this element, provided that
+        no other operation is in flight."""
+        priority, blocked = element.data_type.has_priority, self.blocked or element.data_type.blocks_upstream
+        if type(element) is EndOfPartition:
+            return False
+        urgent = self.urgent[priority:]
+        if urgent and urgent[0].sure and (self.passes or not blocked):
+            return True
+        recovered = bool(self.waiting) and not priority
+        waiting, live = self.waiting[recovered:], self.live[not priority and not recovered :]
+        if waiting:
+            return waiting[0].sure
+        if not self.consumed:
+            return False
+        return bool(live) and live[0].sure and not blocked
+
+    def holds_more_than(self, element: Element | None) -> bool:
+        """Returns whether anything is here, certainly or not, that is left when this element is taken."""
+        if self.ended or type(element) is EndOfPartition:
+            return False
+        count = len(self.waiting) + len(self.live) + len(self.urgent) + (self.finishing and not self.consumed)
+        return count > (element is not None)
 
     def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and that number with events and the end of recovered data added."""
@@ -108,6 +137,8 @@ class Side(Lane):
             self.completion_taken = True
             self.resumed = False
         self.ended |= type(element) is EndOfPartition
+        if not element.data_type.has_priority:
+            self.consumed = True  # what conversion hands over, also the end of recovered data, stands in front
 
     def resume(self) -> None:
         """Notes that the producer was resumed."""

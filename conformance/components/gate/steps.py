@@ -223,7 +223,7 @@ def convert(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
 
-@step("task", PHYSICAL, when=always, begin=Ledger.begin, end=Ledger.end, weight=2)
+@step("task", PHYSICAL, when=always, begin=Ledger.begin, end=Ledger.end, weight=2, fails=True)
 def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
