@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
@@ -23,6 +24,7 @@ from conformance.ports.elements import Announcement, Barrier, Element, EndOfPart
 from conformance.ports.outcomes import (
     CheckpointReason,
     ConsumptionResumed,
+    CreditAnnounced,
     DataAvailable,
     PriorityAvailable,
     Signal,
@@ -31,6 +33,7 @@ from conformance.ports.outcomes import (
 
 _NOTHING = EndOfPartition()
 """A placeholder for no element."""
+_FLOWING = ("live", "starting")
 _UNREAD = ("converted", "released", "failed")
 """Phases in which the consumer does not poll, or in which a poll answers nothing."""
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
@@ -45,19 +48,29 @@ class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "checkpoint", "converted", "doubtful", "marked", "most_recovered", "moving", "newest",
+        "announced", "arriving", "backlog", "checkpoint", "converted", "doubtful", "exclusive", "floating", "marked",
+        "mistold", "most_recovered", "moving", "newest",
         "notice", "overlapped", "pushing", "recovery", "sending", "sides", "started", "starting", "stirred", "stopped",
-        "stopping", "woken",
+        "stopping", "urged", "woken",
     )  # fmt: skip
 
-    def __init__(self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool) -> None:
+    def __init__(
+        self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool,
+        buffers: tuple[int, int] = (2, 2), credited: bool = False,
+    ) -> None:  # fmt: skip
+        """`buffers`: the exclusive buffers of a remote channel, and the floating buffers of the gate. `credited`:
+        whether the producers of remote channels keep to their credit."""
         super().__init__()
+        self.exclusive, self.floating = buffers
         self.recovery = recovery
         self.most_recovered = recovered
         self.newest = 0
         """The newest checkpoint that any step has named."""
         local = [kind is ChannelKind.LOCAL for kind in kinds]
-        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000) for at, one in enumerate(local)]
+        self.sides = [
+            Side(one, passes_blocked, recovery, at * 1_000_000, Credit(buffers[0]) if credited and not one else None)
+            for at, one in enumerate(local)
+        ]
         self.restore()
 
     def restore(self) -> None:
@@ -66,8 +79,13 @@ class Ledger(Lifetime):
         self.converted = self.recovery is Recovery.NONE
         self.begin_life("converted" if self.converted else "recovering")
         self.notice = Notice()
+        self.urged = False
+        """Whether the consumer has a reason to look for a priority event: a notification since its last poll began, or
+        the last poll said that one follows."""
         self.woken = 0
         """Number of polls in a row that answered nothing, were overlapped by nothing, and notified the consumer."""
+        self.mistold = 0
+        """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
         self.stirred = False
         """Whether an operation overlapped a poll since one answered nothing undisturbed: its notification may come after
         the poll that took what it tells of, so that the gate polls a channel that has nothing."""
@@ -79,6 +97,8 @@ class Ledger(Lifetime):
         """The channel into which the network is delivering an element; None: the network is idle."""
         self.arriving: Element = _NOTHING
         """The element that it is delivering."""
+        self.backlog = -1
+        """How much the producer says that waits behind that element; -1: it does not say."""
         self.moving: Side | None = None
         """The channel in which an announced barrier is being converted to a priority event; None: none."""
         self.announced: dict[tuple[int, int], int] = {}
@@ -100,9 +120,16 @@ class Ledger(Lifetime):
         self.notice.hear(signals)
         for signal in signals:
             if type(signal) is StateConsumed:
-                self.sides[signal.channel].consumed = True
+                side = self.sides[signal.channel]
+                if side.told_end or not side.finishing:
+                    self.mistold = signal.channel + 1
+                side.consumed = side.told_end = True
             elif type(signal) is ConsumptionResumed:
                 self.sides[signal.channel].resumed = True
+            elif type(signal) is PriorityAvailable:
+                self.urged = True
+            elif type(signal) is CreditAnnounced and (credit := self.sides[signal.channel].credit) is not None:
+                credit.granted += signal.credit
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def ready(self, side: Side, end: bool = True) -> bool:
@@ -125,6 +152,14 @@ class Ledger(Lifetime):
         operation is in flight; 0: there is none."""
         for number, side in enumerate(self.sides, 1):
             if self.ready(side):
+                return number
+        return 0
+
+    def urgent_channel(self) -> int:
+        """Returns the first channel, counted from 1, in which a poll certainly finds a priority event of which the gate
+        was notified, provided that no operation is in flight; 0: there is none."""
+        for number, side in enumerate(self.sides, 1):
+            if side.urgent and not side.urgent[0].silent and side.urgent_ready() and self.phase not in _UNREAD:
                 return number
         return 0
 
@@ -168,6 +203,35 @@ class Ledger(Lifetime):
     def all_ended(self) -> bool:
         """Returns whether the consumer polled the end of partition of every channel."""
         return False not in [side.ended for side in self.sides]
+
+    def counts_credit(self) -> bool:
+        """Returns whether the ledger knows which buffers of the gate are in use, provided that no operation is in
+        flight. Before the end of recovered data was taken, a pushed buffer may use one, and no credit is announced."""
+        if self.phase not in _FLOWING or True not in [side.credit is not None for side in self.sides]:
+            return False
+        return self.recovery is not Recovery.PUSHED or False not in [side.consumed for side in self.sides]
+
+    def borrowed(self) -> int:
+        """Returns how many floating buffers are in use, if `counts_credit` is true."""
+        return sum([max(0, side.uses() - self.exclusive) for side in self.sides if side.credit and not side.ended])
+
+    def segments(self) -> tuple[int, int]:
+        """Returns how many segments the gate must hold, and how many it may hold, before its release, provided that no
+        operation is in flight."""
+        counted, flows = self.counts_credit(), self.phase in _FLOWING
+        least, most = 0, 0 if counted else self.floating
+        for side in self.sides:
+            if side.ended:
+                continue
+            live, waiting = side.uses(), len(side.waiting)
+            if counted and side.credit is not None:  # handed over buffers have memory of their own
+                least, most = least + live, most + live + waiting
+            elif side.local or not self.converted:
+                least, most = least + live + waiting, most + live + waiting
+                most += 0 if self.converted else self.exclusive
+            else:
+                least, most = least + flows * self.exclusive, most + self.exclusive + live + waiting
+        return least, most
 
     def conversion_loses(self) -> bool | None:
         """Returns whether a channel has state that its physical channel would not get; None: an operation in flight
@@ -237,10 +301,13 @@ class Ledger(Lifetime):
         """Notes that partitions were requested."""
         self.end()
         self.phase = "live"
+        for side in self.sides:
+            if side.credit is not None:
+                side.credit.request(self.recovery is not Recovery.PUSHED)
 
     # ---- live data ---------------------------------------------------------------------------------------------------
-    def begin_arrival(self, channel: int, element: Element) -> None:
-        """Notes that the arrival of a live element begins."""
+    def begin_arrival(self, channel: int, element: Element, backlog: int = -1) -> None:
+        """Notes that the arrival of a live element begins, and how much the producer says that waits behind it."""
         self.begin()
         side = self.sending = self.sides[channel]
         self.arriving = element
@@ -250,21 +317,22 @@ class Ledger(Lifetime):
             side.input.doubt_pending()
         if self.starting:
             self._overlap(side)
-        side.begin_arrival(element)
+        self.backlog = backlog
+        side.begin_arrival(element, backlog)
         if type(element) is Barrier:
             self.newest = max(self.newest, element.checkpoint)
 
-    def end_arrival(self, channel: int, *checkpoint: int) -> None:
+    def end_arrival(self, channel: int, *operand: int) -> None:
         """Notes that the arrival is over: the element is in the channel."""
         self.end()
         self.sides[channel].end_arrival()
-        self.sending, self.arriving = None, _NOTHING
+        self.sending, self.arriving, self.backlog = None, _NOTHING, -1
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def begin_poll(self) -> None:
         """Notes that a poll begins."""
         self.begin_alone()
-        self.notice.awake = False
+        self.notice.awake = self.urged = False
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll is over, and which element it answered."""
@@ -281,6 +349,7 @@ class Ledger(Lifetime):
             return
         self.woken = 0
         self.notice.awake |= taken.more or taken.more_priority
+        self.urged |= taken.more_priority
         side, element = self.sides[taken.channel], taken.element
         if not element.data_type.has_priority:
             for other in self.sides:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger, told
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice, recovery, starts
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
 from conformance.parts.words import got, must_fail, must_succeed, name, truth
-from conformance.ports import Announcement, Buffer, BufferOrEvent, EndOfData, EndOfPartition, ErrorKind, Recovery
+from conformance.ports import (
+    Announcement,
+    Buffer,
+    BufferOrEvent,
+    ConsumptionResumed,
+    EndOfData,
+    EndOfPartition,
+    ErrorKind,
+    Recovery,
+    StateConsumed,
+)
 
 RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate"))
 rule, adopt = RULES.rule, RULES.adopt
@@ -54,6 +64,15 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
         return False
     owed = f"the recovery of channel {taken.channel} is not over, so its live elements must not be polled yet"
     return Broken(FailureClass.REORDERED, owed, _polled(taken))
+
+
+@rule(steps.poll, invariant="I-09", after_learning=True)
+def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
+    """The gate tells that the recovered data of a channel was consumed once, after the end of that data was queued."""
+    owed = "the gate may tell once per channel that recovered data was consumed, after its end was queued"
+    if ledger.mistold:
+        return Broken(FailureClass.DUPLICATED, owed, f"it told so of channel {ledger.mistold - 1}")
+    return StateConsumed in [type(signal) for signal in seen.signals]
 
 
 @rule(steps.poll, invariant="I-33")
@@ -233,6 +252,28 @@ adopt(
 )  # fmt: skip
 
 
+@rule(*steps.MOVES, invariant="I-22", tickets=("FLINK-20383", "FLINK-39018"), kind=Kind.EVENTUALLY, quiet=True)
+def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
+    it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
+    if not (channel := ledger.urgent_channel()):
+        return False
+    owed = f"a priority event of channel {channel - 1} can be polled, so the consumer must be notified of priority"
+    return ledger.urged or Broken(FailureClass.STUCK, owed, "it was notified of data at most")
+
+
+@rule(steps.poll, invariant="I-33")
+def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
+    """When a poll answers the last end of partition, the consumer is notified once more, so that it notices that the
+    gate is finished."""
+    if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
+        return False
+    if False in [side.ended or number == taken.channel for number, side in enumerate(ledger.sides)]:
+        return False
+    owed = "every channel has ended, so the consumer must be notified to look whether the gate is finished"
+    return told(seen.signals) or taken.more or Broken(FailureClass.STUCK, owed, "it was not notified")
+
+
 # ---- conversion, and operations that must be refused -----------------------------------------------------------------
 @rule(steps.convert, invariant="I-27", tickets=("FLINK-39018",))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[None]) -> Judgement:
@@ -272,11 +313,18 @@ def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int
     return must_fail(seen.error, ErrorKind.STATE, why)
 
 
+def _told_to_go_on(seen: Seen[None, int]) -> list[int]:
+    return [signal.channel for signal in seen.signals if type(signal) is ConsumptionResumed]
+
+
 @rule(steps.end_of_output_state, invariant="I-17", tickets=("FLINK-38544",), after_learning=True)
 def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the gate is told of the end of output state of the last channel, it resumes the producers of all channels;
     before that it resumes none."""
-    done = ledger.all_tracked()
+    done, told_to = ledger.all_tracked(), _told_to_go_on(seen)
+    if len(set(told_to)) < len(told_to):
+        twice = f"told were the producers of the channels {told_to}"
+        return Broken(FailureClass.DUPLICATED, "every producer must be told to go on once", twice)
     for number, side in enumerate(ledger.sides):
         if not side.local and side.completion_taken and side.resumed != done:
             owed = "the gate must resume all producers at the end of output state of the last channel, and none before"
@@ -291,6 +339,18 @@ def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
     if ledger.all_ended() and seen.error is None and seen.value is None:
         return True
     return must_fail(seen.error, ErrorKind.RELEASED, "the gate was released")
+
+
+@rule(steps.resume, invariant="I-15", tickets=("FLINK-23223",))
+def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is told to go on,
+    once."""
+    (channel,) = seen.operands
+    told_to = _told_to_go_on(seen)
+    if told_to == ([] if ledger.sides[channel].local else [channel]):
+        return bool(told_to)
+    owed = f"only the producer of channel {channel} is resumed, and it must be told once if it is remote"
+    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of the channels {told_to}")
 
 
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)
