@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.gate.goals import RULES
 from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.prefixes import PREFIXES
 from conformance.components.gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -49,9 +50,13 @@ COMPONENT = Component(
         config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers
     ),
     make_ledger=lambda config, capabilities: Ledger(
-        config.channels, config.recovery, config.recovered, Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
-        (config.exclusive_buffers, config.floating_buffers), config.credited,
-    ),  # fmt: skip
+        config.channels,
+        config.recovery,
+        config.recovered,
+        Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
+        (config.exclusive_buffers, config.floating_buffers),
+        config.credited,
+    ),
     needs=lambda config: recovers(config.recovery),
     threads=("recovery", "network", "task"),
     steps=tuple(STEPS.all),
@@ -81,4 +86,5 @@ COMPONENT = Component(
         {"fail": 6, "restore": 60, "release": 6},
         {"event_with_backlog": 40, "buffer": 60, "poll": 40},
     ),
+    prefixes=PREFIXES,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
-from conformance.parts.notice import Notice
+from conformance.parts.notice import Notice, notifies
 from conformance.parts.starts import UNOPPOSED, Refusal
 from conformance.ports import BufferOrEvent, ChannelKind, Recovery
 from conformance.ports.elements import Announcement, Barrier, Element, EndOfPartition
@@ -25,7 +25,6 @@ from conformance.ports.outcomes import (
     CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
-    DataAvailable,
     PriorityAvailable,
     Signal,
     StateConsumed,
@@ -33,15 +32,9 @@ from conformance.ports.outcomes import (
 
 _NOTHING = EndOfPartition()
 """A placeholder for no element."""
-_FLOWING = ("live", "starting")
 _UNREAD = ("converted", "released", "failed")
 """Phases in which the consumer does not poll, or in which a poll answers nothing."""
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
-
-
-def told(signals: list[Signal]) -> bool:
-    """Returns whether the consumer is notified by one of these signals."""
-    return any(type(signal) is DataAvailable or type(signal) is PriorityAvailable for signal in signals)
 
 
 class Ledger(Lifetime):
@@ -49,9 +42,8 @@ class Ledger(Lifetime):
 
     __slots__ = (
         "announced", "arriving", "backlog", "checkpoint", "converted", "doubtful", "exclusive", "floating", "marked",
-        "mistold", "most_recovered", "moving", "newest",
-        "notice", "overlapped", "pushing", "recovery", "sending", "sides", "started", "starting", "stirred", "stopped",
-        "stopping", "urged", "woken",
+        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
+        "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
     )  # fmt: skip
 
     def __init__(
@@ -67,10 +59,8 @@ class Ledger(Lifetime):
         self.newest = 0
         """The newest checkpoint that any step has named."""
         local = [kind is ChannelKind.LOCAL for kind in kinds]
-        self.sides = [
-            Side(one, passes_blocked, recovery, at * 1_000_000, Credit(buffers[0]) if credited and not one else None)
-            for at, one in enumerate(local)
-        ]
+        credits = [Credit(buffers[0]) if credited and not one else None for one in local]
+        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000, credits[at]) for at, one in enumerate(local)]
         self.restore()
 
     def restore(self) -> None:
@@ -87,8 +77,8 @@ class Ledger(Lifetime):
         self.mistold = 0
         """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
         self.stirred = False
-        """Whether an operation overlapped a poll since one answered nothing undisturbed: its notification may come after
-        the poll that took what it tells of, so that the gate polls a channel that has nothing."""
+        """Whether an operation overlapped a poll since one answered nothing undisturbed. Its notification may come
+        after that poll, which took what it tells of, so that a channel that has nothing is polled."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.overlapped = False
@@ -167,30 +157,6 @@ class Ledger(Lifetime):
         """Describes what the next poll must find."""
         return f"an element of channel {self.something_waits() - 1}"
 
-    def follows(self, taken: BufferOrEvent, certainly: bool) -> int:
-        """Returns the first channel, counted from 1, in which a further poll certainly finds something after this one,
-        or, unless `certainly`, perhaps; 0: there is none. No other operation may be in flight."""
-        for number, side in enumerate(self.sides):
-            if number == taken.channel:
-                there = side.follows(taken.element) if certainly else side.holds_more_than(taken.element)
-            else:
-                there = self.ready(side, end=False) if certainly else side.holds_more_than(None)
-            if there:
-                return number + 1
-        return 0
-
-    def priority_follows(self, taken: BufferOrEvent, certainly: bool) -> int:
-        """Returns the first channel, counted from 1, that certainly has a priority event after this poll, of which the
-        gate knows, or, unless `certainly`, perhaps has one; 0: there is none."""
-        for number, side in enumerate(self.sides):
-            urgent = side.urgent[number == taken.channel and taken.element.data_type.has_priority :]
-            if not urgent:
-                continue
-            blocked = side.blocked or (number == taken.channel and taken.element.data_type.blocks_upstream)
-            if not certainly or (urgent[0].sure and not urgent[0].silent and (side.passes or not blocked)):
-                return number + 1
-        return 0
-
     def any_slow(self) -> bool:
         """Returns whether any channel is blocked or still recovering."""
         pushed = self.recovery is Recovery.PUSHED
@@ -203,35 +169,6 @@ class Ledger(Lifetime):
     def all_ended(self) -> bool:
         """Returns whether the consumer polled the end of partition of every channel."""
         return False not in [side.ended for side in self.sides]
-
-    def counts_credit(self) -> bool:
-        """Returns whether the ledger knows which buffers of the gate are in use, provided that no operation is in
-        flight. Before the end of recovered data was taken, a pushed buffer may use one, and no credit is announced."""
-        if self.phase not in _FLOWING or True not in [side.credit is not None for side in self.sides]:
-            return False
-        return self.recovery is not Recovery.PUSHED or False not in [side.consumed for side in self.sides]
-
-    def borrowed(self) -> int:
-        """Returns how many floating buffers are in use, if `counts_credit` is true."""
-        return sum([max(0, side.uses() - self.exclusive) for side in self.sides if side.credit and not side.ended])
-
-    def segments(self) -> tuple[int, int]:
-        """Returns how many segments the gate must hold, and how many it may hold, before its release, provided that no
-        operation is in flight."""
-        counted, flows = self.counts_credit(), self.phase in _FLOWING
-        least, most = 0, 0 if counted else self.floating
-        for side in self.sides:
-            if side.ended:
-                continue
-            live, waiting = side.uses(), len(side.waiting)
-            if counted and side.credit is not None:  # handed over buffers have memory of their own
-                least, most = least + live, most + live + waiting
-            elif side.local or not self.converted:
-                least, most = least + live + waiting, most + live + waiting
-                most += 0 if self.converted else self.exclusive
-            else:
-                least, most = least + flows * self.exclusive, most + self.exclusive + live + waiting
-        return least, most
 
     def conversion_loses(self) -> bool | None:
         """Returns whether a channel has state that its physical channel would not get; None: an operation in flight
@@ -342,7 +279,7 @@ class Ledger(Lifetime):
         if not alone:
             self.stirred = True
         if taken is None:
-            self.woken = self.woken + 1 if alone and told(seen.signals) else 0
+            self.woken = self.woken + 1 if alone and notifies(seen.signals) else 0
             if alone:
                 self.stirred = False
             self._forget_turns()

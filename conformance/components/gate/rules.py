@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from conformance.components.gate import steps
-from conformance.components.gate.ledger import Ledger, told
+from conformance.components.gate.flags import follows, priority_follows
+from conformance.components.gate.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime, notice, recovery, starts
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
+from conformance.parts.notice import notifies
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
 from conformance.parts.words import got, must_fail, must_succeed, name, truth
@@ -179,10 +181,10 @@ def more_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
     only if a notification may have come late."""
     if (taken := seen.value) is None or not ledger.alone:
         return False
-    if channel := ledger.follows(taken, certainly=True):
+    if channel := follows(ledger, taken, certainly=True):
         owed = f"something can be polled next from channel {channel - 1}, so the poll must say that more follows"
         return taken.more or Broken(FailureClass.STUCK, owed, "it said that nothing does")
-    if ledger.stirred or ledger.follows(taken, certainly=False):
+    if ledger.stirred or follows(ledger, taken, certainly=False):
         return False
     owed = "nothing is left in any channel, so the poll must not say that more follows"
     return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
@@ -194,10 +196,10 @@ def more_priority_tells_of_priority_events_only(ledger: Ledger, seen: Polled) ->
     operation overlaps it and the gate was notified of one."""
     if (taken := seen.value) is None:
         return False
-    if not ledger.priority_follows(taken, certainly=False):
+    if not priority_follows(ledger, taken, certainly=False):
         owed = "no channel has a priority event, so the poll must not say that one follows"
         return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that one does")
-    if not ledger.alone or not (channel := ledger.priority_follows(taken, certainly=True)):
+    if not ledger.alone or not (channel := priority_follows(ledger, taken, certainly=True)):
         return False
     owed = f"channel {channel - 1} has a priority event, so the poll must say that one follows"
     return taken.more_priority or Broken(FailureClass.STUCK, owed, "it said that none does")
@@ -210,7 +212,9 @@ def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judg
     if seen.value is not None or not ledger.alone:
         return False
     owed = "polls found nothing three times in a row, so the consumer must be left alone until something happens"
-    return ledger.woken < 2 or not told(seen.signals) or Broken(FailureClass.STUCK, owed, "it was notified each time")
+    return (
+        ledger.woken < 2 or not notifies(seen.signals) or Broken(FailureClass.STUCK, owed, "it was notified each time")
+    )
 
 
 # ---- finished, and available -----------------------------------------------------------------------------------------
@@ -271,7 +275,7 @@ def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
     if False in [side.ended or number == taken.channel for number, side in enumerate(ledger.sides)]:
         return False
     owed = "every channel has ended, so the consumer must be notified to look whether the gate is finished"
-    return told(seen.signals) or taken.more or Broken(FailureClass.STUCK, owed, "it was not notified")
+    return notifies(seen.signals) or taken.more or Broken(FailureClass.STUCK, owed, "it was not notified")
 
 
 # ---- conversion, and operations that must be refused -----------------------------------------------------------------

@@ -12,8 +12,8 @@ class Side(Lane):
     """One channel of a gate. What it says about the next poll is certain if no operation is in flight."""
 
     __slots__ = (
-        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "held_back", "last_barrier", "local",
-        "next_id", "passes", "recovery", "resumed", "told_end", "tracked", "waited",
+        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "held_back", "last_barrier",
+        "local", "next_id", "passes", "recovery", "resumed", "told_end", "tracked", "waited",
     )  # fmt: skip
 
     def __init__(
