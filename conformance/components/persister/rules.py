@@ -132,7 +132,7 @@ def a_checkpoint_was_subsumed(ledger: Ledger, seen: Seen[None, int, int]) -> boo
 
 
 @goal(steps.start)
-def a_checkpoint_id_was_beyond_32_bits(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+def a_checkpoint_had_a_large_id(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """A checkpoint started whose id does not fit into 32 bits."""
     return ledger.base + seen.operands[0] >= 2**32
 
