@@ -189,8 +189,8 @@ class Ledger(Accounts):
         self.end()
         self.trespassing = False
 
-    def lose_the_connection(self) -> None:
-        """Notes that the connection is lost: nothing can be taken any more."""
+    def lose_the_connection(self, *operands: object) -> None:
+        """Notes that the connection is lost, or that the task failed: nothing can be taken any more."""
         self.end()
         if not self.released:
             self.phase = "broken"
