@@ -142,6 +142,16 @@ def restart_step(steps: Steps[P, L], end: Callable[[L], None]) -> Step[L, Resour
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
+class Awaiting(Protocol):
+    """A ledger that knows for how many things somebody may wait."""
+
+    def most_futures(self) -> int:
+        """Returns the number of futures that the port may hold before its release."""
+
+    def is_over(self) -> bool:
+        """Returns whether the port must have given back all resources."""
+
+
 class Holding(Protocol):
     """A ledger that knows which resources its port must hold before its release."""
 
@@ -185,3 +195,27 @@ def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Ju
         if held and what in _SEGMENTS:
             kept -= held
     return True
+
+
+@shared("I-93", quiet=True)
+def a_future_ends_with_what_it_waits_for(ledger: Awaiting, seen: Seen[Resources]) -> Judgement:
+    """Before its release, the implementation holds no more open futures than there are things to wait for: the end of
+    recovered data, read or taken, the request of the subpartition, a channel state future."""
+    held = seen.value.futures
+    if ledger.is_over() or held is None:
+        return False
+    if held <= (most := ledger.most_futures()):
+        return True
+    owed = f"there are {most} things to wait for, so the implementation may hold {most or 'no'} futures"
+    return Broken(FailureClass.ORPHANED, owed, f"it holds {held}")
+
+
+@shared("I-93")
+def a_release_tells_nobody(ledger: object, seen: Seen[object]) -> Judgement:
+    """A release, and a conversion that succeeds, emits no signal: nobody may take, and nothing was consumed."""
+    if seen.error is not None:
+        return False
+    if not seen.signals:
+        return True
+    owed = "the operation ends the channel, so it must notify nobody"
+    return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")

@@ -75,9 +75,9 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         self.buffers.announcing = not self.recovered.in_recovery
 
     # ---- network thread --------------------------------------------------------------------------------------------
-    async def arrive(self, element: Element) -> None:
-        """R2 to R11. The element carries the expected number and no backlog."""
-        await self.receive(element, self.expected, -1)
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
+        """R2 to R12, R14. The element carries the expected number."""
+        await self.receive(element, self.expected, backlog)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
         """R2 to R12, R14.

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.remote_channel.goals import RULES
 from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.settings import SETTINGS
 from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -65,6 +66,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=RemoteChannelScenarioConfig("pushed", 0, 1, 0, "fine"),
     bounds={
