@@ -67,8 +67,10 @@ def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: T
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     """If a priority event can be handed out, it is handed out before every element without priority."""
     urgent, value = ledger.lane.urgent, seen.value
-    if not urgent or not ledger.alone or (value is None and not recovery.ends(seen.signals)):
+    if not urgent or (value is None and not recovery.ends(seen.signals)):
         return False
+    if not ledger.alone and not (value is not None and value.element.data_type.has_priority):
+        return UNSURE
     if value is not None and value.element.data_type.has_priority:
         return True
     came = "the end of recovered data" if value is None else name(value.element)
@@ -201,14 +203,16 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgemen
     """If an element arrives that does not carry the next sequence number, the channel answers an error of kind
     reordering."""
     owed = f"the next sequence number is {ledger.lane.arrived}, and the element carries another one"
-    return False if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
+    return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
 
 
 @rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
 def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If live data arrives while the channel is in recovery, the channel answers an error of kind protocol."""
-    if ledger.lane.consumed or ledger.releasing:
+    if ledger.lane.consumed:
         return False
+    if ledger.releasing:
+        return UNSURE
     return must_fail(seen.error, ErrorKind.PROTOCOL, "live data arrived while the channel was in recovery")
 
 
@@ -217,7 +221,7 @@ def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[None]) -> Judge
     """If an element that blocks the producer arrives with a backlog above 0, the channel answers an error of kind
     argument."""
     owed = "an element that blocks the producer arrived with a backlog above 0"
-    return False if ledger.releasing else must_fail(seen.error, ErrorKind.ARGUMENT, owed)
+    return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.ARGUMENT, owed)
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
