@@ -27,16 +27,20 @@ def _one_by_one(*steps: Operands) -> tuple[Operands, ...]:
     return tuple(one for step in steps for one in (step, *_ENDS))
 
 
+_LIVE = (
+    finish_recovery(0), finish_recovery(1), poll(), convert(), request_partitions(), recovery_completion(0),
+    recovery_completion(1), finish_recovery(0), finish_recovery(1), poll(), poll(), end_of_output_state(0),
+    end_of_output_state(1),
+)  # fmt: skip
+"""In every recovery design, these steps lead to two channels from which live data can be polled."""
 TAKEN_BEFORE_ITS_NOTIFICATION = (
-    *_one_by_one(request_partitions(), buffer(0), buffer(0)),
-    unaligned_barrier(0, 1), (RUN, "network", "outside the locks of local channel 0"), poll(), (FINISH, "task"),
+    *_one_by_one(*_LIVE, buffer(0), buffer(0)),
+    unaligned_barrier(0, 1), (RUN, "network", "gate lock"), poll(), (FINISH, "task"), (FINISH, "network"),
     *_one_by_one(unaligned_barrier(1, 1), poll()),
 )  # fmt: skip
 """Leads to the notification of a priority event that was polled already, and then to another priority event."""
 STOPPED_BEFORE_CONVERSION = _one_by_one(
-    finish_recovery(0), finish_recovery(1), poll(), checkpoint_stopped(1), convert(), request_partitions(),
-    recovery_completion(0), recovery_completion(1), poll(), poll(), end_of_output_state(0), end_of_output_state(1),
-    checkpoint_started(1), buffer(0), buffer(1), poll(), persisted(1),
+    checkpoint_stopped(1), *_LIVE, checkpoint_started(1), buffer(0), buffer(1), poll(), persisted(1),
 )  # fmt: skip
 """Leads to a checkpoint that was stopped before the conversion and starts after it."""
 REPLACED_BEFORE_ITS_NOTIFICATION = (
