@@ -70,7 +70,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Requested: the subpartition was requested."""
         self.copied = 0
         """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
-        self.buffers = BufferManager(self, config.exclusive_buffers, pool or FloatingPool(config.floating_buffers))
+        pool = FloatingPool(config.floating_buffers) if pool is None else pool
+        self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
 
     # ---- network thread --------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
                 self.received.add(stashed)
             self.stash = []
             readable = self.readable()
-            credit = self.buffers.open()
+            credit = await self.buffers.open()
         self.listener.state_consumed(self)
         self.buffers.announce(credit)
         if readable:
@@ -313,7 +314,6 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.give_back(freed)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers and, in recovery, a future."""
-        return Resources(
-            segments=self.buffers.held(), heap=0, files=0, listeners=0, futures=int(self.recovered.in_recovery)
-        )
+        """I-93. The channel holds its buffers, memory of its own and, in recovery, a future."""
+        own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
+        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=0, futures=futures)

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 from conformance.components.gate.goals import RULES
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.prefixes import PREFIXES
+from conformance.components.gate.settings import SETTINGS
 from conformance.components.gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -62,6 +63,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=GateScenarioConfig((REMOTE, LOCAL), Recovery.IN_MEMORY, 1, "fine"),
     bounds={
