@@ -46,7 +46,7 @@ def thread_properties(
         ),
         Property(
             NO_LOCK_MEANWHILE, "A thread that waits for anything but a lock holds no lock.", component, (), _elsewhere,
-            level=level, invariant="I-25", needs=stepping,
+            level=level, invariant="I-25", needs=stepping | waits,
         ),
         Property(
             COMES_TO_AN_END, "An operation that has begun ends once everything that it may wait for has happened.",

@@ -52,20 +52,13 @@ def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> No
 
 
 def check_held(judge: Judge, thread: Thread, at: Waitable) -> None:
-    """Check whether a thread that must wait for anything but a lock holds one. Raises: Violation.
-
-    What is ready is not waited for: a thread may await it wherever it is.
-    """
-    if isinstance(at, Lock):
-        if thread.held:
-            judge.mark(NO_LOCK_MEANWHILE)
-    elif not at.ready():
-        judged = judge.mark(NO_LOCK_MEANWHILE)
-        if judged is not None and thread.held:
-            held = " and ".join(lock.name for lock in thread.held)
-            owed = "a thread that waits for anything but a lock must hold no lock"
-            observed = f"{thread.name} waits for {at.name} and holds {held}"
-            raise Violation(judged, Broken(FailureClass.DEADLOCKED, owed, observed), thread.operation)
+    """Check whether a thread that must wait for anything but a lock holds one. Raises: Violation."""
+    judged = judge.mark(NO_LOCK_MEANWHILE)
+    if judged is not None and thread.held and not isinstance(at, Lock):
+        held = " and ".join(lock.name for lock in thread.held)
+        owed = "a thread that waits for anything but a lock must hold no lock"
+        observed = f"{thread.name} waits for {at.name} and holds {held}"
+        raise Violation(judged, Broken(FailureClass.DEADLOCKED, owed, observed), thread.operation)
 
 
 def check_order(kernel: Kernel, judge: Judge, operation: Step) -> None:

@@ -146,8 +146,8 @@ class World:
             signals.clear()
         if thread.order.changed:
             turns.check_order(kernel, self.judge, thread.operation)
-        turns.check_held(self.judge, thread, at)
         if not at.ready():
+            turns.check_held(self.judge, thread, at)
             turns.check_wait(kernel, self.judge, thread, at)
 
     def drain(self) -> int:
