@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix corpus explore nightly clean jdk
+.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix exercise corpus explore nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -96,6 +96,10 @@ bench: venv ## the benchmarks, one at a time
 kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 	$(CONFORMANCE) bugs --seeds 20 --processes $(PROCESSES) --optimal --confirm --operators 300 \
 	  --reasons reports/operator-mutants.toml --report reports/kill-matrix.md --json reports/kill-matrix.json
+
+exercise: venv ## in which settings the references put each property to the test, into reports/
+	$(CONFORMANCE) check --scenarios 3000 --implementation reference --implementation reference-in-memory \
+	  --implementation reference-recover-first --exercise reports/exercise.md
 
 corpus: venv ## the minimal scenario of every known bug, into tests/corpus
 	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus
