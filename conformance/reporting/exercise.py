@@ -186,11 +186,11 @@ def _component_table(checks: Sequence[Check]) -> str:
 def _columns(program: Program, tally: Tally) -> list[_Column]:
     """The columns: recovery designs with stages, kinds of channels, interleavings. One alone would show nothing."""
     stages = list(dict.fromkeys(program.component.settings.stages.values()))
-    order = [("", ""), *((recovery.value, stage) for recovery in Recovery for stage in ("", *stages))]
+    order = [(recovery, stage) for recovery in ("", *(one.value for one in Recovery)) for stage in ("", *stages)]
     there = {(one.recovery, one.stage) for one in tally.settings}
-    names = {"none": "no recovery", "": "all"}
+    names = {"none": "no recovery"}
     found = [
-        (", ".join(filter(None, (names.get(recovery, recovery), stage))), _is_design(recovery, stage))
+        (", ".join(filter(None, (names.get(recovery, recovery), stage))) or "all", _is_design(recovery, stage))
         for recovery, stage in order
         if (recovery, stage) in there
     ]
