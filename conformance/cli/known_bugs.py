@@ -15,6 +15,7 @@ from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.ports import KnownBug, find_known_bug, known_bugs
+from conformance.ports.changes import CATALOGUES
 from conformance.reporting.status import CONFORMS, VIOLATION
 from conformance.scenarios import encode_scenario
 
@@ -101,8 +102,8 @@ def bugs(
 
 
 def _operators(count: int, components: tuple[str, ...], processes: int) -> list[OperatorMutant]:
-    """Try operator mutants of the reference, except its known bugs. It is found by its name and not imported here."""
-    subject = Subject("reference_impl", "reference", ("known_bugs",))
+    """Try operator mutants of the reference, except its catalogues. It is found by its name and not imported here."""
+    subject = Subject("reference_impl", "reference", CATALOGUES)
     return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes)
 
 

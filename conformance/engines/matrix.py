@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.fresh import Opinion, in_fresh_process
 from conformance.engines.kill import Kill, kill
 from conformance.engines.optimum import Optimum, optimum
+from conformance.engines.processes import mapping
 from conformance.ports import find_known_bug
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import Scenario
 
-T = TypeVar("T")
 Watch = Callable[[int], None]
 """Called with the number of searches that are over."""
 
@@ -64,7 +60,7 @@ class Line:
 def matrix(names: Sequence[str], asked: Asked, processes: int = 1, watch: Watch | None = None) -> list[Line]:
     """Returns a line for each of these known bugs, in their order, which is the same for any number of processes."""
     kills: list[Kill] = []
-    with _mapping(processes) as over:
+    with mapping(processes) as over:
         for one in over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds]):
             kills.append(one)
             if watch is not None:
@@ -94,16 +90,3 @@ def _optimum(name: str, minimal: Scenario | None) -> Optimum | None:
         return None if minimal is None else optimum(find_known_bug(name), minimal)
     except CannotRecognise:
         return None
-
-
-Mapping = Callable[[Callable[..., T], Iterable[tuple[Any, ...]]], Iterator[T]]
-
-
-@contextmanager
-def _mapping(processes: int) -> Iterator[Mapping[Any]]:
-    """Yields a `map` that keeps the order and may use several processes, which are started fresh and not forked."""
-    if processes <= 1:
-        yield lambda function, arguments: (function(*one) for one in arguments)
-        return
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield lambda function, arguments: pool.map(function, *zip(*arguments, strict=True))

@@ -217,7 +217,7 @@ def _reproduce(report: Report) -> str:
 def _is_object(name: str, registered: Iterable[str]) -> bool:
     """Return whether the implementation is named as module:object."""
     head, colon, _ = name.partition(":")
-    return bool(colon) and head != "known-bug" and head.partition("@")[0] not in registered
+    return bool(colon) and head not in ("known-bug", "legal-variant") and head.partition("@")[0] not in registered
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
