@@ -41,7 +41,9 @@ OPERATOR_SCENARIOS = 1_000
 @click.option(
     "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
 )
-@click.option("--optimal", is_flag=True, help="Also explore how short a scenario can be that shows the bug.")
+@click.option(
+    "--optimal", is_flag=True, help="Also explore whether a shorter scenario of the same configuration shows the bug."
+)
 @click.option("--confirm", is_flag=True, help="Replay each minimal scenario in a fresh process.")
 @click.option("--operators", type=click.IntRange(1), help="Also try this many operator mutants of the reference.")
 @click.option(

@@ -46,7 +46,14 @@ class Channel(InputChannelPort):
         """
 
     def buffer_was_copied(self) -> None:
-        """G12. The consumer has read the data buffer that was polled last, which is recycled at once."""
+        """G12. The consumer has read the data buffer that was polled last. The gate holds the gate lock."""
+
+    async def return_copied(self) -> None:
+        """G12. Recycle what was copied. The gate calls it after it has released the gate lock.
+
+        A floating buffer returns to a pool then, which may offer it to another channel, whose lock must be taken
+        (remote-channel.md R15, R18). Only a remote channel has anything to do here.
+        """
 
     @abstractmethod
     async def checkpoint_started(self, barrier: Barrier) -> None:
@@ -104,7 +111,7 @@ class PhysicalChannel(Channel, PhysicalChannelPort):
         """G10. A second request changes nothing."""
 
     @abstractmethod
-    async def arrive(self, element: Element) -> None:
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
         """G25."""
 
     @abstractmethod

@@ -68,13 +68,16 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Upstream ready: the producer has sent something; pushes wait for it."""
         self.requested = False
         """Requested: the subpartition was requested."""
-        self.buffers = BufferManager(self, config.exclusive_buffers, pool or FloatingPool(config.floating_buffers))
+        self.copied = 0
+        """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
+        pool = FloatingPool(config.floating_buffers) if pool is None else pool
+        self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
 
     # ---- network thread --------------------------------------------------------------------------------------------
-    async def arrive(self, element: Element) -> None:
-        """R2 to R11. The element carries the expected number and no backlog."""
-        await self.receive(element, self.expected, -1)
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
+        """R2 to R12, R14. The element carries the expected number."""
+        await self.receive(element, self.expected, backlog)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
         """R2 to R12, R14.
@@ -197,7 +200,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
                 self.received.add(stashed)
             self.stash = []
             readable = self.readable()
-            credit = self.buffers.open()
+            credit = await self.buffers.open()
         self.listener.state_consumed(self)
         self.buffers.announce(credit)
         if readable:
@@ -216,7 +219,14 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def buffer_was_copied(self) -> None:
         """R18, gate.md G12."""
-        self.buffers.announce(self.buffers.recycle(self.released)[1])
+        freed, credit = self.buffers.recycle(self.released)
+        self.copied += freed
+        self.buffers.announce(credit)
+
+    async def return_copied(self) -> None:
+        """R15, R18, gate.md G12."""
+        freed, self.copied = self.copied, 0
+        await self.buffers.give_back(freed)
 
     async def resume(self) -> None:
         """R26."""
@@ -304,7 +314,6 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.give_back(freed)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers and, in recovery, a future."""
-        return Resources(
-            segments=self.buffers.held(), heap=0, files=0, listeners=0, futures=int(self.recovered.in_recovery)
-        )
+        """I-93. The channel holds its buffers, memory of its own and, in recovery, a future."""
+        own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
+        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=0, futures=futures)

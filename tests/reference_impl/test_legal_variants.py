@@ -43,9 +43,9 @@ def test_a_legal_variant_is_a_small_change_and_one_sentence(variant):
 def test_its_history_differs_in_the_scenario_of_the_corpus_and_nobody_accuses_it(variant):
     scenario = read_scenario(FOLDER / f"{variant.id}.json")
     assert scenario.component == variant.component
-    runs = [
+    original, changed = (
         run_scenario(Program(COMPONENTS[scenario.component], one()), scenario.config, scenario.steps, record=True)
         for one in (variant.original, variant.build)
-    ]
-    assert [run.violation for run in runs] == [None, None]
-    assert first_difference(*runs) is not None
+    )
+    assert (original.violation, changed.violation) == (None, None)
+    assert first_difference(original, changed) is not None

@@ -403,3 +403,16 @@ def test_release_gives_everything_back_twice_over():
     assert one.port.resources() == Resources(1, 0, 0, 0, 0)  # in the hands of the task
     whole(one.port.recycle(1))
     assert one.port.resources() == Resources(0, 0, 0, 0, 0)
+
+
+def test_a_floating_buffer_that_a_gate_copied_returns_to_the_pool_afterwards():
+    """remote-channel.md R15, R18."""
+    one = Channel(exclusive=0, floating=1)
+    pool = one.port.buffers.pool
+    one.send(Event(0), backlog=1)
+    one.send(1)
+    one.taken(2)
+    one.port.buffer_was_copied()
+    assert pool.free == 0
+    whole(one.port.return_copied())
+    assert pool.free == 1
