@@ -98,9 +98,8 @@ class BufferManager:
         return "heap"
 
     def hand_out(self) -> None:
-        """R22. The buffer in front is with the consumer now. What was handed over is in none of these buffers (R1)."""
-        if self.queued:
-            self.taken.append(self.queued.pop(0))
+        """R22. The buffer in front is with the consumer now."""
+        self.taken.append(self.queued.pop(0))
 
     async def request_floating(self, backlog: int) -> int:
         """R14. Answers how many buffers were borrowed."""

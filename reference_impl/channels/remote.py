@@ -72,6 +72,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
         self.buffers = BufferManager(self, config.exclusive_buffers, pool or FloatingPool(config.floating_buffers))
         self.buffers.announcing = not self.recovered.in_recovery
+        self.buffers.queued += ["heap"] * self.recovered.count()  # handed over: in none of the channel's own buffers
 
     # ---- network thread --------------------------------------------------------------------------------------------
     async def arrive(self, element: Element) -> None:
@@ -194,6 +195,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
     async def end_of_recovered_state(self) -> None:
         """R25."""
         async with self.lock:
+            await self.buffers.fill()
             self.recovered.clear()
             for stashed in self.stash:
                 self.received.add(stashed)
