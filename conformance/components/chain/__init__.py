@@ -36,6 +36,8 @@ class ChainScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     input_state: Annotated[int, Meta(ge=0, le=4)] = 0
     output_state: Annotated[int, Meta(ge=0, le=4)] = 0
     interleaving: Literal["whole", "fine"] = "whole"
+    exclusive_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
+    floating_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
 
 
 def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
@@ -53,7 +55,8 @@ def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:
 
 
 def _port_config(config: ChainScenarioConfig) -> ChainConfig:
-    return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream)
+    buffers = config.exclusive_buffers, config.floating_buffers
+    return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream, *buffers)
 
 
 def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
@@ -79,6 +82,18 @@ _CONFIGS = tuple(
         (Recovery.PUSHED, _ALL, False, (2, 1)),
         (Recovery.PUSHED, _ALL, True, (1, 1)),
         (Recovery.PUSHED, _ALL[2:], False, (0, 0)),
+    )
+) + tuple(
+    ChainScenarioConfig(
+        channels, recovery, recoveries, False, 1, 1, interleaving,
+        exclusive_buffers=exclusive, floating_buffers=floating,
+    )
+    for interleaving in ("whole", "fine")
+    for channels, exclusive, floating in (
+        ((_REMOTE,), 1, 1), ((_REMOTE, _REMOTE), 1, 0), ((_REMOTE, _LOCAL), 1, 1), ((_REMOTE, _REMOTE), 1, 1),
+    )
+    for recovery, recoveries in (
+        (Recovery.NONE, _ALL[:1]), (Recovery.IN_MEMORY, _ALL[:2]), (Recovery.PUSHED, _ALL[2:]), (Recovery.NONE, _ALL),
     )
 )  # fmt: skip
 
