@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix corpus explore nightly clean jdk
+.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix variants corpus explore nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -97,6 +97,10 @@ kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 	$(CONFORMANCE) bugs --seeds 20 --processes $(PROCESSES) --optimal --confirm --operators 300 \
 	  --reasons reports/operator-mutants.toml --report reports/kill-matrix.md --json reports/kill-matrix.json
 
+variants: venv ## every legal variant in 20,000 scenarios, into reports/
+	$(CONFORMANCE) variants --processes $(PROCESSES) --corpus tests/corpus/legal_variants \
+	  --report reports/legal-variants.md --json reports/legal-variants.json
+
 corpus: venv ## the minimal scenario of every known bug, into tests/corpus
 	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus
 
@@ -110,9 +114,9 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	  --scope barriers=0 --json reports/exploration/gate-pushed.json
 	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
 
-nightly: test ## the test command, then the slow tests, the kill matrix and the explorations
+nightly: test ## the test command, then the slow tests, the kill matrix, the legal variants and the explorations
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix explore
+	$(MAKE) kill-matrix variants explore
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -16,6 +16,7 @@ from conformance.ports import (
     find_implementation,
 )
 from conformance.ports.changed import changed
+from conformance.ports.changes import CATALOGUES
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 from reference_impl.subpartition import Subpartition
@@ -43,7 +44,7 @@ def with_parts(name: str, **parts: Any) -> Reference:
 
 def changed_reference(diff: str) -> Reference:
     """The newest reference with a change of its text."""
-    made = changed("reference_impl", diff, ("known_bugs",)).reference()
+    made = changed("reference_impl", diff, CATALOGUES).reference()
     assert isinstance(made, Implementation)
     return made  # type: ignore[return-value]
 

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Kind
-from conformance.ports import known_bugs
+from conformance.ports import known_bugs, legal_variants
 from conformance.reporting import chapter_file, rules, specification_folder, with_judged, without_judged
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +25,7 @@ LETTERS = {
 READ = ("conformance", "reference_impl", "strategies", "tests", "docs")
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 LINK = re.compile(r"\]\((?:([\w-]+\.md))?(?:#([\w-]+))?\)")
-NUMBER = r"(?:[DSPVLRGUC]\d+|I-\d+)"
+NUMBER = r"(?:F?[DSPVLRGUC]\d+|I-\d+)"
 CITATION = re.compile(rf"(?:\b([a-z-]+\.md)(?:#|,?\s+))?\b({NUMBER}(?:(?:,|,?\s+(?:and|or|to))\s+{NUMBER})*)\b")
 """One number or a list of them, behind the chapter or without it: `gate.md#G7`, `gate.md G7 to G9, I-30`, `G7`."""
 RANGE = re.compile(rf"({NUMBER})(?:\s+to\s+({NUMBER}))?")
@@ -67,9 +67,11 @@ def test_every_component_has_a_chapter_whose_rules_are_numbered_without_gaps(com
     anchors = ANCHOR.findall(chapter(component))
     assert len(set(anchors)) == len(anchors)
     letter = LETTERS[component]
-    transitions = [anchor for anchor in anchors if not anchor.startswith("I-")]
-    assert transitions == [f"{letter}{number}" for number in range(1, len(transitions) + 1)]
-    assert transitions
+    for beginning in (letter, f"F{letter}"):
+        numbered = [anchor for anchor in anchors if anchor.rstrip("0123456789") == beginning]
+        assert numbered == [f"{beginning}{number}" for number in range(1, len(numbered) + 1)]
+        assert numbered
+    assert {anchor.rstrip("0123456789") for anchor in anchors} == {letter, f"F{letter}", "I-"}
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -86,6 +88,12 @@ def test_every_property_judges_a_promise_of_its_chapter_and_every_promise_is_jud
     promised = {anchor for anchor in ANCHOR.findall(chapter(component)) if anchor.startswith("I-")}
     judged = {one.invariant for one in COMPONENTS[component].properties if one.kind is not Kind.SOMETIMES}
     assert judged == promised
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_freedom_has_a_legal_variant_and_every_legal_variant_a_freedom(component):
+    freedoms = {anchor for anchor in ANCHOR.findall(chapter(component)) if anchor.startswith("F")}
+    assert {one.freedom for one in legal_variants() if one.component == component} == freedoms
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -124,7 +132,7 @@ def cited(text: str, follows: str = "") -> list[tuple[str, str]]:
 
 def span(first: str, last: str) -> list[str]:
     """All numbers of a range; of a range that is none, its text, which has no anchor."""
-    letter, low, high = first.rstrip("0123456789"), first.lstrip("I-DSPVLRGUC"), last.lstrip("I-DSPVLRGUC")
+    letter, low, high = first.rstrip("0123456789"), first.lstrip("I-FDSPVLRGUC"), last.lstrip("I-FDSPVLRGUC")
     if not last:
         return [first]
     if not last.startswith(letter) or int(low) >= int(high):
@@ -140,7 +148,7 @@ def python_files(folder: str, leave_out: str) -> list[Path]:
     return [file for file in sorted((ROOT / folder).rglob("*.py")) if leave_out not in str(file)]
 
 
-REFERENCE = python_files("reference_impl", "known_bugs")
+REFERENCE = [one for one in python_files("reference_impl", "known_bugs") if "legal_variants" not in one.parts]
 TESTS_OF_THE_REFERENCE = python_files("tests/reference_impl", "known_bugs")
 
 
@@ -229,7 +237,7 @@ def test_every_test_of_the_reference_begins_with_the_rules_that_it_shows():
 
 def transitions_without(found: set[tuple[str, str]]) -> list[str]:
     """The transitions of all chapters that are not among these."""
-    every = [(name, one) for name, anchors in ANCHORS.items() for one in anchors if not one.startswith("I-")]
+    every = [(name, one) for name, anchors in ANCHORS.items() for one in anchors if not one.startswith(("I-", "F"))]
     return [" ".join(one) for one in every if one not in found]
 
 

@@ -18,6 +18,7 @@ from conformance.driver import Components, Program, run_scenario
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference
 from conformance.engines.corpus import replay_corpus
+from conformance.engines.exercise import Exercise, cases_of, exercise_of
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure, Tally
 from conformance.scenarios import Scenario
@@ -47,6 +48,8 @@ class TallyRecord(Struct, frozen=True):
     closing_steps: int
     exercised: dict[str, int]
     failures: tuple[FailureRecord, ...]
+    exercise: Exercise | None = None
+    """In which settings; None: a version of the suite that did not count this ran the block."""
 
 
 class DifferenceRecord(Struct, frozen=True):
@@ -188,7 +191,7 @@ def encode_tally(tally: Tally) -> TallyRecord:
         for signature, failure in sorted(tally.failures.items())
     )
     exercised = dict(sorted(tally.exercised.items()))
-    return TallyRecord(tally.scenarios, tally.steps, tally.closing_steps, exercised, failures)
+    return TallyRecord(tally.scenarios, tally.steps, tally.closing_steps, exercised, failures, exercise_of(tally))
 
 
 def decode_tally(record: TallyRecord, components: Components) -> Tally:
@@ -199,7 +202,10 @@ def decode_tally(record: TallyRecord, components: Components) -> Tally:
         )
         for one in record.failures
     }
-    return Tally(record.scenarios, record.steps, record.closing_steps, dict(record.exercised), failures)
+    tally = Tally(record.scenarios, record.steps, record.closing_steps, dict(record.exercised), failures)
+    if record.exercise is not None:
+        tally.settings, tally.unsure = cases_of(record.exercise), dict(record.exercise.unsure)
+    return tally
 
 
 def _performed(scenario: Scenario, steps: Any) -> Scenario:

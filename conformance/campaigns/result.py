@@ -18,6 +18,7 @@ from conformance.campaigns.runners import WorkerDied, apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
 from conformance.engines.check import Found, reduce_failures, verdict
+from conformance.engines.exercise import Exercise, exercise_of
 from conformance.engines.tally import Tally
 from conformance.scenarios import Finding, scenario_id
 from conformance.scenarios.codec import ScenarioFile
@@ -60,6 +61,8 @@ class ComponentResult(Struct, frozen=True):
     properties: tuple[PropertyResult, ...]
     findings: tuple[FindingResult, ...]
     """In the order of their ids."""
+    exercise: Exercise | None = None
+    """In which settings steps were performed and properties judged; None in the results of earlier versions."""
 
 
 class ImplementationResult(Struct, frozen=True):
@@ -195,5 +198,11 @@ def _component(program: Program, tally: Tally, found: tuple[Found, ...]) -> Comp
         for one in program.component.properties
     )
     return ComponentResult(
-        program.component.name, tally.scenarios, tally.steps, tally.closing_steps, properties, tuple(findings)
+        program.component.name,
+        tally.scenarios,
+        tally.steps,
+        tally.closing_steps,
+        properties,
+        tuple(findings),
+        exercise_of(tally),
     )

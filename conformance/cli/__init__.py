@@ -17,6 +17,7 @@ from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
 from conformance.cli.examining import doctor
 from conformance.cli.known_bugs import bugs
+from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import say
 from conformance.cli.searching import check, explore
@@ -56,5 +57,5 @@ def cli() -> None:
     """Test the checkpointing and recovery of stream processors."""
 
 
-for _command in (check, explore, replay_command, shrink, bugs, properties, implementations, doctor, campaign):
+for _command in (check, explore, replay_command, shrink, bugs, variants, properties, implementations, doctor, campaign):
     cli.add_command(_command)

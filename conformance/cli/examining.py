@@ -17,7 +17,7 @@ from conformance.reporting.status import CONFORMS, VIOLATION
 @click.command()
 @click.option(
     "--implementation", "name", metavar="NAME", required=True,
-    help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND or known-bug:ID.",
+    help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND, known-bug:ID or legal-variant:ID.",
 )  # fmt: skip
 def doctor(name: str) -> int:
     """Say what an adapter does wrong, in the order in which to fix it: nothing is wrong (0), something is wrong (1).

@@ -15,6 +15,7 @@ from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.ports import KnownBug, find_known_bug, known_bugs
+from conformance.ports.changes import CATALOGUES
 from conformance.reporting.status import CONFORMS, VIOLATION
 from conformance.scenarios import encode_scenario
 
@@ -40,7 +41,9 @@ OPERATOR_SCENARIOS = 1_000
 @click.option(
     "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
 )
-@click.option("--optimal", is_flag=True, help="Also explore how short a scenario can be that shows the bug.")
+@click.option(
+    "--optimal", is_flag=True, help="Also explore whether a shorter scenario of the same configuration shows the bug."
+)
 @click.option("--confirm", is_flag=True, help="Replay each minimal scenario in a fresh process.")
 @click.option("--operators", type=click.IntRange(1), help="Also try this many operator mutants of the reference.")
 @click.option(
@@ -99,8 +102,8 @@ def bugs(
 
 
 def _operators(count: int, components: tuple[str, ...], processes: int) -> list[OperatorMutant]:
-    """Try operator mutants of the reference, except its known bugs. It is found by its name and not imported here."""
-    subject = Subject("reference_impl", "reference", ("known_bugs",))
+    """Try operator mutants of the reference, except its catalogues. It is found by its name and not imported here."""
+    subject = Subject("reference_impl", "reference", CATALOGUES)
     return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes)
 
 

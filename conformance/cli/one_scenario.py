@@ -43,7 +43,10 @@ def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_p
     implementation = find_implementation(name or implementation_of(scenario))
     with closing(implementation):
         result = replay(scenario, implementation, capabilities_of(assume))
-    out.print(reporting.story_table(result))
+    story = reporting.tell(result)
+    out.print(story.table())
+    if story.in_the_drain is not None:
+        out.print(story.in_the_drain, soft_wrap=True, markup=False)
     out.print(f"{result.verdict.value} on {implementation.name}: {result.reason}", soft_wrap=True, markup=False)
     if json_path is not None:
         reporting.write_json(json_path, reporting.replay_document(result))

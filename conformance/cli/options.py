@@ -29,7 +29,8 @@ def say(trouble: str) -> None:
 
 implementation_option = click.option(
     "--implementation", "implementations", metavar="NAME", multiple=True, default=("reference",), show_default=True,
-    help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND or known-bug:ID. May be given more than once.",
+    help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND, known-bug:ID or legal-variant:ID. May be "
+    "given more than once.",
 )  # fmt: skip
 component_option = click.option(
     "--component",

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from conformance.driver.drain import Drain
 from conformance.driver.rule import NOTHING, Property
+from conformance.driver.setting import NO_SETTINGS, Settings
 from conformance.driver.step import FINISH, RUN, AnyStep, Ledger
 from conformance.ports import Capability
 from conformance.scenarios import Step
@@ -78,6 +79,9 @@ class Component:
     prefixes: tuple[tuple[Step, ...], ...] = ()
     """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
     steps that are not enabled."""
+
+    settings: Settings = NO_SETTINGS
+    """How the settings are told apart in which steps are performed and properties are judged."""
 
     def __post_init__(self) -> None:
         named = (

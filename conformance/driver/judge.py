@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from conformance.driver.judgement import Broken, FailureClass, Judgement, Unsure
-from conformance.driver.program import Move, Program
+from conformance.driver.judgement import UNSURE, Broken, FailureClass, Judgement, Unsure
+from conformance.driver.program import ANSWER, OPERAND, Move, Program
 from conformance.driver.rule import Property
+from conformance.driver.setting import Evidence
 from conformance.driver.step import Ledger, Operands, Seen
 from conformance.driver.violation import Violation, unexpected
 from conformance.ports import ErrorKind, Signal
@@ -19,16 +20,16 @@ _FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
 
 
 class Judge:
-    """The judge of one run. It keeps the outcome of the current operation, and which properties the run exercised."""
+    """The judge of one run. It keeps the outcome of the current operation, and what the run has put to the test."""
 
-    __slots__ = ("exercised", "kernel", "ledger", "program", "seen")
+    __slots__ = ("evidence", "kernel", "ledger", "program", "seen", "stage")
 
     def __init__(self, program: Program, ledger: Ledger, kernel: Kernel | None) -> None:
         self.program = program
         self.ledger = ledger
         self.kernel = kernel
-        self.exercised = bytearray(program.blank_marks)
-        """For each property, at its index in the program: 1 if the run has exercised it."""
+        self.evidence = Evidence(program.component.settings, program.blank_row, program.blank_marks)
+        self.stage = program.component.settings.stage
         self.seen: Seen[Any] = Seen()
 
     def hold(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
@@ -41,14 +42,23 @@ class Judge:
         if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
             raise unexpected(self.program.answers, seen.error, step)
         try:
-            exercised = self.exercised
-            for place, check in move.goals:
-                if not exercised[place] and check(ledger, seen):
-                    exercised[place] = 1
+            evidence, concern = self.evidence, move.concern
+            rows = evidence.whole
+            if concern == OPERAND:
+                rows = evidence.by_channel.get(operands[0], rows)
+            elif concern == ANSWER and seen.value is not None:
+                rows = evidence.by_channel.get(seen.value.channel, rows)
+            row = rows[self.stage(ledger)]
+            row[move.place] += 1
+            if move.goals:
+                reached = evidence.goals
+                for place, check in move.goals:
+                    if not reached[place] and check(ledger, seen):
+                        reached[place] = 1
             for place, check, judged in move.before:
                 judgement: Judgement = check(ledger, seen)
                 if judgement is True:
-                    exercised[place] = 1
+                    row[place] += 1
                 elif judgement is not False:
                     self._other(place, judged, judgement, move, step)
             if move.end is not None:
@@ -60,14 +70,14 @@ class Judge:
             for place, check, judged in move.after:
                 judgement = check(ledger, seen)
                 if judgement is True:
-                    exercised[place] = 1
+                    row[place] += 1
                 elif judgement is not False:
                     self._other(place, judged, judgement, move, step)
             if move.quiet and (self.kernel is None or not self.kernel.in_flight):
                 for place, check, judged in move.quiet:
                     judgement = check(ledger, seen)
                     if judgement is True:
-                        exercised[place] = 1
+                        row[place] += 1
                     elif judgement is not False:
                         self._other(place, judged, judgement, move, step)
         except Violation:
@@ -83,7 +93,7 @@ class Judge:
         place = self.program.places.get(slug)
         if place is None:
             return None
-        self.exercised[place] = 1
+        self.evidence.whole[self.stage(self.ledger)][place] += 1
         return self.program.properties[place]
 
     def own(self, slug: str) -> Property:
@@ -93,6 +103,9 @@ class Judge:
 
     def _other(self, place: int, judged: Property, judgement: Broken | Unsure, move: Move, step: Step) -> None:
         """Deal with a judgement that is neither True nor False. Raises: Violation if the property is broken."""
+        if judgement is UNSURE:
+            unsure = self.evidence.unsure
+            unsure[place] = unsure.get(place, 0) + 1
         if isinstance(judgement, Broken):
             raise self._nonsense(move, step) or Violation(judged, judgement, step)
 

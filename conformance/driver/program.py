@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from conformance.driver.component import Component
 from conformance.driver.judgement import Kind
@@ -14,17 +14,25 @@ from conformance.ports import Capability, Implementation
 from conformance.ports.implementation import Factory
 from conformance.scheduling import LockOrder
 
+NOTHING, OPERAND, ANSWER = 0, 1, 2
+"""Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in its answer."""
+
 
 class Move:
     """One kind of step, with the properties that apply to the implementation."""
 
     __slots__ = (
-        "after", "before", "begin", "call", "crashes", "during", "end", "fails", "fresh_port", "goals", "kind", "learn",
-        "quiet", "thread", "when",
+        "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
+        "kind", "learn", "place", "quiet", "thread", "when",
     )  # fmt: skip
 
-    def __init__(self, kind: AnyStep, threads: tuple[str, ...], properties: list[tuple[int, Property]]) -> None:
+    def __init__(
+        self, kind: AnyStep, threads: tuple[str, ...], properties: list[tuple[int, Property]], place: int
+    ) -> None:
         self.kind = kind
+        self.place = place
+        """The place of the step in the rows of a run's evidence."""
+        self.concern = _concern(kind)
         self.during = kind.during
         self.when: Callable[[Any], Sequence[Operands]] = kind.when
         self.begin = kind.begin
@@ -51,8 +59,8 @@ class Program:
     """A component made ready for one implementation. A program is made once and used for many runs."""
 
     __slots__ = (
-        "_orders", "answers", "blank_marks", "capabilities", "component", "configs", "factory", "implementation",
-        "moves", "places", "properties", "threads",
+        "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "configs", "factory",
+        "implementation", "moves", "places", "properties", "threads",
     )  # fmt: skip
 
     def __init__(self, component: Component, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
@@ -70,8 +78,11 @@ class Program:
         self.answers = next(one for one in self.properties if one.slug == ANSWERS)
         self.blank_marks = bytearray(len(self.properties))
         self.blank_marks[self.places[ANSWERS]] = 1
-        numbered = list(enumerate(self.properties))
-        self.moves = {kind.name: Move(kind, component.threads, numbered) for kind in component.steps}
+        numbered, count = list(enumerate(self.properties)), len(self.properties)
+        self.blank_row = [0] * (count + len(component.steps))
+        self.moves = {
+            kind.name: Move(kind, component.threads, numbered, count + at) for at, kind in enumerate(component.steps)
+        }
         self._orders = LockOrder()
 
     def understands(self, config: Any) -> bool:
@@ -94,7 +105,7 @@ class Program:
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
         twin = self.made_by(self.factory)
-        twin.moves = {kind.name: Move(kind, self.threads, []) for kind in self.component.steps}
+        twin.moves = {name: Move(move.kind, self.threads, [], move.place) for name, move in self.moves.items()}
         return twin
 
     def exercised(self, marks: bytes) -> list[str]:
@@ -112,3 +123,10 @@ class Program:
         if orders.changed and orders.cycle():
             orders.changed = True
         return not orders.changed
+
+
+def _concern(kind: AnyStep) -> int:
+    if next(iter(kind.operands), "") == "channel":
+        return OPERAND
+    answers = get_args(kind.answers) or (kind.answers,)
+    return ANSWER if any("channel" in getattr(one, "__struct_fields__", ()) for one in answers) else NOTHING

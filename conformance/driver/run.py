@@ -14,15 +14,21 @@ from conformance.scenarios import Entry, Step
 class Run:
     """The result of running one scenario."""
 
-    __slots__ = ("closing_steps", "entries", "exercised", "performed", "violation")
+    __slots__ = ("closing_steps", "entries", "evidence", "performed", "violation")
 
     def __init__(self, world: World | None, closing_steps: int, violation: Violation | None) -> None:
-        self.exercised = b"" if world is None else bytes(world.exercised)
+        self.evidence = None if world is None else world.judge.evidence
+        """What the run has put to the test; None: it ended before its first step."""
         self.entries = () if world is None or world.entries is None else tuple(world.entries)
         self.performed: list[Step] = [] if world is None else world.performed
         """The steps that were enabled. Each turn has the place where it ended."""
         self.closing_steps = closing_steps
         self.violation = violation
+
+    @property
+    def exercised(self) -> bytes:
+        """For each property, at its index in the program: 1 if the run has exercised it. Empty if it never began."""
+        return b"" if self.evidence is None else self.evidence.exercised()
 
 
 def run_scenario(program: Program, config: Any, steps: Iterable[Step], record: bool = False) -> Run:

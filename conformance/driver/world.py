@@ -41,12 +41,8 @@ class World:
         self.threads: dict[str, Thread] = {} if self.kernel is None else self.kernel.threads
         self.ledger = program.component.make_ledger(config, program.capabilities)
         self.judge = Judge(program, self.ledger, self.kernel)
+        self.judge.evidence.enter(config, self.ledger)
         self.port = self._fresh_port(("new",), program.component.port_config(config))
-
-    @property
-    def exercised(self) -> bytearray:
-        """For each property, at its index in the program: 1 if the run has exercised it."""
-        return self.judge.exercised
 
     def choices(self, name: str) -> Sequence[Operands]:
         """Returns the operands with which this kind of step is enabled now."""
@@ -193,6 +189,7 @@ class World:
         else:
             config = component.restored_config(self.config, self.ledger)
         self.port = self._fresh_port(step, config)
+        self.judge.evidence.enter(self.config, self.ledger)
 
     def _fresh_port(self, step: Step, config: Any) -> Port:
         """Returns a new port of the implementation under test. Raises: Violation if the factory fails."""

@@ -116,11 +116,17 @@ class Differ:
     """Compares each run of one component with a run of the baseline, and returns the divergences at the end."""
 
     def __init__(
-        self, name: str, baseline: Implementation, program: Program, assume: Iterable[Capability] = ()
-    ) -> None:
-        """`name`: the name by which the user asked for the baseline. It is never run if it lacks the component."""
+        self, name: str, baseline: Implementation, program: Program, assume: Iterable[Capability] = (),
+        inside: bool = False,
+    ) -> None:  # fmt: skip
+        """`name`: the name by which the user asked for the baseline. It is never run if it lacks the component.
+
+        `inside`: also compare what depends on the inside of an implementation: fine scenarios, in which threads pause
+        at places of its own, and the counts of held resources. This makes sense for two variants of one text.
+        """
         self.name = name
         self.program = program
+        self._inside = inside
         self._seen: dict[Group, Failure] = {}
         self._compared = 0
         self._crashes = 0
@@ -134,7 +140,7 @@ class Differ:
         self._configs = tuple(
             one
             for one in dict.fromkeys(known)
-            if one.interleaving == "whole" and program.understands(one) and self._baseline.understands(one)
+            if (inside or one.interleaving == "whole") and program.understands(one) and self._baseline.understands(one)
         )
         if not self._configs:
             self._reason = f"there is no configuration of {component} that both understand"
@@ -154,12 +160,17 @@ class Differ:
             return
         self._compared += 1
         right = run if run.entries else self._run_other(scenario)
-        difference = _compare(left, right)
+        difference = self._compare(left, right)
         if difference is not None:
             example = Failure(scenario, "", "")
             known = self._seen.setdefault(difference.group, example)
             if known is not example:
                 known.absorb(example)
+
+    @property
+    def differs(self) -> bool:
+        """Whether a divergence was seen in a scenario in which neither side breaks a property."""
+        return any(group.free for group in self._seen)
 
     def conclude(self) -> Comparison:
         """Returns all divergences, the most frequent first. Those in which no property is broken are reduced."""
@@ -175,14 +186,14 @@ class Differ:
 
     def _comparable(self, scenario: Scenario) -> bool:
         config = scenario.config  # in fine runs, the places of pauses depend on the implementation
-        return config.interleaving == "whole" and self._baseline.understands(config)
+        return (self._inside or config.interleaving == "whole") and self._baseline.understands(config)
 
     def _divergence(self, group: Group, failure: Failure) -> Divergence:
         scenario = failure.scenario
         if group.free:
             with suppress(ValueError):  # a divergence that does not show again is reported unreduced
                 scenario = reduce(self._drawing(), scenario, self._budget, judge=self._judge).scenario
-        difference = _compare(self._run_baseline(scenario), self._run_other(scenario))
+        difference = self._compare(self._run_baseline(scenario), self._run_other(scenario))
         if difference is None:
             return Divergence(group, failure.count, scenario, 0, (group.operation,), None, None)
         left, right = difference.left, difference.right
@@ -210,7 +221,7 @@ class Differ:
     def _judge(self, scenario: Scenario) -> Run:
         """Returns a run whose violation is the divergence, and whose steps are those that either side performed."""
         left, right = self._run_baseline(scenario), self._run_other(scenario)
-        difference = _compare(left, right)
+        difference = self._compare(left, right)
         run = Run(None, 0, None)
         if difference is not None:
             run.violation = _Diverges(difference.group, self.program, (difference.group.operation,))
@@ -221,16 +232,15 @@ class Differ:
         ]
         return run
 
-
-def _compare(left: Run, right: Run) -> _Difference | None:
-    """Returns the first difference of two recorded runs, with the properties that each side breaks."""
-    found = first_difference(left, right, violations=True, resources=False)
-    if found is None:
-        return None
-    index, operation, field = found
-    a, b = (one.entries[index] if index < len(one.entries) else None for one in (left, right))
-    group = Group(operation, field, kinds_of(a, b, field), _broken(left), _broken(right))
-    return _Difference(group, index, a, b)
+    def _compare(self, left: Run, right: Run) -> _Difference | None:
+        """Returns the first difference of two recorded runs, with the properties that each side breaks."""
+        found = first_difference(left, right, violations=True, resources=self._inside)
+        if found is None:
+            return None
+        index, operation, field = found
+        a, b = (one.entries[index] if index < len(one.entries) else None for one in (left, right))
+        group = Group(operation, field, kinds_of(a, b, field), _broken(left), _broken(right))
+        return _Difference(group, index, a, b)
 
 
 def _broken(run: Run) -> str:

@@ -19,7 +19,7 @@ from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
 from conformance.engines.tally import Signature
 from conformance.scenarios import Finding, Scenario, Step
-from conformance.scheduling import LockOrder, describe
+from conformance.scheduling import Edge, LockOrder, describe
 
 MOST_STATES = 1_000_000
 _ROOT = -1
@@ -39,7 +39,7 @@ class Scope:
 
     config: Any
     most: Mapping[str, int]
-    """The limit of each bound of the component, by its key."""
+    """The limits of the bounds of the component, by their keys. A bound that is missing here has no limit."""
 
     def as_text(self) -> dict[str, Any]:
         """Returns the scope by key, as it was given, with the defaults."""
@@ -56,7 +56,8 @@ class Exploration:
     states: int
     transitions: int
     depth: int
-    """How many levels of the breadth-first search were explored. A state of level n is reached in n steps."""
+    """How many levels of the breadth-first search were explored completely: every run with at most so many steps was
+    judged."""
     complete: bool
     found: tuple[Found, ...]
 
@@ -101,8 +102,8 @@ class Explorer:
     """Explores one scope of one implementation."""
 
     def __init__(self, program: Program, scope: Scope, turns: tuple[str, ...] = (RUN,), drain: bool = True) -> None:
-        """With the turns `(RUN,)` the explorer reaches every state. With FINISH too, one step can finish an operation,
-        as in scenarios that the reducer has shortened, so the numbers of steps can be compared.
+        """With the turns `(RUN,)` the explorer reaches every state. With FINISH too, one step can let a thread go on to
+        any later pause, as in scenarios that the reducer has shortened, so the numbers of steps can be compared.
 
         Raises: CannotRecognise if states cannot be recognised on this Python.
         """
@@ -113,7 +114,7 @@ class Explorer:
         self.drain = drain
         self._silent = program.without_judges()
         self._recogniser = Recogniser()
-        self._bounds = tuple(program.component.bounds.items())
+        self._bounds = tuple((key, bound) for key, bound in program.component.bounds.items() if key in scope.most)
         self._bounding = {
             kind.name: tuple(
                 (place, scope.most[key], bound)
@@ -133,7 +134,10 @@ class Explorer:
         self._states: dict[Any, int] = {}
         self._found: dict[Signature, tuple[tuple[Step, ...], Broken]] = {}
         self._stop: str | None = None
+        self._limits: tuple[int, int | None] = (0, None)
         self.transitions = 0
+        self.work = 0
+        """How many values the digests had so far. A million of them takes about a second, whatever the component is."""
 
     def explore(
         self,
@@ -141,31 +145,37 @@ class Explorer:
         most_states: int = MOST_STATES,
         progress: Progress | None = None,
         until: str | None = None,
+        most_work: int | None = None,
     ) -> Exploration:
         """Explore until no state is left, a limit is reached, or the property `until` is violated."""
         self._stop = until
+        self._limits = most_states, most_work
         frontier = self._begin()
-        level, complete = 0, False
-        while frontier and (depth is None or level < depth) and len(self._parents) < most_states and not self._done():
+        level = 0
+        while frontier and (depth is None or level < depth) and not self._over():
             following: list[int] = []
             for at in frontier:
                 self._expand(at, following)
-                if len(self._parents) >= most_states or self._done():
+                if self._over():
                     break
                 if progress is not None and not at % 256:
                     progress(level, len(self._parents), self.transitions)
             else:
-                complete = not following
-            frontier = following
-            level += 1
+                frontier = following
+                level += 1
+        complete = bool(self._parents) and not frontier
         return Exploration(
-            self.program, self.scope, len(self._parents), self.transitions, level, complete and not frontier,
-            tuple(self._findings()),
-        )  # fmt: skip
+            self.program, self.scope, len(self._parents), self.transitions, level, complete, tuple(self._findings())
+        )
 
     def shortest(self, slug: str) -> int | None:
         """Returns how many steps the shortest run has in which the property failed; None if it did not fail."""
         return min((len(steps) for signature, (steps, _) in self._found.items() if signature[0] == slug), default=None)
+
+    def _over(self) -> bool:
+        """Return whether the exploration ends before the next state."""
+        states, work = self._limits
+        return len(self._parents) >= states or (work is not None and self.work >= work) or self._done()
 
     def _done(self) -> bool:
         return self._stop is not None and any(signature[0] == self._stop for signature in self._found)
@@ -202,8 +212,7 @@ class Explorer:
         """Perform every step that is possible in a state."""
         world: World | None = self._reach(at)
         assert world is not None
-        counts = self._counts[at]
-        for step, counted in list(self._possible(world, counts)):
+        for step, counted in list(self._possible(world, at)):
             if world is None:
                 world = self._reach(at)
             self.transitions += 1
@@ -228,7 +237,9 @@ class Explorer:
 
         Returns whether the step did not change the state, so that the world can be used for the next step.
         """
-        key = (counts, self._recogniser.digest(world))
+        digest = self._recogniser.digest(world)
+        self.work += len(digest)
+        key = counts, digest, self._orders_that_count(world)
         known = self._states.get(key)
         if known is not None:
             if known == parent:
@@ -251,8 +262,16 @@ class Explorer:
         world.close()
         return False
 
-    def _possible(self, world: World, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
+    def _orders_that_count(self, world: World) -> frozenset[Edge]:
+        """Returns the lock orders so far, which matter only if the exploration looks for a contradiction of them in one
+        run. `_findings` compares the orders of all runs."""
+        return (
+            frozenset(world.kernel.order.edges) if self._stop == ONE_ORDER and world.kernel is not None else frozenset()
+        )
+
+    def _possible(self, world: World, at: int) -> Iterator[tuple[Step, tuple[Any, ...]]]:
         """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
+        counts = self._counts[at]
         for kind in self.program.component.steps:
             for operands in world.choices(kind.name)[: self._variants.get(kind.name)]:
                 counted = self._count(kind.name, operands, counts)
@@ -260,8 +279,32 @@ class Explorer:
                     yield (kind.name, *operands), counted
         for thread in world.threads.values():
             if thread.runnable:
-                for turn in self.turns:
-                    yield ((RUN, thread.name, "") if turn == RUN else (FINISH, thread.name)), counts
+                for turn in self._turns(at, thread.name):
+                    yield turn, counts
+
+    def _turns(self, at: int, name: str) -> Iterator[Step]:
+        """Yields the turns of a paused thread in a state: to its next pause, to its end, to the pauses in between."""
+        if RUN in self.turns:
+            yield RUN, name, ""
+        if FINISH in self.turns:
+            yield FINISH, name
+        if len(self.turns) > 1:
+            for stop in self._pauses(at, name)[1:]:
+                yield RUN, name, stop
+
+    def _pauses(self, at: int, name: str) -> list[str]:
+        """Returns the names of the places where a paused thread can pause until its operation ends or must wait."""
+        world = self._reach(at)
+        thread, found = world.threads[name], dict[str, None]()
+        try:
+            while thread.runnable:
+                world.perform((RUN, name, ""))
+                if thread.runnable and thread.waits_for is not None:
+                    found[thread.waits_for.name] = None
+        except Violation:
+            pass  # the turn to the end breaks the same property
+        world.close()
+        return list(found)
 
     def _count(self, name: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Returns the counts after a step; None if they are higher than the scope allows."""

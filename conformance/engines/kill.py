@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import process_time
 
 from conformance.components import COMPONENTS
-from conformance.driver import Component, Program
+from conformance.driver import Component, Program, run_scenario
 from conformance.engines.check import Found
 from conformance.engines.reduce import BUDGET, Signature, reduce
 from conformance.engines.search import Search, seeds
@@ -35,6 +35,8 @@ class Kill:
     """In how many scenarios each property failed, by slug."""
     reduction_seconds: float = 0.0
     """The part of `cpu_seconds` that the reduction of the scenario took."""
+    drain_steps: int = 0
+    """How many steps of the drain follow the steps of the shortest scenario, up to the failure."""
 
 
 def kill(
@@ -74,10 +76,12 @@ def kill(
     mine = [failure for signature, failure in failures.items() if alike(signature)]
     start = min(mine, key=lambda failure: len(failure.scenario.steps)).scenario
     reduced = reduce(program, start, budget, alike)
+    again = run_scenario(program, reduced.scenario.config, reduced.scenario.steps, record=True)
     implementation.close()
     finding = Finding(reduced.signature[0], reduced.signature[1], implementation.name)
     evidence = Scenario(reduced.scenario.component, reduced.scenario.config, reduced.scenario.steps, finding)
     count = sum(failure.count for failure in mine)
     shortest = Found(reduced.signature, reduced.broken.owed, reduced.broken.observed, evidence, count)
     ended = process_time()
-    return Kill(True, first, ended - began, shortest, noticed, ended - searched)
+    closing = sum(entry.closing for entry in again.entries)
+    return Kill(True, first, ended - began, shortest, noticed, ended - searched, closing)

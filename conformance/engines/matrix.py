@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.fresh import Opinion, in_fresh_process
 from conformance.engines.kill import Kill, kill
-from conformance.engines.optimum import optimal_steps
+from conformance.engines.optimum import Optimum, optimum
+from conformance.engines.processes import mapping
 from conformance.ports import find_known_bug
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import Scenario
 
-T = TypeVar("T")
 Watch = Callable[[int], None]
 """Called with the number of searches that are over."""
 
@@ -31,7 +27,7 @@ class Asked:
     scenarios: int
     """A bug that is not found in so many scenarios has survived."""
     optimal: bool = False
-    """Find out by exploration, too, how short a scenario can be."""
+    """Find out by exploration, too, whether the minimal scenario is as short as one of its configuration can be."""
     confirmed: bool = False
     """Replay the minimal scenario in a fresh process, too."""
 
@@ -44,7 +40,9 @@ class Line:
     """The name with which `find_known_bug` finds it."""
     kills: tuple[Kill, ...]
     """One for each seed, in the order of the seeds."""
-    optimum: int | None = None
+    optimum: Optimum | None = None
+    """What exploration found out about the first of the shortest forms; None if it was not asked, or cannot recognise
+    the states."""
     opinion: Opinion | None = None
 
     @property
@@ -53,49 +51,42 @@ class Line:
         found = Counter(one.shortest.scenario for one in self.kills if one.shortest is not None)
         return [scenario for scenario, _ in found.most_common()]
 
+    @property
+    def shortest_form(self) -> Scenario | None:
+        """Returns the shortest minimal scenario, of several the most frequent one; None if the bug was not found."""
+        return min(self.forms, key=lambda form: len(form.steps), default=None)
+
 
 def matrix(names: Sequence[str], asked: Asked, processes: int = 1, watch: Watch | None = None) -> list[Line]:
     """Returns a line for each of these known bugs, in their order, which is the same for any number of processes."""
     kills: list[Kill] = []
-    with _mapping(processes) as over:
+    with mapping(processes) as over:
         for one in over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds]):
             kills.append(one)
             if watch is not None:
                 watch(len(kills))
-        optima: list[int | None] = [None] * len(names)
+        count = len(asked.seeds)
+        lines = [Line(name, tuple(kills[place * count : (place + 1) * count])) for place, name in enumerate(names)]
         if asked.optimal:
-            optima = list(over(_optimum, [(name,) for name in names]))
-    count = len(asked.seeds)
-    lines = []
-    for place, (name, optimum) in enumerate(zip(names, optima, strict=True)):
-        line = Line(name, tuple(kills[place * count : (place + 1) * count]), optimum)
-        if asked.confirmed and line.forms:
-            implementation = name if ":" in name else f"{KNOWN_BUG_SCHEME}{name}"
-            line = Line(name, line.kills, optimum, in_fresh_process(line.forms[0], implementation))
-        lines.append(line)
-    return lines
+            optima = over(_optimum, [(line.bug, line.shortest_form) for line in lines])
+            lines = [replace(line, optimum=best) for line, best in zip(lines, optima, strict=True)]
+    return [_confirmed(line) for line in lines] if asked.confirmed else lines
+
+
+def _confirmed(line: Line) -> Line:
+    if not line.forms:
+        return line
+    implementation = line.bug if ":" in line.bug else f"{KNOWN_BUG_SCHEME}{line.bug}"
+    return replace(line, opinion=in_fresh_process(line.forms[0], implementation))
 
 
 def _kill(name: str, seed: str, scenarios: int) -> Kill:
     return kill(find_known_bug(name), seed, scenarios)
 
 
-def _optimum(name: str) -> int | None:
-    """Returns None if this Python cannot recognise states."""
+def _optimum(name: str, minimal: Scenario | None) -> Optimum | None:
+    """Returns None without a minimal scenario, or if this Python cannot recognise states."""
     try:
-        return optimal_steps(find_known_bug(name))
+        return None if minimal is None else optimum(find_known_bug(name), minimal)
     except CannotRecognise:
         return None
-
-
-Mapping = Callable[[Callable[..., T], Iterable[tuple[Any, ...]]], Iterator[T]]
-
-
-@contextmanager
-def _mapping(processes: int) -> Iterator[Mapping[Any]]:
-    """Yields a `map` that keeps the order and may use several processes, which are started fresh and not forked."""
-    if processes <= 1:
-        yield lambda function, arguments: (function(*one) for one in arguments)
-        return
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield lambda function, arguments: pool.map(function, *zip(*arguments, strict=True))

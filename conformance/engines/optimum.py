@@ -1,35 +1,61 @@
-"""Finds out by exploration how short a scenario that shows a known bug can be."""
+"""Finds out by exploration whether a minimal scenario of a known bug is as short as one of its configuration can be."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from conformance.components import COMPONENTS
 from conformance.driver import FINISH, RUN, Component, Program
-from conformance.engines.explore import Explorer, scope_of
+from conformance.engines.explore import Explorer, Scope
 from conformance.ports import KnownBug
+from conformance.scenarios import Scenario
 
-MOST_STATES = 10_000
-"""The exploration of a bug ends after so many states; then the optimum stays unknown."""
-
-_DEFAULTS: Mapping[str, str] = MappingProxyType({})
+MOST_WORK = 8_000_000
+"""The exploration of a bug ends after so much work, which is about eight seconds; then the optimum stays unknown."""
 
 
-def optimal_steps(
-    bug: KnownBug, given: Mapping[str, str] = _DEFAULTS, most_states: int = MOST_STATES,
-    components: Mapping[str, Component] = COMPONENTS,
-) -> int | None:  # fmt: skip
-    """Returns how many steps the shortest scenario has in which the property that must notice the bug fails.
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """How short a scenario can be that shows a bug in one configuration.
 
-    Returns None if the scope has no such scenario, or if the exploration ended before it reached one.
-    Raises: ScopeError, CannotRecognise.
+    Only the length of a scenario is bounded: every step may occur whenever the ledger enables it, with all operands.
     """
+
+    at_least: int
+    """Every scenario of the configuration with fewer steps was judged, and the property did not fail in any of them."""
+    proved: bool
+    """Whether a scenario with so many steps is known. If not, the exploration ended before it found out."""
+
+    @property
+    def steps(self) -> int | None:
+        """The fewest steps that show the bug; None if they are not known."""
+        return self.at_least if self.proved else None
+
+
+def optimum(
+    bug: KnownBug, minimal: Scenario, most_work: int = MOST_WORK,
+    components: Mapping[str, Component] = COMPONENTS,
+) -> Optimum:  # fmt: skip
+    """Judge the scenarios that have the configuration of `minimal` and fewer steps, the shortest first.
+
+    `minimal` is a scenario in which the property that must notice the bug fails. If that property fails in no shorter
+    one, nothing shorter exists in this configuration. Raises: CannotRecognise.
+    """
+    length = len(minimal.steps)
+    if not length:
+        return Optimum(0, proved=True)
     implementation = bug.build()
     try:
-        component = components[bug.component]
-        explorer = Explorer(Program(component, implementation), scope_of(component, given), (RUN, FINISH))
-        explorer.explore(most_states=most_states, until=bug.property)
-        return explorer.shortest(bug.property)
+        # A scope without limits: with limits, a minimal scenario could be outside the scope.
+        program, scope = Program(components[bug.component], implementation), Scope(minimal.config, {})
+        explorer = Explorer(program, scope, (RUN, FINISH))
+        seen = explorer.explore(length - 1, until=bug.property, most_work=most_work)
+        shorter = explorer.shortest(bug.property)
     finally:
         implementation.close()
+    if shorter is not None:
+        return Optimum(shorter, proved=True)
+    if seen.complete or seen.depth == length - 1:
+        return Optimum(length, proved=True)
+    return Optimum(seen.depth + 1, proved=False)

@@ -5,6 +5,10 @@ with the declared weights, with a bias of the component, or with random weights 
 testing: a scenario that does much of one thing, and nothing of another, reaches states that an even mixture does not.
 Threads take turns in different habits, because most races need few switches in the right places. A scenario depends
 only on the program and a seed text; it is the same on every machine and with every Python.
+
+A scenario of the usual length is one life of a component: it ends soon after a failure. A longer one has many lives, if
+the component can be restored: each ends with a failure at some moment, and the next begins with the restore. In a life
+that is longer than usual, rare steps are rarer, because they include those after which little can happen any more.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from conformance.driver import FINISH, RUN, Component, Operands, Program, Run, Violation, World
+from conformance.driver import FINISH, RUN, AnyStep, Component, Operands, Program, Run, Violation, World
 from conformance.scenarios import Scenario
 from conformance.scheduling import Thread
 
@@ -21,6 +25,8 @@ LENGTH = 100
 """The largest number of steps of a scenario, without the drain."""
 _MISSES = 80
 """After so many draws in a row that found no enabled step, a scenario ends: little can happen any more."""
+_OBSERVER = "observer"
+"""The actor of the steps that change nothing."""
 _LAST_STEPS = 3
 """How many steps a scenario may perform in the final phase."""
 
@@ -39,6 +45,14 @@ _SWARMS = 48
 """The number of different sets of random weights. To make new tables for each scenario would take too long."""
 _FACTORS = (0, 0.25, 1, 1, 1, 1, 3, 6)
 """The factors by which random weights differ from the declared ones. Each kind of step and each thread draws one."""
+_STRETCHES = (1, 3, 10, 30)
+"""How many times longer than a scenario of the usual length a life in a long scenario may be."""
+_IDLE = 20
+"""A life ends after so many steps that only observe."""
+_IDLE_LIVES = 5
+"""A scenario ends after so many such lives in a row, if the component cannot be restored then."""
+_RARE = 2
+"""In a longer life, steps with at most this weight keep it, while the weights of the others are stretched with it."""
 _PREFIXED = 0.25
 """The share of scenarios that begin with a prefix, of those that are not in the even manner."""
 
@@ -76,6 +90,12 @@ class Search:
         self.program = program
         self.length = length
         self._tables = Manners(program.component).tables if only is None else lambda manner, draw: only
+        self._lives = [
+            (stretch, Manners(program.component, (0, stretch)), Manners(program.component, (1, stretch)))
+            for stretch in (_STRETCHES if only is None else ())
+            if length > LENGTH and stretch * LENGTH <= length
+        ]
+        """The lives of a long scenario; empty if scenarios have one life."""
 
     def run(self, seed: str, record: bool = False) -> tuple[Scenario, Run]:
         """Draw and run one scenario."""
@@ -91,11 +111,10 @@ class Search:
             world = World(program, config, record)
             if manner >= EVEN and program.component.prefixes and draw() < _PREFIXED:
                 self._begin(world, draw)
-            if config.interleaving == "fine":
-                habit = HABITS[int(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
-                self._draw_fine(world, by_phase, habit, length, draw)
+            if self._lives:
+                self._draw_lives(world, length, draw)
             else:
-                self._draw(world, by_phase, length, draw)
+                self._draw_life(world, by_phase, manner, length, draw)
             run = Run(world, world.drain(), None)
         except Violation as violation:
             run = Run(world, 0, violation)
@@ -110,6 +129,52 @@ class Search:
         for step in prefixes[int(draw() * len(prefixes))]:
             if world.enabled(step):
                 world.perform(step)
+
+    def _draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
+        """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
+        if world.config.interleaving == "fine":
+            habit = HABITS[int(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
+            self._draw_fine(world, by_phase, habit, length, draw)
+        else:
+            self._draw(world, by_phase, length, draw)
+
+    def _draw_lives(self, world: World, length: int, draw: Callable[[], float]) -> None:
+        """Perform one life after the other until the length is reached, or nothing but observations is left to do.
+
+        Raises: Violation.
+        """
+        component, performed = self.program.component, world.performed
+        observations = {kind.name for kind in component.steps if kind.by == _OBSERVER}
+        patience = _IDLE_LIVES
+        while len(performed) < length and patience:
+            stretch, *both = self._lives[int(draw() * len(self._lives))]
+            manner = draw()
+            tame, wild = (one.tables(manner, draw) for one in both)
+            end = min(length, len(performed) + 1 + int(draw() * stretch * LENGTH))
+            idle = False
+            while not idle and (before := len(performed)) < end:
+                by_phase = wild if self._ways_out(world) else tame
+                self._draw_life(world, by_phase, manner, min(before + _IDLE, end), draw)
+                idle = all(step[0] in observations for step in performed[before:])
+            if len(performed) + 2 <= length:
+                patience = _IDLE_LIVES if self._begin_again(world, draw) or not idle else patience - 1
+
+    def _begin_again(self, world: World, draw: Callable[[], float]) -> bool:
+        """Let the component fail, and restore it. Returns False if that is not possible now. Raises: Violation."""
+        for fail, restore in self._ways_out(world):
+            if world.ledger.phase != self.program.component.final_phase:
+                world.perform((fail,))
+            choices = world.choices(restore)
+            world.perform((restore, *choices[int(draw() * len(choices))]))
+            return True
+        return False
+
+    def _ways_out(self, world: World) -> list[tuple[str, str]]:
+        """Returns the pairs of a failure that is possible now and a restore that is possible after it."""
+        kinds = self.program.component.steps
+        restores = [kind.name for kind in kinds if kind.fresh_port and kind.when(world.ledger)]
+        fails = [kind.name for kind in kinds if kind.crashes and not kind.fresh_port and world.choices(kind.name)]
+        return [(fail, restore) for restore in restores for fail in fails]
 
     def _draw(self, world: World, by_phase: Tables, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
@@ -194,14 +259,20 @@ class Search:
 class Manners:
     """The tables from which scenarios of one component are drawn. They are made when they are first needed."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: Component, stretched: tuple[int, int] | None = None) -> None:
+        """`stretched`, for scenarios of several lives: the factors of the weights of rare steps and of all others. The
+        search decides where a life ends, so no failures are drawn."""
         self._component = component
+        self._factors = {kind.name: _factor(kind, *stretched) for kind in component.steps} if stretched else {}
         even = {kind.name: 1 if kind.weight == 1 else _ALIKE for kind in component.steps}
-        self._even = tables(component, even)
+        self._even = self._made(even)
         declared = {kind.name: kind.weight for kind in component.steps}
-        self._declared = tables(component, declared)
-        self._biased = [tables(component, {**declared, **bias}) for bias in component.biases] or [self._declared]
+        self._declared = self._made(declared)
+        self._biased = [self._made({**declared, **bias}) for bias in component.biases] or [self._declared]
         self._swarms: dict[int, Tables] = {}
+
+    def _made(self, weights: Mapping[str, int]) -> Tables:
+        return tables(self._component, {name: weight * self._factors.get(name, 1) for name, weight in weights.items()})
 
     def tables(self, manner: float, draw: Callable[[], float]) -> Tables:
         """Returns the tables of one scenario, whose manner is a number below 1."""
@@ -214,8 +285,14 @@ class Manners:
         number = int(draw() * _SWARMS)
         swarm = self._swarms.get(number)
         if swarm is None:
-            swarm = self._swarms[number] = tables(self._component, swarm_weights(self._component, number))
+            swarm = self._swarms[number] = self._made(swarm_weights(self._component, number))
         return swarm
+
+
+def _factor(kind: AnyStep, rare: int, common: int) -> int:
+    if kind.crashes:
+        return 0
+    return common if kind.weight > _RARE or kind.by == _OBSERVER else rare
 
 
 def swarm_weights(component: Component, number: int) -> dict[str, int]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import add
+from typing import TypeVar
 
-from conformance.driver import Program, Run
+from conformance.driver import ANSWERS, Program, Run, Setting
 from conformance.scenarios import Scenario, canonical
 
+K = TypeVar("K")
 Signature = tuple[str, str, str]
 """The property, the failure class, and the operation at which the failure showed."""
 
@@ -28,6 +31,24 @@ class Failure:
 
 
 @dataclass(slots=True)
+class Cases:
+    """What was done in one setting. A case is one step after which a property was judged, and held or not."""
+
+    scenarios: int = 0
+    """How many scenarios performed a step in the setting."""
+    steps: dict[str, int] = field(default_factory=dict)
+    """How often each kind of step was performed."""
+    judged: dict[str, int] = field(default_factory=dict)
+    """In how many cases each property was judged, by slug."""
+
+    def merge(self, other: Cases) -> None:
+        """Add what was counted elsewhere."""
+        self.scenarios += other.scenarios
+        _add(self.steps, other.steps)
+        _add(self.judged, other.judged)
+
+
+@dataclass(slots=True)
 class Tally:
     """Counts and failures of one component of one implementation."""
 
@@ -37,14 +58,24 @@ class Tally:
     exercised: dict[str, int] = field(default_factory=dict)
     """In how many scenarios each property was exercised, by slug."""
     failures: dict[Signature, Failure] = field(default_factory=dict)
+    settings: dict[Setting, Cases] = field(default_factory=dict)
+    """What was done in each setting."""
+    unsure: dict[str, int] = field(default_factory=dict)
+    """In how many cases each property was unsure, by slug."""
+
+    def judged(self, slug: str) -> int:
+        """Returns in how many cases a property was judged."""
+        return sum(cases.judged.get(slug, 0) for cases in self.settings.values())
 
     def merge(self, other: Tally) -> None:
         """Add what another tally counted."""
         self.scenarios += other.scenarios
         self.steps += other.steps
         self.closing_steps += other.closing_steps
-        for slug, count in other.exercised.items():
-            self.exercised[slug] = self.exercised.get(slug, 0) + count
+        _add(self.exercised, other.exercised)
+        _add(self.unsure, other.unsure)
+        for setting, cases in other.settings.items():
+            self.settings.setdefault(setting, Cases()).merge(cases)
         for signature, failure in other.failures.items():
             self.fail(signature, failure)
 
@@ -58,14 +89,17 @@ class Tally:
 
 
 class Counter:
-    """Counts runs of one program quickly. Only `tally` translates the marks of exercised properties into slugs."""
+    """Counts runs of one program quickly. Only `tally` translates the places of properties and steps into names."""
 
-    __slots__ = ("_marks", "_program", "_tally")
+    __slots__ = ("_marks", "_program", "_rows", "_scenarios", "_tally", "_unsure")
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._tally = Tally()
         self._marks: dict[bytes, int] = {}
+        self._rows: dict[Setting, list[int]] = {}
+        self._scenarios: dict[Setting, int] = {}
+        self._unsure: dict[int, int] = {}
 
     def add(self, scenario: Scenario, run: Run) -> None:
         """Count one run."""
@@ -73,7 +107,15 @@ class Counter:
         tally.scenarios += 1
         tally.steps += len(run.performed)
         tally.closing_steps += run.closing_steps
-        self._marks[run.exercised] = self._marks.get(run.exercised, 0) + 1
+        exercised = run.exercised
+        self._marks[exercised] = self._marks.get(exercised, 0) + 1
+        if run.evidence is not None:
+            for setting, row in run.evidence.by_setting(scenario.config):
+                known = self._rows.get(setting)
+                self._rows[setting] = row if known is None else list(map(add, known, row))
+                self._scenarios[setting] = self._scenarios.get(setting, 0) + 1
+            if run.evidence.unsure:
+                _add(self._unsure, run.evidence.unsure)
         violation = run.violation
         if violation is not None:
             tally.fail(violation.signature, Failure(scenario, violation.broken.owed, violation.broken.observed))
@@ -88,8 +130,24 @@ class Counter:
         for marks, count in self._marks.items():
             for slug in self._program.exercised(marks):
                 counts[slug] = counts.get(slug, 0) + count
-        self._tally.exercised = dict(sorted(counts.items()))
-        return self._tally
+        tally, program = self._tally, self._program
+        tally.exercised = dict(sorted(counts.items()))
+        tally.settings = {setting: self._cases(setting, row) for setting, row in sorted(self._rows.items())}
+        tally.unsure = {program.properties[place].slug: count for place, count in sorted(self._unsure.items())}
+        return tally
+
+    def _cases(self, setting: Setting, row: list[int]) -> Cases:
+        program = self._program
+        steps = {name: row[move.place] for name, move in program.moves.items() if row[move.place]}
+        judged = {slug: row[place] for slug, place in program.places.items() if row[place]}
+        if steps:  # the driver judges this property itself, at every step
+            judged[ANSWERS] = sum(steps.values())
+        return Cases(self._scenarios[setting], steps, judged)
+
+
+def _add(counts: dict[K, int], more: dict[K, int]) -> None:
+    for key, count in more.items():
+        counts[key] = counts.get(key, 0) + count
 
 
 def _order(scenario: Scenario) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.driver import Setting
 from conformance.ports import Capability, Recovery
 
 _NEEDS = {
@@ -16,6 +17,11 @@ def recovers(recovery: Recovery | str) -> frozenset[Capability]:
     """Returns the capabilities that an implementation needs for a configuration with this recovery design."""
     return _NEEDS[Recovery(recovery)]
 
+
+BY_CONVERSION = {False: "before conversion", True: "after conversion"}
+BEFORE, AFTER = (Setting(stage=BY_CONVERSION[converted]) for converted in (False, True))
+BY_END_OF_RECOVERY = {False: "in recovery", True: "not in recovery"}
+"""The names of stages, by whether the channels were converted, or whether all recovered data was taken."""
 
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 RESOURCES = frozenset({Capability.RESOURCES})

@@ -142,6 +142,16 @@ def restart_step(steps: Steps[P, L], end: Callable[[L], None]) -> Step[L, Resour
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
+class Awaiting(Protocol):
+    """A ledger that knows for how many things somebody may wait."""
+
+    def most_futures(self) -> int:
+        """Returns the number of futures that the port may hold before its release."""
+
+    def is_over(self) -> bool:
+        """Returns whether the port must have given back all resources."""
+
+
 class Holding(Protocol):
     """A ledger that knows which resources its port must hold before its release."""
 
@@ -166,15 +176,46 @@ def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resou
     return True
 
 
+_SEGMENTS = "segments", "heap"
+"""The kinds of segments in which the buffers are that the task still holds."""
+
+
 @shared("I-93", quiet=True)
 def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Judgement:
     """After a release at any moment, the implementation holds no segment, file, listener or future, except the segments
     of buffers that the task still holds."""
     if not ledger.is_over():
         return False
+    kept = ledger.keeps()
     for what in Resources.__struct_fields__:
         held = getattr(seen.value, what)
-        if held and held > (most := ledger.keeps() if what == "segments" else 0):
+        if held and held > (most := kept if what in _SEGMENTS else 0):
             owed = f"after release the implementation may hold {most or 'no'} {what}"
             return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+        if held and what in _SEGMENTS:
+            kept -= held
     return True
+
+
+@shared("I-93", quiet=True)
+def a_future_ends_with_what_it_waits_for(ledger: Awaiting, seen: Seen[Resources]) -> Judgement:
+    """Before its release, the implementation holds no more open futures than there are things to wait for: the end of
+    recovered data, read or taken, the request of the subpartition, a channel state future."""
+    held = seen.value.futures
+    if ledger.is_over() or held is None:
+        return False
+    if held <= (most := ledger.most_futures()):
+        return True
+    owed = f"there are {most} things to wait for, so the implementation may hold {most or 'no'} futures"
+    return Broken(FailureClass.ORPHANED, owed, f"it holds {held}")
+
+
+@shared("I-93")
+def a_release_tells_nobody(ledger: object, seen: Seen[object]) -> Judgement:
+    """A release, and a conversion that succeeds, emits no signal: nobody may take, and nothing was consumed."""
+    if seen.error is not None:
+        return False
+    if not seen.signals:
+        return True
+    owed = "the operation ends the channel, so it must notify nobody"
+    return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")

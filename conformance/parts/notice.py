@@ -59,6 +59,11 @@ class Notice:
             self.announced = -1
 
 
+def notifies(signals: list[Signal]) -> bool:
+    """Returns whether one of these signals notifies the consumer."""
+    return True in [type(signal) is DataAvailable or type(signal) is PriorityAvailable for signal in signals]
+
+
 class Told(Protocol):
     """A ledger of a component that notifies its consumer."""
 
@@ -83,3 +88,31 @@ def the_consumer_is_told_of_what_waits(ledger: Told, seen: Seen[object]) -> Judg
         return True
     owed = f"{ledger.first()} can be taken, so the consumer must have been notified"
     return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")
+
+
+class Idle(Protocol):
+    """A ledger that counts the takes that found nothing although the consumer had a reason to take."""
+
+    vain: int
+    """Number of takes in a row that answered nothing, each of which had a reason, with no other operation in
+    between."""
+
+    @property
+    def notice(self) -> Notice:
+        """The notifications of the consumer."""
+
+
+MOST_IN_VAIN = 2
+"""How many takes in a row may find nothing and give the consumer a reason to take once more."""
+
+
+@shared("I-22", quiet=True)
+def an_empty_channel_lets_its_consumer_sleep(ledger: Idle, seen: Seen[object]) -> Judgement:
+    """A consumer that was told to take, and found nothing several times in a row with no other operation in between,
+    is not told again."""
+    if not ledger.vain:
+        return False
+    if ledger.vain <= MOST_IN_VAIN or not ledger.notice.awake:
+        return True
+    owed = f"{ledger.vain} takes in a row found nothing, so the consumer must not be told to take again"
+    return Broken(FailureClass.STUCK, owed, "it was told to take again")

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.recovery import ends
-from conformance.ports import BufferAndBacklog
+from conformance.ports import BufferAndBacklog, Next
 
 
 class Answering(Protocol):
@@ -34,6 +34,14 @@ class Counting(Protocol):
         counts other things, too; None: the ledger cannot know."""
 
 
+class Following(Protocol):
+    """A ledger that knows what follows the element that a take hands out."""
+
+    def follows(self, taken: BufferAndBacklog) -> tuple[Next, ...]:
+        """Returns the next types that a take may answer with this element. If there are several, the first one names
+        what certainly follows, or what may follow."""
+
+
 class Ended(Protocol):
     """A ledger of a queue whose producer can finish."""
 
@@ -51,6 +59,25 @@ def a_take_answers_what_is_there(ledger: Answering, seen: Seen[BufferAndBacklog 
     return Broken(
         FailureClass.STUCK, f"{ledger.first()} could be taken when the take began", "the take answered nothing"
     )
+
+
+_NONE = Next.NONE
+
+
+def judge_next(owed: tuple[Next, ...], told: Next) -> Judgement:
+    """Judges whether the next type is one of those that a take may answer."""
+    if told in owed:
+        return True
+    kind = FailureClass.STUCK if told is _NONE else FailureClass.PROTOCOL
+    return Broken(kind, f"the next type must be {' or '.join(dict.fromkeys(owed))}", f"the take answered {told}")
+
+
+@shared("I-16")
+def the_next_type_tells_what_follows(ledger: Following, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+    """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
+    if seen.value is None:
+        return False
+    return judge_next(ledger.follows(seen.value), seen.value.next)
 
 
 @shared("I-19")

@@ -1,8 +1,8 @@
 """The abstract interface that an adapter implements.
 
 One abstract class for each component (`DequePort`, `SubpartitionPort`), the types that they share (elements, signals,
-outcomes, errors), the capabilities that an implementation claims, and how implementations and known bugs are found by
-name. This package imports no other part of the suite.
+outcomes, errors), the capabilities that an implementation claims, and how implementations, known bugs and legal
+variants are found by name. This package imports no other part of the suite.
 """
 
 from conformance.ports.capabilities import Capability
@@ -43,6 +43,7 @@ from conformance.ports.gate import (
 )
 from conformance.ports.implementation import Batch, Implementation, UnusableImplementation
 from conformance.ports.known_bugs import KnownBug, change_of_text, read_known_bugs
+from conformance.ports.legal_variants import LegalVariant, read_legal_variants
 from conformance.ports.outcomes import (
     CheckpointAcknowledged,
     CheckpointDeclined,
@@ -63,7 +64,9 @@ from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
     find_implementation,
     find_known_bug,
+    find_legal_variant,
     known_bugs,
+    legal_variants,
     offered_components,
     registered_names,
 )
@@ -121,6 +124,7 @@ __all__ = [
     "Interfaces",
     "Item",
     "KnownBug",
+    "LegalVariant",
     "LocalChannelPort",
     "Next",
     "Outcome",
@@ -148,8 +152,11 @@ __all__ = [
     "change_of_text",
     "find_implementation",
     "find_known_bug",
+    "find_legal_variant",
     "known_bugs",
+    "legal_variants",
     "offered_components",
     "read_known_bugs",
+    "read_legal_variants",
     "registered_names",
 ]

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources.abc import Traversable
-from types import ModuleType
 
-import msgspec
 from msgspec import Struct
 
-from conformance.ports.changed import changed
+from conformance.ports.changes import Make, changed_implementation, read_catalogue
 from conformance.ports.implementation import Implementation
-
-Make = Callable[[ModuleType, str], Implementation]
-"""Makes an implementation of this name out of a changed copy of a package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,7 @@ def change_of_text(
 
     The change is made only when the bug is built.
     """
-    build = partial(_build, package, change, make, id)
+    build = changed_implementation(package, change, make, f"known-bug:{id}")
     return KnownBug(id, ticket, component, property, summary, build, change.strip("\n"))
 
 
@@ -69,10 +63,7 @@ def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownB
 
     Raises: ValueError, which names the file and the field.
     """
-    try:
-        found = msgspec.toml.decode(file.read_text(encoding="utf-8"), type=BugFile)
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{file.name}: {error}") from error
+    found = read_catalogue(file, BugFile)
     return tuple(
         change_of_text(
             one.id, one.ticket, found.component, one.property, one.summary,
@@ -80,7 +71,3 @@ def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownB
         )
         for one in found.bug
     )  # fmt: skip
-
-
-def _build(package: str, change: str, make: Make, identity: str) -> Implementation:
-    return make(changed(package, change, leave_out=("known_bugs",)), f"known-bug:{identity}")

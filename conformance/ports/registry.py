@@ -1,10 +1,12 @@
-"""Finding implementations and known bugs by name.
+"""Finding implementations, known bugs and legal variants by name.
 
 A name is one of
 - `reference`, or any other entry point of the group `checkpoint_conformance.implementations`; `NAME@VERSION` and
   `NAME:ARGUMENT` hand VERSION or ARGUMENT to it (`flink-component@2.2.1`, `jsonl:node adapter.js`);
 - `known-bug:ID`, a known bug of the group `checkpoint_conformance.known_bugs`;
-- `module:object`, where the object is an `Implementation`, a class or a factory of one, or a `KnownBug`.
+- `legal-variant:ID`, a legal variant of the group `checkpoint_conformance.legal_variants`;
+- `module:object`, where the object is an `Implementation`, a class or a factory of one, a `KnownBug` or a
+  `LegalVariant`.
 """
 
 from __future__ import annotations
@@ -14,15 +16,20 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.ports.capabilities import Capability
 from conformance.ports.implementation import Implementation, UnusableImplementation
 from conformance.ports.known_bugs import KnownBug
+from conformance.ports.legal_variants import LegalVariant
 
 IMPLEMENTATIONS = "checkpoint_conformance.implementations"
 KNOWN_BUGS = "checkpoint_conformance.known_bugs"
 KNOWN_BUG_SCHEME = "known-bug:"
+LEGAL_VARIANTS = "checkpoint_conformance.legal_variants"
+LEGAL_VARIANT_SCHEME = "legal-variant:"
+
+C = TypeVar("C", KnownBug, LegalVariant)
 
 
 def registered_names() -> list[str]:
@@ -32,27 +39,40 @@ def registered_names() -> list[str]:
 
 def known_bugs() -> list[KnownBug]:
     """All registered known bugs, in the order of their catalogues."""
-    catalogues = sorted(entry_points(group=KNOWN_BUGS), key=lambda point: point.name)
-    return [bug for point in catalogues for bug in point.load()]
+    return _catalogued(KNOWN_BUGS)
+
+
+def legal_variants() -> list[LegalVariant]:
+    """All registered legal variants, in the order of their catalogues."""
+    return _catalogued(LEGAL_VARIANTS)
 
 
 def find_known_bug(name: str) -> KnownBug:
-    """A known bug by its id, or as `module:object`.
+    """A known bug by its id, or as `module:object`. Raises: UnusableImplementation."""
+    return _find_change(name, known_bugs(), KNOWN_BUG_SCHEME, KnownBug, "known bug")
 
-    Raises: UnusableImplementation.
-    """
-    for bug in known_bugs():
-        if bug.id == name.removeprefix(KNOWN_BUG_SCHEME):
-            return bug
-    if ":" in name and not name.startswith(KNOWN_BUG_SCHEME):
+
+def find_legal_variant(name: str) -> LegalVariant:
+    """A legal variant by its id, or as `module:object`. Raises: UnusableImplementation."""
+    return _find_change(name, legal_variants(), LEGAL_VARIANT_SCHEME, LegalVariant, "legal variant")
+
+
+def _catalogued(group: str) -> list[Any]:
+    catalogues = sorted(entry_points(group=group), key=lambda point: point.name)
+    return [one for point in catalogues for one in point.load()]
+
+
+def _find_change(name: str, catalogue: list[C], scheme: str, kind: type[C], words: str) -> C:
+    for one in catalogue:
+        if one.id == name.removeprefix(scheme):
+            return one
+    if ":" in name and not name.startswith(scheme):
         found = _load_object(name)
-        if isinstance(found, KnownBug):
+        if isinstance(found, kind):
             return found
-        raise UnusableImplementation(f"{name} is a {type(found).__name__}, not a KnownBug of conformance.ports.")
-    ids = ", ".join(bug.id for bug in known_bugs())
-    raise UnusableImplementation(
-        f"There is no known bug {name!r}. Known are {ids}; name one of your own module:object."
-    )
+        raise UnusableImplementation(f"{name} is a {type(found).__name__}, not a {kind.__name__} of conformance.ports.")
+    ids = ", ".join(one.id for one in catalogue)
+    raise UnusableImplementation(f"There is no {words} {name!r}. Known are {ids}; name one of your own module:object.")
 
 
 def find_implementation(name: str) -> Implementation:
@@ -62,6 +82,8 @@ def find_implementation(name: str) -> Implementation:
     """
     if name.startswith(KNOWN_BUG_SCHEME):
         return find_known_bug(name).build()
+    if name.startswith(LEGAL_VARIANT_SCHEME):
+        return find_legal_variant(name).build()
     points = {point.name: point for point in entry_points(group=IMPLEMENTATIONS)}
     for separator in ("", "@", ":"):
         head, found, argument = name.partition(separator) if separator else (name, "", "")
@@ -71,7 +93,8 @@ def find_implementation(name: str) -> Implementation:
         return _make(name, _load_object(name), None)
     raise UnusableImplementation(
         f"There is no implementation {name!r}. Registered are {', '.join(sorted(points)) or 'none'}; "
-        "name one of your own module:object, a program in any language jsonl:COMMAND, a known bug known-bug:ID."
+        "name one of your own module:object, a program in any language jsonl:COMMAND, a known bug known-bug:ID, "
+        "a legal variant legal-variant:ID."
     )
 
 
@@ -131,7 +154,7 @@ def _load_object(name: str) -> Any:
 
 
 def _make(name: str, found: Any, argument: str | None) -> Implementation:
-    if isinstance(found, KnownBug):
+    if isinstance(found, KnownBug | LegalVariant):
         return found.build()
     if isinstance(found, Implementation):
         return found

@@ -40,6 +40,13 @@ from conformance.reporting.files import write_json, write_text
 from conformance.reporting.judged import with_judged, without_judged
 from conformance.reporting.kill_matrix import matrix_text
 from conformance.reporting.known import print_standing
+from conformance.reporting.legal_variants import (
+    VariantRow,
+    variant_row,
+    variants_document,
+    variants_table,
+    variants_text,
+)
 from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.report_sections import report_page
@@ -61,6 +68,7 @@ __all__ = [
     "Story",
     "StoryStep",
     "Tested",
+    "VariantRow",
     "bug_row",
     "bugs_document",
     "campaign_tables",
@@ -103,6 +111,10 @@ __all__ = [
     "this_environment",
     "unguarded_properties",
     "unusable_row",
+    "variant_row",
+    "variants_document",
+    "variants_table",
+    "variants_text",
     "verdict_tables",
     "with_judged",
     "without_judged",

@@ -53,7 +53,8 @@ def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
             continue
         if step.in_drain and not drained:
             drained = True
-            lines.append(f"    Note over {_name(story.component)}: the scenario is over, the run is drained")
+            over = "the scenario is over" if story.own_steps else "the scenario has no steps"
+            lines.append(f"    Note over {_name(story.component)}: {over}, the run is drained")
         if step.mark is Mark.DIVERGENT:
             lines.append("    rect rgba(220, 50, 47, 0.18)")  # can be read on a light page and on a dark one
             lines += [f"    {line}" for line in _messages(story.component, entry, step)]

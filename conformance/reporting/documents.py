@@ -44,7 +44,8 @@ class BugRow:
     cpu_seconds: float
     minimal_steps: int | None
     optimal_steps: int | None
-    """The fewest steps that show the bug within a scope, as exploration proves; None if that is not known."""
+    """The fewest steps that show the bug in `minimal_config`: every scenario of that configuration with fewer steps was
+    judged. None if exploration ended before it found that out."""
     summary: str
     change: str = ""
     """The change of the reference, as a diff."""
@@ -61,12 +62,19 @@ class BugRow:
     """The properties that failed, each with the number of seeds with which it did."""
     confirmed: bool | None = None
     """Whether the minimal scenario fails in a fresh process; None if that was not tried."""
+    drain_steps: int | None = None
+    """The number of steps of the drain that follow the `minimal_steps`, up to the failure."""
+    optimal_at_least: int | None = None
+    """In `minimal_config`, every scenario with fewer steps was judged and does not show the bug."""
+    minimal_config: Mapping[str, Any] | None = None
+    """The configuration of the shortest minimal scenario, in which exploration looked for a shorter one."""
 
 
 def bug_row(bug: KnownBug, line: Line) -> BugRow:
     """Make a row from the searches with all seeds. A bug that one search did not find has survived."""
     kills = line.kills
-    lengths = [len(one.shortest.scenario.steps) for one in kills if one.shortest is not None]
+    sizes = [(len(one.shortest.scenario.steps), one.drain_steps) for one in kills if one.shortest is not None]
+    minimal_steps, drain_steps = median_low(sizes) if sizes else (None, None)
     slugs = [one.shortest.slug for one in kills if one.shortest is not None]
     seconds = [one.cpu_seconds for one in kills]
     noticed = Counter(slug for one in kills for slug in one.noticed)
@@ -79,8 +87,8 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
         found_property=slugs[0] if slugs else None,
         scenarios=median_low(one.scenarios for one in kills),
         cpu_seconds=round(median(seconds), 3),
-        minimal_steps=median_low(lengths) if lengths else None,
-        optimal_steps=line.optimum,
+        minimal_steps=minimal_steps,
+        optimal_steps=None if line.optimum is None else line.optimum.steps,
         summary=bug.summary,
         change=bug.change,
         seeds=len(kills),
@@ -88,10 +96,13 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
         worst_scenarios=max(one.scenarios for one in kills),
         worst_cpu_seconds=round(max(seconds), 3),
         reduction_cpu_seconds=round(median(one.reduction_seconds for one in kills), 3),
-        worst_minimal_steps=max(lengths, default=None),
+        worst_minimal_steps=max(sizes)[0] if sizes else None,
         normal_forms=len(line.forms),
         noticed=dict(sorted(noticed.items())),
         confirmed=None if line.opinion is None else line.opinion.confirms,
+        drain_steps=drain_steps,
+        optimal_at_least=None if line.optimum is None else line.optimum.at_least,
+        minimal_config=None if line.shortest_form is None else msgspec.to_builtins(line.shortest_form.config),
     )
 
 

@@ -130,6 +130,7 @@ def _scenario(report: Report, story: Story) -> str:
         "## The shortest scenario known",
         f"{alike} of the search failed like this."
         + (f" Configuration of the {report.found.scenario.component}: {chosen}." if chosen else ""),
+        *([] if story.in_the_drain is None else [story.in_the_drain]),
         story_markdown(story) if story.steps else "The scenario failed before its first step.",
     ]
     marks = {one.mark for one in story.steps} | {Mark.DRAIN for one in story.steps if one.in_drain}
@@ -216,7 +217,7 @@ def _reproduce(report: Report) -> str:
 def _is_object(name: str, registered: Iterable[str]) -> bool:
     """Return whether the implementation is named as module:object."""
     head, colon, _ = name.partition(":")
-    return bool(colon) and head != "known-bug" and head.partition("@")[0] not in registered
+    return bool(colon) and head not in ("known-bug", "legal-variant") and head.partition("@")[0] not in registered
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -183,7 +183,6 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
     judged = next((some for some in properties if some.slug == found.slug), None)
     assumed = "".join(f" --assume {shlex.quote(some)}" for some in call.assume)
     command = f"conformance replay {shlex.quote(file)} --implementation {shlex.quote(one.name)}{assumed}"
-    length = len(scenario.steps)
     story = tell(shown.replay, shown.reference)
     statement = [] if judged is None else [f"> {judged.statement}"]
     facts = [
@@ -195,8 +194,7 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
         f"### {number}. {scenario.component}: `{found.slug}` on {cell(one.name)}",
         *statement,
         "\n".join(facts),
-        f"The shortest scenario known, {length} step{'' if length == 1 else 's'} and the fair drain that ends every "
-        f"run; configuration `{config_text(scenario)}`:",
+        f"The shortest scenario known, {story.length}; configuration `{config_text(scenario)}`:",
         steps_text(scenario),
         table(("", ""), [("**expected**", cell(found.owed)), ("**observed**", cell(found.observed))]),
     ]
@@ -206,6 +204,7 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
             "so the implementation does not give the same answers every time."
         )
     if story.steps:
+        parts += [] if story.in_the_drain is None else [story.in_the_drain]
         parts.append(story_markdown(story))
         if story.has_turns:
             parts.append(f"*{CONTINUED}*: {WHAT_CONTINUED_MEANS}")

@@ -1,7 +1,7 @@
 """The chapters of the specification, and the rule that a property judges.
 
 `docs/specification` has a chapter for each component. Its rules carry numbers with anchors: `G7` is a transition of the
-gate, `I-30` a promise. A property carries the number of the promise that it judges.
+gate, `I-30` a promise, `FG1` a freedom that engines have. A property carries the number of the promise that it judges.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.driver import Property
 _PACKAGE = Path(conformance.__file__).parent
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 """A Markdown link. A link in a quoted rule would be wrong, since a report is not in the folder of the chapters."""
-_RULE = re.compile(r'^<a id="([A-Z]-?\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
+_RULE = re.compile(r'^<a id="([A-Z]-?\d+|F[A-Z]\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
 
 
 def specification_folder() -> Path | None:

@@ -91,6 +91,30 @@ class Story:
             return None
         return f"The first answer that differs from the reference's is that of step {self.earlier.number}."
 
+    @property
+    def own_steps(self) -> int:
+        """The number of steps of the scenario itself, without those of the drain."""
+        return sum(not one.in_drain for one in self.steps)
+
+    @property
+    def length(self) -> str:
+        """How many steps there were up to the failure or the end, those of the drain counted apart."""
+        own, closing = self.own_steps, len(self.steps) - self.own_steps
+        words = f"{own or 'no'} step{'' if own == 1 else 's'}"
+        return f"{words} and {closing} of the fair drain" if closing else words
+
+    @property
+    def in_the_drain(self) -> str | None:
+        """A sentence that says where the drain begins, if the failure shows in the drain only."""
+        if self.divergent is None or not self.divergent.in_drain:
+            return None
+        if not self.own_steps:
+            return (
+                f"The scenario has no steps of its own: a new {self.component} fails in the fair drain, to which all "
+                "these steps belong."
+            )
+        return f"The failure shows in the fair drain, which begins at step {self.own_steps + 1}."
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.table()
         if self.has_turns:
@@ -120,6 +144,8 @@ class Story:
         return table
 
     def _conclusion(self) -> Iterator[Text]:
+        if self.in_the_drain is not None:
+            yield Text(self.in_the_drain, style=FAINT)
         where = f" at step {self.divergent.number}, {self.divergent.step}" if self.divergent else ""
         if self.slug is None:
             yield Text(f"{self.verdict}: {self.expected}", style=GOOD if self.verdict == "FIXED" else "")

@@ -79,9 +79,10 @@ def _cell(column: Column, slug: str) -> RenderableType:
 
 
 def _findings_table(component: str, columns: Sequence[Column]) -> Table:
-    table = simple_table(
-        f"{component}: what failed", "steps: of the shortest scenario known; seen: in how many scenarios."
-    )
+    note = "steps: of the shortest scenario known; seen: in how many scenarios."
+    if any(one.steps == 0 for column in columns for one in column.findings):
+        note += " 0 steps: nothing but the fair drain is needed."
+    table = simple_table(f"{component}: what failed", note)
     if len(columns) > 1:
         table.add_column("implementation", overflow="fold")
     table.add_column("property, class, at", ratio=2)
@@ -135,7 +136,9 @@ def _summary(name: str, columns: Sequence[Column]) -> Text:
 def kill_matrix(rows: Sequence[BugRow]) -> Table:
     """Return a table of the known bugs, with the effort to find each of them."""
     found = sum(row.killed for row in rows)
-    note = "scen.: scenarios until it was found; steps: of the shortest scenario, in brackets the proved minimum."
+    note = "scen.: scenarios until it was found; steps: of the shortest scenario, after + those of the drain."
+    if any(row.optimal_at_least is not None for row in rows):
+        note += " In brackets the fewest steps in its configuration: proved, or ≥ if exploration ended before."
     if any(row.seeds > 1 for row in rows):
         note += " With several seeds, the numbers are medians."
     table = simple_table(f"Known bugs: {found} of {len(rows)} found", note)
@@ -150,14 +153,20 @@ def kill_matrix(rows: Sequence[BugRow]) -> Table:
         noticed: RenderableType = Slug(row.found_property or row.property)
         if not row.killed:
             noticed = Slug("SURVIVED", f"{row.property} must notice it", BAD)
-        steps = "" if row.minimal_steps is None else str(row.minimal_steps)
-        if row.optimal_steps is not None:
-            steps += f" ({row.optimal_steps})"
         table.add_row(
-            Text(row.id), Text(row.ticket), noticed, f"{row.scenarios:,}", steps, f"{row.cpu_seconds:.2f}",
+            Text(row.id), Text(row.ticket), noticed, f"{row.scenarios:,}", _steps(row), f"{row.cpu_seconds:.2f}",
             Text(row.summary),
         )  # fmt: skip
     return table
+
+
+def _steps(row: BugRow) -> str:
+    steps = "" if row.minimal_steps is None else f"{row.minimal_steps}"
+    if row.drain_steps:
+        steps += f"+{row.drain_steps}"
+    if row.optimal_at_least is not None:
+        steps += f" ({row.optimal_steps})" if row.optimal_steps is not None else f" (≥{row.optimal_at_least})"
+    return steps
 
 
 def property_tables(components: Iterable[Component] = COMPONENTS.values()) -> list[Table]:

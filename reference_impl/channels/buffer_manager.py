@@ -51,7 +51,7 @@ class BufferManager:
     less the data received is the number of buffers set aside (I-96).
     """
 
-    def __init__(self, channel: Any, initial_credit: int, pool: FloatingPool) -> None:
+    def __init__(self, channel: Any, initial_credit: int, pool: FloatingPool, handed_over: int = 0) -> None:
         self.channel = channel
         self.initial_credit = initial_credit
         self.pool = pool
@@ -59,10 +59,15 @@ class BufferManager:
         """Announcing: buffers that become free are announced to the producer as credit."""
         self.exclusive = self.floating = 0
         """Set aside: free buffers for live data, some exclusive, some floating."""
+        self.borrowed = 0
+        """The number of floating buffers that came from the pool and have not returned to it, wherever they are."""
         self.required = initial_credit
         """Required: how many buffers set aside the last backlog asks for."""
-        self.queued: list[str] = []
-        """In use: of each data buffer that waits in the channel: exclusive, floating, or own memory (`heap`)."""
+        self.queued = ["handed over"] * handed_over
+        """In use: of each data buffer that waits in the channel: exclusive, floating, or own memory (`heap`).
+
+        Buffers that were handed over stand in front of all others (R1).
+        """
         self.taken: list[str] = []
         """In use: the same for the data buffers that are with the consumer."""
 
@@ -75,8 +80,15 @@ class BufferManager:
         return self.exclusive + self.floating
 
     def held(self) -> int:
-        """I-93. All buffers that are set aside or in use, except memory of its own, which belongs to no pool."""
-        return self.available() + sum(kind != "heap" for kind in [*self.queued, *self.taken])
+        """I-93. All buffers that are set aside or in use, except memory of its own, which belongs to no pool.
+
+        Floating buffers count until they return to the pool, also on their way to it.
+        """
+        return self.exclusive + self.borrowed + self.in_use("exclusive") + self.in_use("handed over")
+
+    def in_use(self, kind: str) -> int:
+        """I-93. The number of data buffers of this kind that wait in the channel or are with the consumer."""
+        return self.queued.count(kind) + self.taken.count(kind)
 
     def take_for_live(self) -> None:
         """R13."""
@@ -98,7 +110,7 @@ class BufferManager:
         return "heap"
 
     def hand_out(self) -> None:
-        """R22. The buffer in front is with the consumer now."""
+        """R22. The data buffer in front is with the consumer now."""
         self.taken.append(self.queued.pop(0))
 
     async def request_floating(self, backlog: int) -> int:
@@ -110,9 +122,14 @@ class BufferManager:
         """R14, R16. Borrow as many as are required, or stand in line. Answers how many buffers were borrowed."""
         got = 0
         while self.available() < self.required and await self.pool.request(self):
-            self.floating += 1
+            self.add_floating()
             got += 1
         return got
+
+    def add_floating(self) -> None:
+        """R14, R16. Set a floating buffer aside that the pool lent."""
+        self.floating += 1
+        self.borrowed += 1
 
     async def stand_in_line(self) -> None:
         """R16. Borrow more after an offered buffer was set aside. The caller holds no lock."""
@@ -125,17 +142,17 @@ class BufferManager:
         async with self.channel.lock:
             wanted = not self.channel.released and self.available() < self.required
             if wanted:
-                self.floating += 1
+                self.add_floating()
         if wanted:
             self.announce(1)
         return wanted
 
     def recycle(self, released: bool) -> tuple[int, int]:
         """R18. Answers how many floating buffers return to the pool, and how much credit is announced."""
-        kind = self.taken.pop(0) if self.taken else "heap"
+        kind = self.taken.pop(0)
         if kind == "floating":
             return 1, 0
-        if kind == "heap" or released:
+        if kind != "exclusive" or released:
             return 0, 0
         self.exclusive += 1
         if self.floating and self.available() > self.required:  # the exclusive buffer takes its place
@@ -149,8 +166,13 @@ class BufferManager:
         freed, self.floating = self.floating, 0
         return freed
 
-    def open(self) -> int:
-        """R25. Answers the number of buffers set aside, which is the credit to announce."""
+    async def open(self) -> int:
+        """R25. Answers the number of buffers set aside, which is the credit to announce.
+
+        Recovered data took buffers that the backlog requires; floating ones take their place (R14).
+        """
+        if not self.channel.released:
+            await self.fill()
         self.announcing = True
         return self.available()
 
@@ -161,6 +183,7 @@ class BufferManager:
 
     async def give_back(self, count: int) -> None:
         """R15. The caller holds no channel lock."""
+        self.borrowed -= count
         for _ in range(count):
             await self.pool.give_back()
 

@@ -125,8 +125,8 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         Raises: PortError STATE if state would be lost; nothing has changed then.
         """
         async with self.lock:
-            if self.released or not self.can_convert():
-                raise PortError(ErrorKind.STATE, "recovered state would be lost, or the channel is released")
+            if self.released or self.converted or not self.can_convert():
+                raise PortError(ErrorKind.STATE, "recovered state would be lost, or the channel is over")
             self.converted = True
             handed_over = records(self.queue)
             self.queue.clear()

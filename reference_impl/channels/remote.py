@@ -70,14 +70,14 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Requested: the subpartition was requested."""
         self.copied = 0
         """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
-        self.buffers = BufferManager(self, config.exclusive_buffers, pool or FloatingPool(config.floating_buffers))
+        pool = FloatingPool(config.floating_buffers) if pool is None else pool
+        self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
-        self.buffers.queued += ["heap"] * self.recovered.count()  # handed over: in none of the channel's own buffers
 
     # ---- network thread --------------------------------------------------------------------------------------------
-    async def arrive(self, element: Element) -> None:
-        """R2 to R11. The element carries the expected number and no backlog."""
-        await self.receive(element, self.expected, -1)
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
+        """R2 to R12, R14. The element carries the expected number."""
+        await self.receive(element, self.expected, backlog)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
         """R2 to R12, R14.
@@ -195,13 +195,12 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
     async def end_of_recovered_state(self) -> None:
         """R25."""
         async with self.lock:
-            await self.buffers.fill()
             self.recovered.clear()
             for stashed in self.stash:
                 self.received.add(stashed)
             self.stash = []
             readable = self.readable()
-            credit = self.buffers.open()
+            credit = await self.buffers.open()
         self.listener.state_consumed(self)
         self.buffers.announce(credit)
         if readable:
@@ -315,7 +314,6 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.give_back(freed)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers and, in recovery, a future."""
-        return Resources(
-            segments=self.buffers.held(), heap=0, files=0, listeners=0, futures=int(self.recovered.in_recovery)
-        )
+        """I-93. The channel holds its buffers, memory of its own and, in recovery, a future."""
+        own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
+        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=0, futures=futures)

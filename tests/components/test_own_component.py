@@ -18,7 +18,7 @@ from conformance.engines.doctor import examine
 from conformance.engines.explore import Explorer, scope_of
 from conformance.engines.fresh import in_fresh_process
 from conformance.engines.kill import kill
-from conformance.engines.optimum import optimal_steps
+from conformance.engines.optimum import optimum
 from conformance.engines.replay import ReplayVerdict
 from conformance.engines.search import seeds
 from conformance.ports import Implementation
@@ -71,7 +71,7 @@ def test_exploration():
     assert explored(counting()).explore().complete
     found = {one.slug: len(one.scenario.steps) for one in explored(forgetful()).explore().found}
     assert found[SUM] == 3
-    assert optimal_steps(BUG, components=COMPONENTS) == 3
+    assert optimum(BUG, failing(), components=COMPONENTS).steps == 3
 
 
 def test_a_known_bug_of_it():

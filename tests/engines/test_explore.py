@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import Program, run_scenario
+from conformance.driver import FINISH, RUN, Program, World, run_scenario
+from conformance.engines import read_scenario
 from conformance.engines.digest import Recogniser
-from conformance.engines.explore import Explorer, ScopeError, scope_of
-from conformance.engines.optimum import optimal_steps
+from conformance.engines.explore import Explorer, Scope, ScopeError, scope_of
+from conformance.engines.optimum import Optimum, optimum
 from conformance.ports import find_implementation, find_known_bug
+from conformance.scenarios import Scenario
 
 
 def explorer(component, implementation="reference", drain=True, **scope):
@@ -47,17 +51,61 @@ def test_a_scope_without_anything_to_do_is_complete():
     assert result.states == 1
 
 
-@pytest.mark.parametrize(
-    ("component", "bug", "steps"), [("subpartition", "B-01", 4), ("gate", "B-G13", 1), ("deque", "B-D1", None)]
-)
-def test_the_first_violation_is_a_shortest_one(component, bug, steps):
-    try:
-        known = find_known_bug(bug)
-    except Exception:
-        pytest.skip(f"{bug} is not in the catalogue")
-    optimum = optimal_steps(known, {})
-    assert optimum is not None
-    assert steps is None or optimum <= steps
+CORPUS = Path(__file__).parent.parent / "corpus"
+
+
+@pytest.mark.parametrize("bug", ["B-01", "B-D1", "B-R6", "B-36a", "B-C2", "B-82-chain", "B-08"])
+def test_no_minimal_scenario_is_shorter_than_the_optimum_of_its_configuration(bug):
+    minimal = read_scenario(CORPUS / f"{bug}.json")
+    assert optimum(find_known_bug(bug), minimal) == Optimum(len(minimal.steps), proved=True)
+
+
+def test_a_scenario_that_is_too_long_is_not_optimal():
+    known, minimal = find_known_bug("B-01"), read_scenario(CORPUS / "B-01.json")
+    longer = Scenario(minimal.component, minimal.config, (*minimal.steps[:1], *minimal.steps))
+    assert optimum(known, longer) == Optimum(len(minimal.steps), proved=True)
+
+
+def test_an_exploration_that_ends_too_early_proves_nothing_but_a_bound():
+    minimal = read_scenario(CORPUS / "B-01.json")
+    found = optimum(find_known_bug("B-01"), minimal, most_work=2_000)
+    assert not found.proved
+    assert found.steps is None
+    assert 1 <= found.at_least < len(minimal.steps)
+
+
+def test_the_depth_of_an_exploration_counts_complete_levels_only():
+    assert explorer("deque").explore(depth=2).depth == 2
+    assert explorer("deque").explore(most_states=2).depth == 0
+
+
+def test_a_scope_without_limits_lets_every_step_occur_as_often_as_it_is_possible():
+    program = Program(COMPONENTS["deque"], find_implementation("reference"))
+    limited = explorer("deque", elements=1, failures=0).explore(depth=4)
+    free = Explorer(program, Scope(limited.scope.config, {})).explore(depth=4)
+    assert not free.complete
+    assert free.states > limited.states
+
+
+def test_one_step_reaches_every_later_pause_of_an_operation():
+    """A scenario may let a thread run to any later pause in one step, so an exploration that counts steps must too."""
+    minimal = read_scenario(CORPUS / "B-02a.json")
+    explored = Explorer(
+        Program(COMPONENTS["gate"], find_implementation("reference")), Scope(minimal.config, {}), (RUN, FINISH)
+    )
+    explored.explore(depth=3)
+    far = 0
+    for at in range(len(explored._parents)):
+        done = len(explored._path(at))
+        for thread in explored._reach(at).threads.values() if done < 3 else ():
+            for stop in explored._pauses(at, thread.name)[1:]:
+                world = explored._reach(at)
+                world.perform((RUN, thread.name, stop))
+                assert world.performed[-1] == (RUN, thread.name, stop)
+                there = explored._states[(), explored._recogniser.digest(world), frozenset()]
+                assert len(explored._path(there)) <= done + 1
+                far += 1
+    assert far
 
 
 def test_what_is_found_replays():
@@ -90,8 +138,6 @@ def test_recognising_states_loses_nothing():
     recogniser = Recogniser()
 
     def follow(path):
-        from conformance.driver import World
-
         world = World(program, recognised.scope.config)
         counts = {"elements": 0, "failures": 0}
         for step in path:

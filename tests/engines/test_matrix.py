@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.engines.matrix import Asked, matrix
 from conformance.engines.operators import Point, Subject, changed_text, points, run_apart, try_operators
+from conformance.engines.optimum import Optimum
 from conformance.ports import find_known_bug
 from conformance.ports.changed import Package
+from conformance.ports.changes import CATALOGUES
 from conformance.reporting import bug_row, matrix_text
 
 NAMES = ["B-D1", "B-D5"]
@@ -26,7 +30,7 @@ def test_a_line_knows_the_optimum_and_a_second_opinion():
     seen: list[int] = []
     (line,) = matrix(["B-01"], Asked(("a", "b"), 2000, optimal=True, confirmed=True), watch=seen.append)
     assert seen == [1, 2]
-    assert line.optimum == 4
+    assert line.optimum == Optimum(4, proved=True)
     assert [len(form.steps) for form in line.forms] == [4]
     assert line.opinion is not None
     assert line.opinion.confirms
@@ -41,6 +45,26 @@ def test_a_bug_that_survives_is_a_hole_on_the_page():
         assert "These bugs survived" in page
     (empty,) = matrix(["B-D1"], Asked(("a",), 0))
     assert "SURVIVED" in matrix_text([bug_row(find_known_bug("B-D1"), empty)])
+
+
+def test_the_page_says_what_is_proved_and_which_steps_are_the_drains():
+    """A minimal scenario is never shorter than the optimum, because both have one configuration."""
+    names = ["B-01", "B-S24", "B-D1"]
+    lines = matrix(names, Asked(("a",), 2000, optimal=True))
+    rows = [bug_row(find_known_bug(name), line) for name, line in zip(names, lines, strict=True)]
+    for row in rows:
+        assert row.optimal_steps is not None
+        assert row.minimal_steps is not None
+        assert row.optimal_steps <= row.minimal_steps
+    page = matrix_text(rows)
+    assert "known for 3 of 3 bugs. The minimal scenario has as few for 3 of them" in page
+    drained = rows[1]
+    assert (drained.minimal_steps, drained.drain_steps) == (0, 7)
+    assert "| 0 + 7 of the drain |" in page
+    assert "| 4 (proved) |" in page
+    unknown = replace(rows[0], optimal_steps=None, optimal_at_least=3)
+    assert "| 4 (at least 3) |" in matrix_text([unknown])
+    assert "exploration ended before" in matrix_text([unknown])
 
 
 SOURCE = '''
@@ -96,7 +120,7 @@ def test_a_change_leaves_everything_else_as_it_stands(box):
     ]
 
 
-REFERENCE = Subject("reference_impl", "reference", ("known_bugs",))
+REFERENCE = Subject("reference_impl", "reference", CATALOGUES)
 
 
 def test_changes_that_read_alike_have_names_of_their_own():
@@ -105,7 +129,7 @@ def test_changes_that_read_alike_have_names_of_their_own():
 
 
 def test_every_change_of_the_reference_is_a_program_still():
-    package = Package("reference_impl", ("known_bugs",))
+    package = Package("reference_impl", CATALOGUES)
     for file in package.files:
         if file in ("gate.py", "channels/remote.py"):
             text = package.text(file)
@@ -128,6 +152,9 @@ def test_a_change_that_breaks_everything_is_noticed_too():
 
 
 def test_changes_are_spread_evenly_and_known_bugs_are_left_out():
-    assert not any("known_bugs" in one.module for one in points(Package("reference_impl", ("known_bugs",))))
+    assert not any(
+        "known_bugs" in one.module or "legal_variants" in one.module
+        for one in points(Package("reference_impl", CATALOGUES))
+    )
     tried = try_operators(REFERENCE, ["deque"], 3, 50, 2)
     assert len({one.name.partition(":")[0] for one in tried}) == 3

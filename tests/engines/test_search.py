@@ -13,8 +13,8 @@ from conformance.components import COMPONENTS
 from conformance.driver import Level, Program
 from conformance.engines import Search, replay
 from conformance.engines.check import missed_goals, search_range
-from conformance.ports import find_implementation
-from conformance.scenarios import encode_history
+from conformance.ports import find_implementation, find_known_bug
+from conformance.scenarios import Step, encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
@@ -64,6 +64,39 @@ def test_histories_do_not_depend_on_the_hash_seed(hash_seed):
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.strip() == HISTORIES["subpartition"]
+
+
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
+def test_long_scenarios_are_long(component):
+    """Three of ten scenarios are meant to end earlier, as always. The others do not run out of steps or lives."""
+    implementation = find_implementation("reference")
+    ready = Program(COMPONENTS[component], implementation)
+    found = [Search(ready, 2000).run(f"long/{number}") for number in range(10)]
+    lengths = sorted(len(run.performed) for _, run in found)
+    acting = [len(run.performed) - sum(watches(component, step) for step in run.performed) for _, run in found]
+    print(component, "steps:", lengths, "without those that only observe:", sorted(acting))
+    assert not any(run.violation for _, run in found)
+    assert sum(length >= 1000 for length in lengths) >= 7
+    assert sum(acting) > sum(lengths) / 3
+    if any(kind.fresh_port for kind in COMPONENTS[component].steps):
+        assert sum(step[0] == "restore" for _, run in found for step in run.performed) >= 10
+    again = replay(found[0][0], implementation)
+    assert [one.step for one in again.history.entries if not one.closing] == found[0][1].performed
+
+
+def watches(component: str, step: Step) -> bool:
+    """Whether this step only observes."""
+    kind = COMPONENTS[component].step(step[0])
+    return kind is not None and kind.by == "observer"
+
+
+def test_a_long_scenario_fails_where_a_short_one_does():
+    """The lives of a long scenario reach what the short scenarios reach."""
+    for bug in ("B-01", "B-S4", "B-G2", "B-37"):
+        known = find_known_bug(bug)
+        search = Search(Program(COMPONENTS[known.component], known.build()), 1000)
+        runs = [search.run(f"long/{number}")[1] for number in range(40)]
+        assert any(run.violation is not None and run.violation.property.slug == known.property for run in runs), bug
 
 
 def test_a_scenario_found_by_the_search_replays_alike():

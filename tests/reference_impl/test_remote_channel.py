@@ -197,18 +197,6 @@ def test_no_credit_is_announced_before_the_recovery_is_over():
     assert one.told(CreditAnnounced) == [CreditAnnounced(2)]
 
 
-def test_recovered_data_that_took_the_floating_buffers_does_not_take_the_credit():
-    """remote-channel.md R14, R25, I-96."""
-    channel = Channel(Recovery.PUSHED, exclusive=0, floating=1)
-    channel.send(Event(1), backlog=1)
-    channel.push(7)
-    channel.finish()
-    assert channel.taken(1) == [7]
-    whole(channel.port.recycle(1))
-    assert channel.taken(1) == [None]
-    assert channel.told(CreditAnnounced) == [CreditAnnounced(1)]
-
-
 def test_a_second_request_sets_no_more_buffers_aside():
     """remote-channel.md R21, R33."""
     one = Channel(exclusive=2)
@@ -287,19 +275,6 @@ def test_handed_over_buffers_stand_before_everything_and_cost_no_credit():
     one.send(1)
     assert one.port.free_for_live() == 1
     assert one.taken(3) == [8, 9, 1]
-
-
-def test_the_buffer_of_live_data_stays_in_use_while_what_was_handed_over_is_taken():
-    """remote-channel.md R1, R18."""
-    channel = Channel(Recovery.IN_MEMORY, 7, exclusive=1, floating=0)
-    channel.send(8)
-    channel.told()
-    assert channel.taken(1) == [7]
-    whole(channel.port.recycle(1))
-    assert channel.told(CreditAnnounced) == []
-    assert channel.taken(1) == [8]
-    whole(channel.port.recycle(1))
-    assert channel.told(CreditAnnounced) == [CreditAnnounced(1)]
 
 
 def test_a_take_names_what_the_next_one_would_find():

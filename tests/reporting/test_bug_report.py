@@ -9,7 +9,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines import Found, Replay, check, replay
+from conformance.engines import Found, Replay, check, read_scenario, replay
 from conformance.ports import Capability, Implementation, find_implementation
 from conformance.reporting import report_folder_name, write_bug_report
 from conformance.scenarios import decode_scenario, encode_history, scenario_id
@@ -77,6 +77,24 @@ def test_the_report_tells_what_where_why_and_how(folder: Path, found: Found, fai
     assert f"conformance replay scenario.json --implementation {BUG}\n" in text
     assert "python -m pytest test_reproduce.py\n" in text
     assert text.count("```mermaid\nsequenceDiagram\n") == 1
+
+
+def test_the_report_of_a_failure_in_the_drain_shows_the_steps_of_the_drain(tmp_path: Path):
+    bug = "known-bug:B-S24"
+    scenario = read_scenario(Path(__file__).parent.parent / "corpus" / "B-S24.json")
+    assert scenario.steps == ()
+    shown = replay(scenario, find_implementation(bug))
+    assert shown.violation is not None
+    broken = shown.violation.broken
+    found = Found(shown.violation.signature, broken.owed, broken.observed, scenario, 1)
+    folder = write_bug_report(tmp_path, found, shown, implementation=bug, environment=ENVIRONMENT)
+    text = (folder / "report.md").read_text()
+    assert "The scenario has no steps of its own: a new subpartition fails in the fair drain" in text
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "drain" in line]
+    assert len(rows) == sum(entry.closing for entry in shown.history.entries) == 7
+    assert rows[0] == "| 1 | recovery | `recover` | done |  | drain |"
+    assert rows[-1].endswith("**drain, here** |")
+    assert run_test(folder).returncode == 1
 
 
 def test_the_same_finding_is_the_same_text_everywhere(found: Found, failing: Replay, tmp_path: Path):

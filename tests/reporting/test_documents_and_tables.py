@@ -10,6 +10,7 @@ from conformance.driver import Program, Verdict
 from conformance.engines import Check, check, replay
 from conformance.engines.kill import kill
 from conformance.engines.matrix import Line
+from conformance.engines.optimum import Optimum
 from conformance.ports import find_implementation, find_known_bug
 from conformance.reporting import (
     BugRow,
@@ -92,8 +93,12 @@ def test_the_document_of_a_replay(checks: list[Check]):
 def test_the_document_of_the_known_bugs():
     bug = find_known_bug("B-D5")
     kills = tuple(kill(bug, seed, 60) for seed in (0, 1))
-    row = bug_row(bug, Line(bug.id, kills, 2))
+    row = bug_row(bug, Line(bug.id, kills, Optimum(2, proved=True)))
     assert row.killed
+    assert (row.optimal_steps, row.optimal_at_least) == (2, 2)
+    assert row.minimal_config == {"interleaving": "whole"}
+    open_row = bug_row(bug, Line(bug.id, kills, Optimum(2, proved=False)))
+    assert (open_row.optimal_steps, open_row.optimal_at_least) == (None, 2)
     assert row.seeds == 2
     document = bugs_document([row])
     assert set(document["bugs"][0]) >= {
@@ -178,11 +183,14 @@ def test_the_summary(checks: list[Check]):
 
 
 def test_the_kill_matrix():
-    found = BugRow("B-1", "FLINK-1", "deque", True, "a-b", "a-b", 1234, 0.5, 3, 2, "It is wrong.")
+    found = BugRow(
+        "B-1", "FLINK-1", "deque", True, "a-b", "a-b", 1234, 0.5, 3, 2, "It is wrong.", drain_steps=4,
+        optimal_at_least=2,
+    )  # fmt: skip
     alive = BugRow("B-2", "own", "deque", False, "c-d", None, 20_000, 9.0, None, None, "It [is] wrong.")
     text = shown([kill_matrix([found, alive])])
     assert "Known bugs: 1 of 2 found" in text
-    assert words(text).count("B-1 FLINK-1 a-b 1,234 3 (2) 0.50 It is wrong.") == 1
+    assert words(text).count("B-1 FLINK-1 a-b 1,234 3+4 (2) 0.50 It is wrong.") == 1
     assert "SURVIVED" in text
     assert "[is]" in words(text)
 

@@ -1,7 +1,11 @@
+import io
+from pathlib import Path
+
 import pytest
+from rich.console import Console
 
 from conformance.components import COMPONENTS
-from conformance.engines import replay
+from conformance.engines import read_scenario, replay
 from conformance.ports import (
     Buffer,
     DataAvailable,
@@ -63,6 +67,36 @@ def test_a_failure_in_the_drain_is_marked_as_such():
     story = tell(run(steps, "known-bug:B-D1", "deque"))
     assert story.divergent is not None
     assert story.divergent.remark == "drain, here"
+
+
+def test_a_scenario_without_steps_is_told_by_the_steps_of_the_drain():
+    scenario = read_scenario(Path(__file__).parent.parent / "corpus" / "B-S24.json")
+    shown = replay(scenario, find_implementation("known-bug:B-S24"))
+    story = tell(shown, replay(scenario, find_implementation("reference")))
+    assert (story.own_steps, story.length) == (0, "no steps and 7 of the fair drain")
+    assert [one.remark for one in story.steps] == ["drain"] * 6 + ["drain, here"]
+    assert [one.step for one in story.steps][-2:] == ["poll", "poll"]
+    assert story.in_the_drain is not None
+    assert story.in_the_drain.startswith("The scenario has no steps of its own: a new subpartition fails in the fair")
+    assert story.in_the_drain in printed(story)
+    lines = sequence_diagram(shown).splitlines()
+    assert lines.index("    Note over subpartition: the scenario has no steps, the run is drained") == 4
+    assert lines[5] == "    recovery->>subpartition: 1. recover"
+    assert sum("recover" in line or "poll" in line for line in lines if "->>subpartition" in line) == 5
+
+
+def test_where_the_drain_begins_is_told_if_the_failure_shows_there():
+    story = tell(run([["add", 0], ["add_priority", 1], ["prioritize", 0]], "known-bug:B-D1", "deque"))
+    assert story.in_the_drain == "The failure shows in the fair drain, which begins at step 4."
+    assert tell(run(STEPS)).in_the_drain is None
+    assert tell(run([], "reference")).in_the_drain is None
+    assert tell(run(STEPS)).length == "5 steps"
+
+
+def printed(story):
+    console = Console(width=400, record=True, file=io.StringIO())
+    console.print(story)
+    return console.export_text()
 
 
 def test_an_earlier_difference_from_the_reference_is_told():

@@ -90,7 +90,8 @@ _CONFIGS = tuple(
     )
     for interleaving in ("whole", "fine")
     for channels, exclusive, floating in (
-        ((_REMOTE,), 1, 1), ((_REMOTE, _REMOTE), 1, 0), ((_REMOTE, _LOCAL), 1, 1), ((_REMOTE, _REMOTE), 1, 1),
+        ((_REMOTE,), 0, 1), ((_REMOTE, _REMOTE), 0, 1), ((_REMOTE, _LOCAL), 0, 2), ((_REMOTE, _REMOTE), 1, 1),
+        ((_REMOTE, _REMOTE), 1, 0),
     )
     for recovery, recoveries in (
         (Recovery.NONE, _ALL[:1]), (Recovery.IN_MEMORY, _ALL[:2]), (Recovery.PUSHED, _ALL[2:]), (Recovery.NONE, _ALL),

@@ -39,6 +39,10 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
         if number > exclusive + floating:
             owed = f"a channel has {exclusive} exclusive buffers, and there are {floating} floating ones"
             return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {number} buffers")
+    borrowed = sum(max(number - exclusive, 0) for number in used)
+    if borrowed > floating:
+        owed = f"the channels share {floating} floating buffers"
+        return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data of all channels need {borrowed} of them")
     return any(used)
 
 

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.local_channel.goals import RULES
 from conformance.components.local_channel.ledger import Ledger
+from conformance.components.local_channel.settings import SETTINGS
 from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -25,6 +26,9 @@ class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True
     handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
     interleaving: Literal["whole", "fine"] = "whole"
 
+
+_ADDED, _TAKEN = ("finish", "producer"), ("finish", "task")
+_REQUESTED = ("request_subpartition",), _TAKEN
 
 COMPONENT = Component(
     name="local-channel",
@@ -54,6 +58,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine"),
     bounds={
@@ -72,6 +77,17 @@ COMPONENT = Component(
             ), 1, variants=True,
         ),
     },
+    prefixes=(
+        # while a resume is in flight, the producer adds to the blocked subpartition, which was empty
+        (*_REQUESTED, ("aligned_barrier", 1), _ADDED, ("take",), _TAKEN, ("resume",), ("add_buffer",), _ADDED, _TAKEN),
+        # a take comes between a priority event and the end of the operation that adds it
+        (*_REQUESTED, ("unaligned_barrier", 1), ("run", "producer", ""), ("take",), _TAKEN, _ADDED),
+        # a release comes between the moment when a push may go on and the moment when it has the lock
+        (*_REQUESTED, ("push_recovered",), ("run", "recovery", ""), ("release",), _TAKEN, ("finish", "recovery")),
+        # an older checkpoint is stopped while a newer one waits for its barrier
+        (*_REQUESTED, ("insert_recovery_barrier", 2), _TAKEN, ("checkpoint_started", 2), _TAKEN,
+         ("checkpoint_stopped", 1), _TAKEN, ("add_buffer",), _ADDED, ("take",), _TAKEN),
+    ),
     biases=(
         {"unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barrier": 30},
         {"fail": 5, "restore": 60, "unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barrier": 40},

@@ -23,10 +23,12 @@ from conformance.ports import (
     CheckpointReason,
     Element,
     EndOfPartition,
+    Next,
     Recovery,
     Signal,
 )
 
+_PRIORITY = Next.PRIORITY
 _FREE = Refusal(())
 _SUBSUMED = Refusal((CheckpointReason.SUBSUMED,))
 _DECLINED = Refusal((CheckpointReason.DECLINED,))
@@ -37,10 +39,10 @@ class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "adding", "barrier_added", "busy", "copied_to", "hidden", "in_memory", "lane", "marked", "missed", "must",
-        "must_priority", "newest", "next_live", "next_record", "notice", "passes_blocked", "pushes", "pushing",
-        "recovered_ids", "requested", "requesting", "restored", "started", "stopped", "to_recover", "was_over",
-        "was_unrequested",
+        "adding", "alone", "barrier_added", "busy", "copied_to", "end_left", "heard_from", "hidden", "in_memory",
+        "lane", "marked", "missed", "must", "must_priority", "newest", "next_live", "next_record", "notice",
+        "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored", "started",
+        "stopped", "to_recover", "urged", "vain", "was_over", "was_unrequested",
     )  # fmt: skip
 
     def __init__(self, recovery: Recovery, handed_over: int, passes_blocked: bool) -> None:
@@ -65,7 +67,14 @@ class Ledger(Lifetime):
         self.lane = Lane(handed_over, self.pushes)
         self.hidden = self.pushes or bool(handed_over)
         """Whether live data must wait behind recovered data."""
+        self.end_left = self.in_memory
+        """Whether the end of recovered data, which may have been handed over too, may still be in the channel."""
         self.notice = Notice(bool(handed_over))  # at the conversion the gate asks for the buffers in use
+        self.urged = False
+        """Whether the consumer has a reason to expect a priority event: a notification, or the last answer."""
+        self.vain = 0
+        """Number of takes in a row that answered nothing, each of which had a reason, with no other operation in
+        between."""
         self.next_live = 0
         """The sequence number of the next live element that is taken."""
         self.adding = False
@@ -80,10 +89,14 @@ class Ledger(Lifetime):
         """All recovered records in order, including those that were taken."""
         self.copied_to = 0
         """Number of recovered buffers, from the first on, of which copies were written for a checkpoint."""
+        self.heard_from = 0
+        """The position from which on priority events are announced: they were sent after the request."""
         self.requesting = self.requested = False
         """Whether the request of the subpartition has begun; whether it is over."""
         self.busy = False
         """Whether an operation of the task is in flight that may write data for a checkpoint."""
+        self.alone = False
+        """Whether a take is in flight, and no operation of another thread has overlapped it."""
         self.must = self.must_priority = False
         """When the take began: whether something could certainly be taken; whether that had to be a priority event."""
         self.marked = 0
@@ -113,7 +126,7 @@ class Ledger(Lifetime):
         if self.released:
             return False
         lane = self.lane
-        if lane.urgent and lane.urgent[0].sure and self.priority_passes():
+        if self._urgent_is_there() and self.priority_passes():
             return True
         if self.hidden:
             return lane.waiting[0].sure if lane.waiting else lane.finished
@@ -121,10 +134,22 @@ class Ledger(Lifetime):
 
     def must_come_first(self) -> bool:
         """Returns whether the next element must be a priority event."""
-        urgent = self.lane.urgent
-        if not urgent or self.released or not urgent[0].sure or not self.priority_passes():
+        if self.released or not self._urgent_is_there() or not self.priority_passes():
             return False
-        return not urgent[0].silent or not self.hidden
+        return not self.lane.urgent[0].silent or not self.hidden
+
+    def _urgent_is_there(self) -> bool:
+        """Returns whether a priority event is certainly queued: it was added, or the consumer was notified of it."""
+        urgent = self.lane.urgent
+        return bool(urgent) and (urgent[0].sure or self.notice.announced == self.next_live)
+
+    def is_owed_priority(self) -> bool:
+        """Returns whether a priority event waits of which the channel must have notified the consumer, because it was
+        sent after the request."""
+        urgent = self.lane.urgent
+        if not urgent or self.released or urgent[0].number < self.heard_from:
+            return False
+        return self.priority_passes()
 
     def must_answer(self) -> bool:
         """Returns whether something could certainly be taken when the take began."""
@@ -176,6 +201,13 @@ class Ledger(Lifetime):
         """Returns one segment for each queued buffer, and one listener for the view."""
         return ("segments", self.lane.there() + self.buffers()), ("listeners", int(self.requested))
 
+    def most_futures(self) -> int:
+        """Returns one future for each of these: recovered data that was not all pushed, its end that was not taken, a
+        request that was not made, and a barrier in the subpartition that can time out."""
+        lane = self.lane
+        waits = 0 if lane.consumed else 1 + (not lane.finishing) + (not self.requested)
+        return waits + any(sent.element.data_type.needs_announcement for sent in lane.live)
+
     def mark_is_missing(self, checkpoint: int) -> bool:
         """Returns whether the channel is in recovery and has no recovery barrier of the checkpoint."""
         lane = self.lane
@@ -196,17 +228,23 @@ class Ledger(Lifetime):
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer."""
         self.notice.hear_numbers(signals, self.next_live)
+        self.urged |= self.notice.announced >= self.next_live
 
     def begin_add(self, element: Element) -> None:
         """Notes that the producer begins to add an element without priority."""
         self.lane.send(element)
+        self._adds()
+
+    def _adds(self) -> None:
         self.adding = True
+        self.alone = False
+        self.vain = 0
 
     def begin_data(self) -> None:
         """Notes that the producer begins to add a buffer with the next record."""
         self.lane.send(Buffer((self.next_record,)))
         self.next_record += 1
-        self.adding = True
+        self._adds()
 
     def begin_barrier(self, barrier: Barrier) -> None:
         """Notes that the producer begins to add a barrier. Before the request there is no view to notify, so that
@@ -214,7 +252,7 @@ class Ledger(Lifetime):
         self.lane.send(barrier, self.in_memory and not self.requested)
         self.barrier_added = barrier.checkpoint
         self.newest = max(self.newest, barrier.checkpoint)
-        self.adding = True
+        self._adds()
 
     def begin_end(self) -> None:
         """Notes that the producer begins to add the end of partition."""
@@ -260,42 +298,58 @@ class Ledger(Lifetime):
         self.was_over = self.released
         self.was_unrequested = not self.requested
         self.pushing = True
+        self.alone = False
+        self.vain = 0
 
     # ---- the task --------------------------------------------------------------------------------------------------
     def begin_request(self) -> None:
         """Notes that the request of the subpartition begins."""
+        self.afterlife += self.released
         self.requesting = True
+        self.vain = 0
 
     def request(self) -> None:
-        """Notes that the request of the subpartition is over."""
-        self.requested = True
+        """Notes that the request of the subpartition is over. Priority events that were sent before may be silent."""
+        if not self.requested and not self.released:
+            self.requested = True
+            self.heard_from = self.lane.arrived
 
     def begin_take(self) -> None:
         """Notes that a take begins, and what it must find."""
         self.afterlife += self.released
-        self.notice.begin_take()
-        self.busy = True
+        if not self.notice.awake:
+            self.vain = 0
         self.must = self.something_waits()
         self.must_priority = self.must and self.must_come_first()
+        self.notice.begin_take()
+        self.urged = False
+        self.busy = True
+        self.alone = not (self.adding or self.pushing)
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that a take is over. The rules have already judged what it answered."""
         lane, taken = self.lane, seen.value
-        self.busy = False
+        self.busy = self.alone = False
         if taken is None:
             self.notice.took(False)
+            self.end_left = False
+            self.vain += 1
             if ends(seen.signals):
+                self.vain = 0
                 lane.consumed = True
                 lane.marks = {}
                 self.hidden = bool(lane.waiting)
             return
+        self.vain = 0
         has_priority = taken.element.data_type.has_priority
+        self.urged |= taken.next is _PRIORITY
         self.notice.took(taken.next != "none", taken.seq if has_priority else -1)
         if self.hidden and not has_priority:
             lane.take_recovered(taken.seq)
             self.hidden = not lane.consumed or bool(lane.waiting)
             return
         self.next_live += 1
+        self.end_left &= has_priority
         element = (lane.urgent if has_priority else lane.live).pop(0).element
         lane.notice(element)
         if element.data_type.blocks_upstream:
@@ -304,9 +358,11 @@ class Ledger(Lifetime):
     def resume(self) -> None:
         """Notes that the consumer resumed the channel."""
         self.lane.blocked = False
+        self.vain = 0
 
     def begin_mark(self, checkpoint: int) -> None:
         """Notes that the insertion of a recovery barrier begins, if the channel is in recovery."""
+        self.vain = 0
         self.newest = max(self.newest, checkpoint)
         self.marked = checkpoint
         if self.in_recovery():
@@ -319,6 +375,7 @@ class Ledger(Lifetime):
     def begin_start(self, checkpoint: int) -> None:
         """Notes that the start of a checkpoint begins."""
         self.busy = True
+        self.vain = 0
         self.newest = max(self.newest, checkpoint)
         self.started = checkpoint
 
@@ -345,6 +402,7 @@ class Ledger(Lifetime):
     def begin_stop(self, checkpoint: int) -> None:
         """Notes that the stop of a checkpoint begins."""
         self.busy = True
+        self.vain = 0
         self.newest = max(self.newest, checkpoint)
 
     def stop(self, checkpoint: int) -> None:
@@ -361,7 +419,7 @@ class Ledger(Lifetime):
     def release(self) -> None:
         """Notes that the channel was released."""
         super().release()
-        self.notice.awake = False
+        self.notice.awake = self.urged = False
         self.marked = 0
 
     def fail(self) -> None:
@@ -369,7 +427,7 @@ class Ledger(Lifetime):
         if self.busy:
             self.lane.input.forget_pending()
         super().fail()
-        self.notice.awake = self.pushing = self.busy = self.adding = False
+        self.notice.awake = self.pushing = self.busy = self.adding = self.alone = self.urged = False
 
     def restore(self, seen: Seen[tuple[int, ...]], checkpoint: int) -> None:
         """Begins with a fresh channel that recovers the input state of a checkpoint as it was written."""

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from conformance.components.local_channel import steps
+from conformance.components.local_channel.answers import backlogs, next_types
 from conformance.components.local_channel.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.driver import (
+    UNSURE,
+    Broken,
+    FailureClass,
+    Judgement,
+    Level,
+    Rules,
+    Seen,
+    answers_property,
+    thread_properties,
+)
 from conformance.parts import lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
@@ -144,6 +155,26 @@ adopt(taking.a_take_answers_what_is_there, steps.take)
 adopt(taking.sequence_numbers_have_no_gaps, steps.take)
 
 
+@rule(steps.take, invariant="I-16", tickets=("FLINK-40519",))
+def the_next_type_tells_what_follows(ledger: Ledger, seen: Took) -> Judgement:
+    """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
+    return False if seen.value is None else taking.judge_next(next_types(ledger, seen.value), seen.value.next)
+
+
+@rule(steps.take, level=Level.SHOULD, invariant="I-21")
+def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
+    """The backlog that a live element carries is the number of data buffers in the subpartition, of which the last one
+    need not be counted; while the subpartition is blocked and has no priority event, and with a recovered buffer, the
+    backlog is 0."""
+    if seen.value is None:
+        return False
+    least, most = backlogs(ledger, seen.value)
+    if least <= seen.value.backlog <= most:
+        return True
+    owed = f"the backlog must be {least}" if least == most else f"the backlog must be between {least} and {most}"
+    return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value.backlog}")
+
+
 @rule(steps.take, invariant="I-31", tickets=("FLINK-19681",))
 def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) -> Judgement:
     """If the consumer was notified of a priority event, the priority event that it takes carries the sequence number of
@@ -157,12 +188,23 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
     return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
 
 
+@rule(*ADDS, *PUSHES, steps.request_subpartition, steps.take, steps.resume, invariant="I-31", quiet=True)
+def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If the consumer was notified of a priority event that it has not taken, a priority event waits."""
+    if ledger.notice.announced < ledger.next_live or ledger.released:
+        return False
+    if ledger.lane.urgent:
+        return True
+    owed = "no priority event waits, so the consumer must not be notified of one"
+    return Broken(FailureClass.PROTOCOL, owed, f"it was notified of sequence number {ledger.notice.announced}")
+
+
 # ---- adding and pushing ----------------------------------------------------------------------------------------------
 @rule(*ADDS, invariant="I-33")
 def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """A channel that is not released accepts every element that its producer adds before the end of partition."""
     if ledger.releasing:
-        return False
+        return UNSURE
     if seen.value is True:
         return True
     return Broken(
@@ -214,6 +256,36 @@ adopt(
     steps.in_use,
     tickets=("FLINK-39018", "FLINK-40521"),
 )  # fmt: skip
+
+
+@rule(
+    *ADDS, steps.request_subpartition, steps.take, steps.resume,
+    invariant="I-22", tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY, quiet=True,
+)  # fmt: skip
+def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """Whenever no operation is in progress and a priority event waits that was added after the subpartition was
+    requested, the consumer was notified of a priority event since its last take began, or the last answer named one."""
+    if not ledger.is_owed_priority():
+        return False
+    if ledger.urged:
+        return True
+    owed = f"{name(ledger.lane.urgent[0].element)} waits, so the consumer must have been notified of a priority event"
+    return Broken(FailureClass.STUCK, owed, "it was not, and looks for none")
+
+
+adopt(notice.an_empty_channel_lets_its_consumer_sleep, steps.take)
+adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
+adopt(lifetime.a_release_tells_nobody, steps.release)
+
+
+@rule(steps.request_subpartition, invariant="I-24")
+def a_released_channel_requests_nothing(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """A request of the subpartition succeeds; the request of a channel that was released answers an error of kind
+    state."""
+    if ledger.released:
+        return must_fail(seen.error, ErrorKind.STATE, "the channel was released")
+    return must_succeed(seen.error, "the channel is not released: it must request the subpartition")
+
 
 # ---- checkpoints: starts that succeed or are refused -----------------------------------------------------------------
 adopt(recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier, needs=PUSHED)

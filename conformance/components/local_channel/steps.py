@@ -74,7 +74,10 @@ def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
 
 
 def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables the request of the subpartition, and a second one, which must change nothing, early in a run."""
+    """Enables the request of the subpartition, and a second one, which must change nothing, early in a run. A released
+    channel must refuse it."""
+    if ledger.released:
+        return alive(ledger)
     return DISABLED if ledger.requested and (ledger.restored or ledger.next_live) else NO_OPERANDS
 
 
@@ -116,11 +119,11 @@ def _next_starts(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the stop of the checkpoint whose recovery barrier was inserted; without one, of the last checkpoint that
-    was started, of the one before it, or of one that no step has named."""
-    started, newest = ledger.started, ledger.newest
-    if ledger.marked:
-        return ((ledger.marked,),)
+    """Enables the stop of the checkpoint whose recovery barrier was inserted, or of the one before it; without one, of
+    the last checkpoint that was started, of the one before it, or of one that no step has named."""
+    started, newest, marked = ledger.started, ledger.newest, ledger.marked
+    if marked:
+        return ((marked,), (marked - 1,)) if marked > 1 else ((marked,),)
     return ((started,), (started - 1,), (newest + 1,)) if started > 1 else ((newest + 1,),)
 
 
@@ -203,7 +206,7 @@ def push_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", LIVING, when=may_request, begin=Ledger.begin_request, end=Ledger.request)
+@step("task", PRESENT, when=may_request, begin=Ledger.begin_request, end=Ledger.request, fails=True)
 def request_subpartition(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 

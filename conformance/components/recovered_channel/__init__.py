@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from conformance.components.recovered_channel.goals import RULES
 from conformance.components.recovered_channel.ledger import Ledger
+from conformance.components.recovered_channel.settings import SETTINGS
 from conformance.components.recovered_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -40,6 +41,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=RecoveredChannelScenarioConfig("in-memory", "fine"),
     bounds={

@@ -13,8 +13,10 @@ from conformance.parts.notice import Notice
 from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
 from conformance.parts.starts import Refusal
-from conformance.ports import BufferAndBacklog, CheckpointReason, Signal
+from conformance.ports import BufferAndBacklog, CheckpointReason, Next, Signal
 
+_NONE, _DATA, _EVENT = Next.NONE, Next.DATA, Next.EVENT
+_NOTHING = (_NONE,)
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
 
@@ -23,7 +25,7 @@ class Ledger(Lifetime):
 
     __slots__ = (
         "busy", "checkpoints", "converted", "had", "late_stop", "next_record", "notice", "recovered", "recovery",
-        "stopped", "was_finished", "was_over",
+        "stopped", "vain", "was_finished", "was_over",
     )  # fmt: skip
 
     def __init__(self, recovery: str) -> None:
@@ -42,6 +44,9 @@ class Ledger(Lifetime):
         """Whether a push is in flight."""
         self.was_over = False
         """Whether the channel was released before the last operation of the recovery thread began."""
+        self.vain = 0
+        """Number of takes in a row that answered nothing, each of which had a reason, with no other operation in
+        between."""
         self.had = 0
         """What `readable` returned when the last operation of the task began."""
         self.was_finished = False
@@ -76,6 +81,18 @@ class Ledger(Lifetime):
         """Returns whether the end of recovered data was next when the take began."""
         return self.must_answer() and not self.recovered.waiting
 
+    def follows(self, taken: BufferAndBacklog) -> tuple[Next, ...]:
+        """Returns the next types that a take may answer. What is behind the element that it hands out must be named if
+        it was certainly queued when the take began; otherwise it may be named."""
+        recovered = self.recovered
+        if len(recovered.waiting) > 1:
+            behind = _DATA
+        elif recovered.finishing and not recovered.consumed:
+            behind = _EVENT
+        else:
+            return _NOTHING
+        return (behind,) if self.had > 1 else (behind, _NONE)
+
     def next_number(self, has_priority: bool) -> int | None:
         """Returns the sequence number that the next buffer must carry; None: any."""
         return self.recovered.seq
@@ -100,6 +117,11 @@ class Ledger(Lifetime):
         """Returns one segment for each queued buffer."""
         return (("segments", 0 if self.released else self.recovered.there()),)
 
+    def most_futures(self) -> int:
+        """Returns one future for the end of recovered data while it was not read, and one while it was not taken."""
+        recovered = self.recovered
+        return (not recovered.finishing) + (not recovered.consumed)
+
     def must_not_convert(self) -> str:
         """Returns why a conversion would certainly lose state; empty: it perhaps would not."""
         recovered = self.recovered
@@ -109,16 +131,18 @@ class Ledger(Lifetime):
             return "" if recovered.finishing else "not all state is read"
         return "a recovered buffer is queued" if self.had > (recovered.finished and not recovered.consumed) else ""
 
-    def may_convert(self) -> bool:
-        """Returns whether a conversion certainly loses no state."""
+    def may_convert(self) -> bool | None:
+        """Returns whether a conversion certainly loses no state; None: an operation in flight decides it."""
         recovered = self.recovered
-        if self.busy:
-            return False
         if self.recovery == "recover-first":
             return recovered.consumed
         if self.recovery == "in-memory":
-            return self.was_finished
-        return not recovered.waiting and (recovered.consumed or not recovered.finishing)
+            if self.was_finished or recovered.consumed:
+                return True
+            return None if recovered.finishing else False
+        if recovered.waiting:
+            return False if self.had else None
+        return recovered.consumed or not recovered.finishing
 
     # ---- updates ---------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
@@ -129,6 +153,7 @@ class Ledger(Lifetime):
         """Notes that an operation of the recovery thread begins, which is possible after release, too."""
         self.afterlife += self.released
         self.was_over = self.released
+        self.vain = 0
 
     def begin_push(self, count: int) -> None:
         """Notes that a push begins; the task may take its buffer at once."""
@@ -156,14 +181,19 @@ class Ledger(Lifetime):
     def begin_take(self) -> None:
         """Notes that a take begins."""
         self.afterlife += self.released
+        if not self.notice.awake:
+            self.vain = 0
         self.notice.begin_take()
         self.had = self.readable()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that a take is over. The rules have already judged what it answered."""
         if seen.value is None:
-            self.recovered.consumed |= ends(seen.signals) > 0
+            took_end = ends(seen.signals) > 0
+            self.recovered.consumed |= took_end
+            self.vain = 0 if took_end or seen.error is not None else self.vain + 1
         else:
+            self.vain = 0
             self.recovered.take_recovered(seen.value.seq)
             self.notice.took(seen.value.next != "none")
 
@@ -189,7 +219,7 @@ class Ledger(Lifetime):
             self.converted = True
             self.release()
         else:
-            self.releasing = False
+            self.releasing = self.released
 
     def release(self) -> None:
         """Notes that the channel was released."""

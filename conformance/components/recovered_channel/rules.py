@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import Ledger
 from conformance.driver import (
+    UNSURE,
     Broken,
     FailureClass,
     Judgement,
@@ -57,6 +58,20 @@ adopt(
 adopt(taking.a_take_answers_what_is_there, steps.take)
 adopt(taking.sequence_numbers_have_no_gaps, steps.take, formerly=("recovered-buffers-are-numbered-without-gaps",))
 
+adopt(taking.the_next_type_tells_what_follows, steps.take)
+
+
+@rule(steps.take, level=Level.SHOULD, invariant="I-21")
+def recovered_buffers_have_no_backlog(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+    """A take answers the backlog 0, because a backlog counts what waits in the producer's subpartition."""
+    if seen.value is None:
+        return False
+    if seen.value.backlog == 0:
+        return True
+    owed = "no producer has a backlog while state is read, so the backlog must be 0"
+    return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value.backlog}")
+
+
 # ---- pushing ---------------------------------------------------------------------------------------------------------
 adopt(recovery.recovered_data_is_accepted_until_its_end, *steps.PUSHES, formerly=("state-is-accepted-until-its-end",))
 adopt(recovery.a_push_after_release_is_recycled_silently, *steps.PUSHES, steps.push_after_end)
@@ -68,7 +83,7 @@ adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSH
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
     of kind state."""
-    why = ledger.must_not_convert()
+    why = "" if ledger.released else ledger.must_not_convert()
     if not why:
         return False
     if seen.error is not None and seen.error.kind is ErrorKind.STATE:
@@ -79,16 +94,31 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Ju
 @rule(steps.convert, invariant="I-26")
 def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """A conversion succeeds as soon as it loses no state of the channel."""
-    if not ledger.may_convert():
-        return False
+    may = None if ledger.released else ledger.may_convert()
+    if not may:
+        return UNSURE if may is None and not ledger.released else False
     return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
+
+
+@rule(steps.convert, invariant="I-28", tickets=("FLINK-21104",))
+def nothing_is_handed_over_twice(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
+    """The conversion of a channel that was converted or released before answers an error of kind state, or hands over
+    nothing."""
+    if not ledger.released:
+        return False
+    if seen.error is not None:
+        return must_fail(seen.error, ErrorKind.STATE, f"the channel was {ledger.what_ended_it()} before")
+    if not seen.value:
+        return True
+    owed = f"the channel was {ledger.what_ended_it()} before, so nothing may be handed over"
+    return Broken(FailureClass.DUPLICATED, owed, f"it handed over {in_words(seen.value)}")
 
 
 @rule(steps.convert, invariant="I-28", tickets=("FLINK-39018",))
 def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """With the design `in-memory`, a conversion hands over exactly the records that the task has not taken, in order;
     with the other designs it hands over none."""
-    if seen.error is not None:
+    if seen.error is not None or ledger.released:
         return False
     left = ledger.recovered.left() if ledger.recovery == "in-memory" else ()
     given = tuple(seen.value)
@@ -140,6 +170,9 @@ _HOLDS = ("a-recovered-channel-holds-what-it-should-and-releases-all",)
 adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
 adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, formerly=_HOLDS)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, needs=RESOURCES, formerly=_HOLDS)
+adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
+adopt(lifetime.a_release_tells_nobody, steps.release, steps.convert)
+adopt(notice.an_empty_channel_lets_its_consumer_sleep, steps.take)
 adopt(
     notice.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
     tickets=("FLINK-39018", "FLINK-20145"),

@@ -94,7 +94,7 @@ def checkpoint_stopped(port: RecoveredChannelPort, ledger: Ledger, checkpoint: i
     return port.checkpoint_stopped(checkpoint)
 
 
-@step("task", OPEN, when=always, begin=Ledger.begin_release, learn=Ledger.convert, weight=5, fails=True)
+@step("task", ALIVE, when=alive, begin=Ledger.begin_release, learn=Ledger.convert, weight=5, fails=True)
 def convert(port: RecoveredChannelPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.convert()
 

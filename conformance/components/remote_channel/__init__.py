@@ -6,12 +6,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from conformance.components.remote_channel.goals import RULES
 from conformance.components.remote_channel.ledger import Ledger
-from conformance.components.remote_channel.rules import RULES
+from conformance.components.remote_channel.settings import SETTINGS
 from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
 from conformance.ports import ChannelConfig, Recovery, RemoteChannelPort
+from conformance.scenarios import Step
 
 
 class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +30,10 @@ class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=Tru
 _RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
     ("none", 0), ("in-memory", 2), ("pushed", 0), ("pushed", 0),
 )  # fmt: skip
+
+
+_BEGIN: tuple[Step, ...] = (("request_subpartition",), ("finish", "task"))
+_EVENT: tuple[Step, ...] = (("event", -1), ("finish", "network"))
 
 
 def _handed_over(config: RemoteChannelScenarioConfig) -> int:
@@ -48,7 +54,7 @@ COMPONENT = Component(
         RemoteChannelScenarioConfig(recovery, handed_over, exclusive, floating, interleaving)
         for interleaving in ("whole", "fine")
         for recovery, handed_over in _RECOVERIES
-        for exclusive, floating in ((2, 2), (1, 1), (0, 2))
+        for exclusive, floating in ((2, 2), (1, 1), (0, 2), (1, 0), (0, 1))
     ),
     port_config=lambda config: _port_config(config, _handed_over(config)),
     restored_config=lambda config, ledger: _port_config(config, 0),
@@ -60,6 +66,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=RemoteChannelScenarioConfig("pushed", 0, 1, 0, "fine"),
     bounds={
@@ -83,5 +90,13 @@ COMPONENT = Component(
         {"buffer": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
         {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
         {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
+    ),
+    prefixes=(
+        # Data arrives while a checkpoint starts.
+        (*_BEGIN, ("checkpoint_started", 1), ("run", "task", ""), ("buffer", -1), ("finish", "network"),
+         ("finish", "task")),
+        # An event arrives while recovery ends, behind events that came during recovery.
+        (*_BEGIN, *_EVENT, *_EVENT, ("finish_recovered",), ("finish", "recovery"), ("take",), ("run", "task", ""),
+         ("run", "task", ""), *_EVENT, ("finish", "task")),
     ),
 )  # fmt: skip

@@ -5,52 +5,126 @@ Specification: remote-channel.md.
 
 from __future__ import annotations
 
+from conformance.parts.lane import Lane
+from conformance.parts.lifetime import Lifetime
+from conformance.ports import Buffer
+
 
 class Credit:
     """The credit of the producer, and the exclusive and floating buffers that cover it."""
 
-    __slots__ = ("asked", "exclusive", "granted", "held", "in_line", "required", "returning")
+    __slots__ = ("early", "exclusive", "floating", "granted", "held", "most", "recovered", "required", "returning")
 
-    def __init__(self, exclusive: int) -> None:
+    def __init__(self, exclusive: int, floating: int) -> None:
         self.exclusive = exclusive
+        self.floating = floating
+        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
         self.granted = 0
         """The credit of the producer: the announced credit less the data buffers that it sent."""
-        self.held = self.returning = 0
-        """Number of data buffers that the task holds, and number of those that it is recycling."""
-        self.required = 0
+        self.early = False
+        """Whether credit was announced during recovery."""
+        self.held = self.recovered = self.returning = 0
+        """Number of data buffers that the task holds; number of those that were recovered, which it took first; number
+        of data buffers that it is recycling."""
+        self.required = exclusive
         """Number of buffers that the last backlog requires: the backlog plus the exclusive buffers."""
-        self.asked = self.in_line = False
-        """Whether the producer has just sent its backlog; whether too few buffers were free, so that the channel waits
-        in line for floating buffers that are recycled."""
-
-    def waits(self) -> bool:
-        """Returns whether the channel waits for floating buffers, provided that no operation is in flight."""
-        return self.in_line or (self.asked and self.granted < self.required)
-
-    def look_at_the_line(self, quiet: bool) -> None:
-        """Notes whether the channel waits for floating buffers.
-
-        `quiet`: whether no operation is in flight. Otherwise the ledger cannot know.
-        """
-        self.in_line = (self.in_line or (quiet and self.asked)) and self.granted < self.required
-        self.asked = self.asked and not quiet
+        self.most = exclusive
+        """The highest number of buffers that may be set aside, provided that no operation is in flight."""
 
     def spend(self) -> None:
-        """Notes that the producer sent a data buffer: its credit and its backlog are smaller by one, and the ledger no
-        longer knows whether the channel got too few buffers for the last backlog."""
+        """Notes that the producer sent a data buffer: its credit and its backlog are smaller by one."""
         self.granted -= 1
         self.required -= 1
-        self.asked = False
+        self.take_one()
 
-    def hear_backlog(self, backlog: int, consumed: bool) -> None:
-        """Notes the backlog that the producer sent. During recovery (not `consumed`) the channel announces no credit,
-        so that the ledger cannot see which buffers the channel got."""
+    def take_one(self) -> None:
+        """Notes that a live or recovered data buffer takes one of the buffers that are set aside, if there is one."""
+        self.most = max(0, self.most - 1)
+
+    def hear_backlog(self, backlog: int) -> None:
+        """Notes the backlog that the producer sent: the channel sets aside as many buffers as are required then."""
         self.required = backlog + self.exclusive
-        self.asked, self.in_line = consumed, False
+        self.open()
+
+    def open(self) -> None:
+        """Notes that the channel borrows as many floating buffers as are required, also at the end of recovery."""
+        self.most = max(self.most, min(self.required, self.exclusive + self.floating))
+
+    def recycle(self, count: int, own_recovered: bool) -> None:
+        """Notes that the task begins to recycle data buffers. An exclusive one is set aside again; a floating one is if
+        more are required. `own_recovered`: whether recovered data can be in buffers of the channel."""
+        recovered = min(count, self.recovered)
+        back = count if own_recovered else count - recovered
+        self.held -= count
+        self.returning = count
+        self.recovered -= recovered
+        self.most = min(self.most + back, max(self.most, self.required, self.exclusive))
 
     def resume(self) -> None:
         """Notes that the consumer resumed the producer. Without exclusive buffers its credit is 0 until it sends a
         backlog."""
         if not self.exclusive:
-            self.granted = self.required = 0
-            self.asked = self.in_line = False
+            self.granted = self.required = self.most = 0
+
+
+class Accounts(Lifetime):
+    """The part of the ledger that says how many buffers the channel uses and has set aside."""
+
+    __slots__ = ("buffers", "credit", "handed_over", "lane", "recovery")
+
+    lane: Lane
+    credit: Credit
+
+    def __init__(self, recovery: str, handed_over: int, buffers: tuple[int, int]) -> None:
+        super().__init__()
+        self.recovery = recovery
+        self.handed_over = handed_over
+        self.buffers = buffers
+        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
+
+    def queued(self) -> int:
+        """Returns the number of live data buffers that are queued."""
+        return sum([type(sent.element) is Buffer for sent in self.lane.live])
+
+    def covered(self) -> int:
+        """Returns the number of buffers of the channel and the pool that are neither announced as credit nor in use for
+        live data."""
+        credit = self.credit
+        return sum(self.buffers) - credit.granted - self.queued() - (credit.held - credit.recovered)
+
+    def own_recovered(self) -> int:
+        """Returns the highest number of buffers of the channel that recovered data is in. What was handed over keeps
+        its memory."""
+        return self.credit.recovered + len(self.lane.waiting) if self.recovery == "pushed" else 0
+
+    def spare(self) -> int:
+        """Returns the lowest number of buffers that are neither in use nor announced as credit."""
+        return self.covered() - self.own_recovered()
+
+    def in_use(self) -> int:
+        """Returns the number of data buffers that wait in the channel or are with the task."""
+        return len(self.lane.waiting) + self.queued() + self.credit.held
+
+    def set_aside(self) -> tuple[int, int]:
+        """Returns the lowest and the highest number of buffers that may be set aside for live data, provided that no
+        operation is in flight."""
+        credit = self.credit
+        if self.phase == "new":
+            return 0, credit.exclusive
+        if self.lane.blocked and not credit.exclusive:  # the producer loses its credit when it is resumed
+            return 0, credit.floating
+        if self.lane.consumed:
+            return credit.granted, credit.granted
+        return max(0, credit.exclusive - self.own_recovered()), credit.most
+
+    def counted(self) -> tuple[int, int]:
+        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
+        data and the backlog of the producer."""
+        lane, credit = self.lane, self.credit
+        least = len(lane.waiting) + self.queued()
+        elements = len(lane.waiting) + len(lane.live) + len(lane.urgent)
+        return least, elements + bool(self.handed_over) + max(0, credit.required - credit.exclusive)
+
+    def keeps(self) -> int:
+        """Returns the number of buffers that the task holds and that stay in use after release."""
+        return self.credit.held

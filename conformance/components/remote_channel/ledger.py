@@ -7,10 +7,9 @@ is `sure` once the operation that sent it is over.
 
 from __future__ import annotations
 
-from conformance.components.remote_channel.credit import Credit
+from conformance.components.remote_channel.credit import Accounts, Credit
 from conformance.driver import Seen
 from conformance.parts.lane import Lane, Sent
-from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
 from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
 from conformance.parts.words import name
@@ -21,6 +20,8 @@ from conformance.ports import (
     BufferAndBacklog,
     CreditAnnounced,
     Element,
+    Next,
+    PriorityAvailable,
     Signal,
     StateConsumed,
 )
@@ -28,25 +29,21 @@ from conformance.ports import (
 FLOWING = ("live", "starting")
 OPEN = ("new", *FLOWING)
 """Phases of a channel that is not released and has not lost its connection."""
+_PRIORITY, _DATA, _EVENT, _NONE = Next.PRIORITY, Next.DATA, Next.EVENT, Next.NONE
 NOTHING = -1
 """Stands for an element that comes without a backlog."""
 
 
-class Ledger(Lifetime):
+class Ledger(Accounts):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "buffers", "checkpointing", "credit", "disturbed", "doubtful", "forgotten",
-        "handed_over", "input", "lane", "last_barrier", "moving", "newest", "notice", "over", "polling", "records",
-        "recovery", "said", "trespassing", "tried",
+        "announced", "arriving", "checkpointing", "disturbed", "doubtful", "forgotten", "input", "last_barrier",
+        "moving", "newest", "notice", "over", "polling", "pressing", "records", "said", "trespassing", "tried", "twice",
     )  # fmt: skip
 
     def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int) -> None:
-        super().__init__()
-        self.recovery = recovery
-        self.handed_over = handed_over
-        self.buffers = exclusive, floating
-        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
+        super().__init__(recovery, handed_over, (exclusive, floating))
         self.records = handed_over
         """The next record id. Restores do not reset it."""
         self.restore(tuple(range(handed_over)))
@@ -62,10 +59,14 @@ class Ledger(Lifetime):
         self.lane = Lane(handed_over, self.recovery == "pushed")
         self.input = self.lane.input
         """The input state that the channel must have written."""
-        self.credit = Credit(self.buffers[0])
+        self.credit = Credit(*self.buffers)
         self.notice = Notice(
             awake=self.recovery == "in-memory"
         )  # at the conversion the gate asks for the buffers in use
+        self.pressing = False
+        """Whether the gate knows of a priority event: it was told of one, or the last take said that one follows."""
+        self.twice = False
+        """Whether the channel said more than once that recovery is over, or in a channel that never was in recovery."""
         self.over = False
         """Whether the end of partition was sent."""
         self.arriving: Sent | None = None
@@ -109,30 +110,23 @@ class Ledger(Lifetime):
         at_the_end = lane.finished and not lane.consumed and not lane.waiting
         return (at_the_end or self.takeable() is not None) and self.phase in FLOWING
 
+    def following(self) -> Next:
+        """Returns the type of what the next take finds, provided that no other operation is in flight."""
+        lane = self.lane
+        if lane.urgent:
+            return _PRIORITY
+        if lane.waiting:
+            return _DATA
+        if not lane.consumed:
+            return _EVENT if lane.finished else _NONE
+        if not lane.live:
+            return _NONE
+        return _DATA if type(lane.live[0].element) is Buffer else _EVENT
+
     def first(self) -> str:
         """Describes what the next take must find."""
         sent = self.takeable()
         return "the end of recovered data" if sent is None else name(sent.element)
-
-    def queued(self) -> int:
-        """Returns the number of live data buffers that are queued."""
-        return sum([type(sent.element) is Buffer for sent in self.lane.live])
-
-    def spare(self) -> int:
-        """Returns the number of buffers that are neither in use nor announced as credit."""
-        return sum(self.buffers) - self.credit.held - self.credit.granted - self.queued()
-
-    def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
-        data and the backlog of the producer."""
-        lane, credit = self.lane, self.credit
-        least = len(lane.waiting) + self.queued()
-        elements = len(lane.waiting) + len(lane.live) + len(lane.urgent)
-        return least, elements + bool(self.handed_over) + max(0, credit.required - credit.exclusive)
-
-    def keeps(self) -> int:
-        """Returns the number of buffers that the task holds and that stay in use after release."""
-        return self.credit.held
 
     def in_recovery(self) -> bool:
         """Returns whether the end of recovered data was not taken yet."""
@@ -162,18 +156,16 @@ class Ledger(Lifetime):
         """Notes the signals to the gate and to the producer."""
         self.notice.hear(signals)
         for signal in signals:
-            if type(signal) is StateConsumed:
+            if type(signal) is PriorityAvailable:
+                self.pressing = True
+            elif type(signal) is StateConsumed:
+                self.twice = self.lane.consumed
                 self.lane.consumed = True
+                self.credit.open()
             elif type(signal) is CreditAnnounced:
                 self.credit.granted += signal.credit
-
-    def begin(self, *operands: object) -> None:
-        """Notes that an operation begins."""
-        credit = self.credit
-        if credit.asked or credit.in_line:
-            credit.look_at_the_line(not self.flying)
-        self.flying += 1
-        self.alone = False
+                if not (self.lane.consumed or self.polling):
+                    self.credit.early = True
 
     def request(self) -> None:
         """Notes that the subpartition was requested: the producer has its initial credit."""
@@ -209,6 +201,7 @@ class Ledger(Lifetime):
         """Notes that the push of the next recovered record begins."""
         self.begin()
         self.lane.begin_push((self.records,))
+        self.credit.take_one()
         self.records += 1
 
     def end_push(self) -> None:
@@ -265,13 +258,14 @@ class Ledger(Lifetime):
         self.lane.end_send()
         self.arriving = None
         if self.said != NOTHING:
-            self.credit.hear_backlog(self.said, self.lane.consumed)
+            self.credit.hear_backlog(self.said)
 
     # ---- updates: the task -----------------------------------------------------------------------------------------
     def begin_take(self) -> None:
         """Notes that a take begins."""
         self.begin_alone()
         self.notice.begin_take()
+        self.pressing = False
         self.polling = True
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
@@ -282,11 +276,13 @@ class Ledger(Lifetime):
         self.notice.took(taken is not None and taken.next != "none")
         if taken is None:
             return
+        self.pressing = self.pressing or taken.next == "priority"
         element = taken.element
         if element.data_type.has_priority:
             del lane.urgent[0]
         elif lane.waiting:
             lane.take_recovered(taken.seq)
+            self.credit.recovered += 1
         else:
             del lane.live[0]
         if type(element) is Buffer:
@@ -299,8 +295,7 @@ class Ledger(Lifetime):
     def begin_recycle(self, count: int) -> None:
         """Notes that the task begins to recycle data buffers."""
         self.begin()
-        self.credit.held -= count
-        self.credit.returning = count
+        self.credit.recycle(count, self.recovery == "pushed")
 
     def end_recycle(self, count: int) -> None:
         """Notes that these buffers are recycled."""

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
-from conformance.parts import lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import PUSHED, READBACK, RESOURCES, STEPPING
+from conformance.components.remote_channel.ledger import FLOWING, Ledger
+from conformance.driver import (
+    UNSURE,
+    Broken,
+    FailureClass,
+    Judgement,
+    Kind,
+    Rules,
+    Seen,
+    answers_property,
+    thread_properties,
+)
+from conformance.parts import notice, recovery, starts, taking
+from conformance.parts.designs import PUSHED, READBACK
 from conformance.parts.input_state import judge_written
 from conformance.parts.words import must_be, must_fail, must_succeed, name
 from conformance.ports import (
@@ -14,9 +24,9 @@ from conformance.ports import (
     Buffer,
     BufferAndBacklog,
     ConsumptionResumed,
+    DataAvailable,
     ErrorKind,
     PriorityAvailable,
-    Resources,
 )
 
 RULES = Rules[Ledger]("remote-channel", answers_property("remote-channel"), *thread_properties("remote-channel"))
@@ -101,7 +111,74 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
     return Broken(FailureClass.PROTOCOL, owed, f"it is handed out with sequence number {value.seq}")
 
 
+@rule(steps.take, invariant="I-09", needs=PUSHED, after_learning=True)
+def the_end_of_recovery_is_told_once(ledger: Ledger, seen: Took) -> Judgement:
+    """When recovery is over, the channel emits StateConsumed, once."""
+    if ledger.twice:
+        return Broken(FailureClass.DUPLICATED, "the channel must emit StateConsumed once", "it emitted it again")
+    return recovery.ends(seen.signals) > 0
+
+
 adopt(taking.a_take_answers_what_is_there, steps.take)
+
+
+@rule(steps.take, invariant="I-22", after_learning=True)
+def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
+    """A take that answers an element names the type of what the next take would find. It says that the backlog is 0."""
+    value = seen.value
+    if value is None:
+        return False
+    if not ledger.alone:
+        return UNSURE
+    owed = ledger.following()
+    if value.next is not owed:
+        what = f"the next type is {owed}"
+        return Broken(FailureClass.PROTOCOL, what, f"the take says that it is {value.next}")
+    if value.backlog:
+        what = "the backlog is 0, because the channel asks the producer for nothing"
+        return Broken(FailureClass.PROTOCOL, what, f"the take says that it is {value.backlog}")
+    return True
+
+
+@rule(steps.take, invariant="I-22")
+def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
+    """A take that finds nothing does not notify the gate, which would take again, for ever."""
+    if seen.value is not None or recovery.ends(seen.signals):
+        return False
+    if not ledger.alone:
+        return UNSURE
+    for signal in seen.signals:
+        if type(signal) in (DataAvailable, PriorityAvailable):
+            return Broken(FailureClass.PROTOCOL, "nothing can be taken", f"it emitted {type(signal).__name__}")
+    return True
+
+
+@rule(
+    steps.timeoutable_barrier, steps.unaligned_barrier, steps.convert_to_priority, steps.take, invariant="I-22",
+    quiet=True, kind=Kind.EVENTUALLY,
+)  # fmt: skip
+def the_gate_is_told_of_priority(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """Whenever no operation is in progress and a priority event waits, the gate knows of it: since its last take began
+    it was notified of a priority event, or that take said that one follows."""
+    urgent = ledger.lane.urgent
+    if not urgent or ledger.phase not in FLOWING:
+        return False
+    owed = f"{name(urgent[0].element)} waits, so the gate must have been notified of a priority event"
+    return ledger.pressing or Broken(FailureClass.STUCK, owed, "it was not")
+
+
+@rule(steps.timeoutable_barrier, steps.unaligned_barrier, invariant="I-22")
+def priority_is_told_with_its_number(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """If the gate is notified of a priority event that arrives, the notification carries its sequence number. The
+    announcement of a barrier has the number of the barrier."""
+    number = -1 if ledger.arriving is None else ledger.arriving.number
+    told = [signal.seq for signal in seen.signals if type(signal) is PriorityAvailable]
+    if not told or all(seq == number for seq in told):
+        return bool(told)
+    owed = f"the priority event has the sequence number {number}"
+    return Broken(FailureClass.PROTOCOL, owed, f"the notification carries {told[0]}")
+
+
 adopt(
     notice.the_consumer_is_told_of_what_waits, steps.buffer, steps.event, steps.aligned_barrier,
     steps.timeoutable_barrier, steps.unaligned_barrier, steps.recovery_completion, steps.end_of_partition,
@@ -133,62 +210,6 @@ def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[None]) -> Judge
     argument."""
     owed = "an element that blocks the producer arrived with a backlog above 0"
     return False if ledger.releasing else must_fail(seen.error, ErrorKind.ARGUMENT, owed)
-
-
-# ---- credit ----------------------------------------------------------------------------------------------------------
-def _gives_its_credit_back(ledger: Ledger) -> bool:
-    """Returns whether the producer is blocked and has no exclusive buffers: it then loses its credit when resumed."""
-    return ledger.lane.blocked and not ledger.credit.exclusive
-
-
-@rule(steps.free_for_live, invariant="I-96", needs=RESOURCES, quiet=True)
-def credit_is_what_is_set_aside(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """The number of buffers that the channel has set aside for live data is the credit that it announced less the data
-    buffers that it received."""
-    if ledger.phase == "new" or not ledger.lane.consumed or _gives_its_credit_back(ledger):
-        return False
-    granted = ledger.credit.granted
-    if seen.value == granted:
-        return True
-    owed = f"the producer has a credit of {granted}, so {granted} buffers must be set aside for live data"
-    return Broken(FailureClass.PROTOCOL, owed, f"{seen.value} are set aside")
-
-
-@rule(steps.free_for_live, invariant="I-96", needs=RESOURCES, quiet=True)
-def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """The number of buffers in use plus the credit of the producer is at most the number of exclusive buffers of the
-    channel plus the number of floating buffers of the pool."""
-    if ledger.phase == "new" or ledger.recovery != "none" or _gives_its_credit_back(ledger):
-        return False
-    missing = -ledger.spare()
-    owed = f"the channel and the pool have {sum(ledger.buffers)} buffers"
-    return missing <= 0 or Broken(FailureClass.PROTOCOL, owed, f"{missing} more are in use or announced as credit")
-
-
-@rule(steps.free_for_live, invariant="I-96", tickets=("FLINK-39521",), needs=PUSHED, quiet=True)
-def no_credit_is_announced_during_recovery(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """The channel announces no credit to the producer before its recovery is over."""
-    if ledger.phase == "new" or ledger.lane.consumed:
-        return False
-    granted, owed = ledger.credit.granted, "the channel must announce no credit before its recovery is over"
-    return granted == 0 or Broken(FailureClass.PROTOCOL, owed, f"the producer has a credit of {granted}")
-
-
-@rule(
-    steps.recycle, steps.free_for_live, invariant="I-96", tickets=("FLINK-23466",), needs=RESOURCES,
-    kind=Kind.EVENTUALLY, quiet=True,
-)  # fmt: skip
-def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """If the producer's backlog requires more buffers than the channel has, the channel sets aside each floating buffer
-    that becomes free, and announces it as credit, until it has enough."""
-    credit = ledger.credit
-    if not credit.waits() or ledger.lane.blocked or ledger.released:
-        return False
-    spare = ledger.spare()
-    if spare <= 0 or credit.granted >= credit.required:
-        return True
-    owed = f"the producer's backlog requires a credit of {credit.required}, and {spare} buffers are free"
-    return Broken(FailureClass.STUCK, owed, f"its credit is {credit.granted}")
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
@@ -238,100 +259,3 @@ def the_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None]) -> Judgement
     """When the task resumes consumption, the channel tells the producer to go on: it emits ConsumptionResumed."""
     told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
     return told or Broken(FailureClass.STUCK, "the channel must emit ConsumptionResumed", "it did not")
-
-
-# ---- resources -------------------------------------------------------------------------------------------------------
-adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
-adopt(
-    lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
-    formerly=("a-released-channel-holds-nothing",),
-)  # fmt: skip
-
-
-# ---- goals -----------------------------------------------------------------------------------------------------------
-@goal(steps.buffer)
-def credit_ran_out_with_a_backlog(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """The producer used its last credit and sent a backlog above 0."""
-    return ledger.credit.granted <= 0 and seen.operands[0] > 0
-
-
-@goal(steps.buffer)
-def a_floating_buffer_was_announced(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """The producer sent a backlog, and the channel announced more credit."""
-    return ledger.credit.granted >= 0 and seen.operands[0] > 0 and bool(seen.signals)
-
-
-@goal(steps.event, needs=PUSHED)
-def an_event_was_stashed(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An event without priority arrived during recovery."""
-    return not ledger.lane.consumed
-
-
-@goal(steps.take, needs=PUSHED)
-def a_stashed_event_was_replayed(ledger: Ledger, seen: Took) -> bool:
-    """An event that had arrived during recovery was taken after it."""
-    return seen.value is not None and ledger.lane.consumed and ledger.stashed() is not None
-
-
-goal(steps.checkpoint_started, needs=PUSHED)(starts.a_recovery_barrier_was_missing)
-goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
-
-
-@goal(steps.checkpoint_started, needs=PUSHED)
-def a_checkpoint_started_with_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A checkpoint started while recovered data was queued."""
-    return seen.error is None and bool(ledger.lane.waiting)
-
-
-@goal(steps.checkpoint_started, needs=STEPPING)
-def an_element_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An element was arriving when a checkpoint started."""
-    return ledger.arriving is not None
-
-
-@goal(steps.checkpoint_stopped)
-def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An older checkpoint was stopped while a newer one was pending or over."""
-    return ledger.input.awaited() > seen.operands[0]
-
-
-@goal(steps.convert_to_priority)
-def an_announced_barrier_overtook_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """An announced barrier behind data was converted to a priority event."""
-    return any(type(sent.element) is Buffer for sent in ledger.lane.live)
-
-
-@goal(steps.push_recovered, needs=PUSHED)
-def a_pusher_waited_for_the_upstream(ledger: Ledger, seen: Seen[None]) -> bool:
-    """Recovered data was pushed before the producer had sent anything."""
-    return ledger.lane.arrived == (ledger.arriving is not None)
-
-
-@goal(steps.release, steps.fail, needs=PUSHED)
-def released_during_recovery(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release happened before the recovered data was consumed."""
-    return not ledger.released and not ledger.lane.consumed
-
-
-@goal(steps.release, steps.fail)
-def released_with_a_pending_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release happened while a checkpoint waited for its barrier."""
-    return not ledger.released and ledger.input.awaited() > 0
-
-
-@goal(steps.release, steps.fail)
-def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release happened while a producer was blocked."""
-    return not ledger.released and ledger.lane.blocked
-
-
-@goal(steps.release, needs=STEPPING)
-def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release ended while other operations were in flight."""
-    return ledger.flying > 1
-
-
-@goal(steps.restore)
-def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
-    """A fresh channel replaced one that had failed."""
-    return True

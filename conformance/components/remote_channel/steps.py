@@ -25,6 +25,7 @@ from conformance.ports import (
 
 MOST_QUEUED = 6
 MOST_RECOVERED = 3
+MOST_URGENT = 2
 MOST_CHECKPOINTS = 30
 
 NEW = ("new",)
@@ -36,7 +37,7 @@ ALWAYS = (*RELEASABLE, "released", "failed")
 STEPS = Steps[RemoteChannelPort, Ledger]()
 step = STEPS.step
 
-_BACKLOGS = ((0,), (2,), (NOTHING,))
+_BACKLOGS = ((0,), (1,), (2,), (NOTHING,))
 
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
@@ -51,6 +52,10 @@ def _goes_on(ledger: Ledger) -> bool:
 def _flows(ledger: Ledger) -> bool:
     lane = ledger.lane
     return not lane.blocked and len(lane.live) < MOST_QUEUED and not ledger.over and not ledger.releasing
+
+
+def _lets_priority_in(ledger: Ledger) -> bool:
+    return len(ledger.lane.urgent) < MOST_URGENT and not ledger.moving
 
 
 def sends(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -82,14 +87,15 @@ def sends_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def sends_announced_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables a timeoutable barrier, which the channel announces, if no priority event is queued."""
-    return _barriers(ledger) if not ledger.lane.urgent and _flows(ledger) else DISABLED
+    """Enables a timeoutable barrier, which the channel announces, unless too many priority events are queued or one
+    is being made."""
+    return _barriers(ledger) if _lets_priority_in(ledger) and _flows(ledger) else DISABLED
 
 
 def sends_unaligned_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables an unaligned barrier, also if the producer is blocked, unless another priority event is queued or being
-    made."""
-    return _barriers(ledger) if not ledger.lane.urgent and not ledger.moving and _goes_on(ledger) else DISABLED
+    """Enables an unaligned barrier, also if the producer is blocked, unless too many priority events are queued or one
+    is being made."""
+    return _barriers(ledger) if _lets_priority_in(ledger) and _goes_on(ledger) else DISABLED
 
 
 def connected(ledger: Ledger) -> Sequence[tuple[()]]:

@@ -45,10 +45,10 @@ COMPONENT = Component(
     bounds={
         "views": Bound(("attach_view",), 1),
         "elements": Bound(("add_buffer", "open_buffer", "append", "add_event", "finish", "recover", *_BARRIERS), 4),
-        "checkpoints": Bound(_BARRIERS, 2),
+        "checkpoints": Bound((*_BARRIERS, "barrier_after_end"), 2),
         "failures": Bound(("fail",), 0),
         "restores": Bound(("restore",), 0),
-        "variants": Bound(("add_buffer", "open_buffer", *_BARRIERS), 1, variants=True),
+        "variants": Bound(("add_buffer", "open_buffer", *_BARRIERS, "barrier_after_end"), 1, variants=True),
     },
     biases=(
         {"aligned_barrier": 16, "timeoutable_barrier": 16, "unaligned_barrier": 20, "aligned_timeout": 16},

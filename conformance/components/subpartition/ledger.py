@@ -43,7 +43,7 @@ WRITTEN_EMPTY = OutputState(StateStatus.WRITTEN)
 class Queued:
     """One queued element. A data buffer has no `element`: it contains the records up to id `end` (exclusive)."""
 
-    __slots__ = ("element", "end", "open", "ready")
+    __slots__ = ("element", "end", "fresh", "open", "ready")
 
     def __init__(self, element: Element | None, end: int = 0) -> None:
         self.element = element
@@ -53,6 +53,9 @@ class Queued:
         self.ready = True
         """Whether it was finished when it was added. If not, and it is the last element, the consumer need not be
         notified of it without a flush."""
+        self.fresh = False
+        """Whether it was added unfinished behind another element, and no poll has looked at it: a flush, also one that
+        the implementation makes by itself, may count although there is nothing to read in it."""
 
 
 class Ledger(Lifetime):
@@ -158,7 +161,23 @@ class Ledger(Lifetime):
         if self.blocked or not self.ordinary:
             return False
         last, head = self.ordinary[-1], self.head()
-        return head is not None and (head is not last or last.ready)
+        if head is None:
+            return False
+        return head is not last or last.ready or (self.flushed and (not last.open or last.end > self.delivered))
+
+    def can_be_polled(self) -> bool:
+        """Returns whether a poll would answer something now."""
+        if self.blocked:
+            return self.passes_blocked and bool(self.urgent)
+        return self.readable()
+
+    def only_waits_for_records(self) -> bool:
+        """Returns whether nothing is queued but an unfinished buffer without anything to read, and no flush can count
+        for it."""
+        if len(self.ordinary) != 1 or self.urgent:
+            return False
+        alone = self.ordinary[0]
+        return alone.open and alone.end <= self.delivered and not alone.fresh
 
     def first(self) -> str:
         """Describes what the next poll must find."""
@@ -204,6 +223,7 @@ class Ledger(Lifetime):
         self.add_data(records)
         last = self.ordinary[-1]
         last.open, last.ready = True, False
+        last.fresh = len(self.ordinary) > 1 or bool(self.urgent)
         self.phase = "writing"
 
     def append(self) -> None:
@@ -260,6 +280,10 @@ class Ledger(Lifetime):
         """Notes that the producer added the end of partition behind everything else."""
         self.ordinary.append(Queued(EndOfPartition()))
         self.phase = "finished"
+
+    def refuse(self, checkpoint: int, timeoutable: bool) -> None:
+        """Notes that a barrier came after the end, so that it was rejected and leaves no output state."""
+        self._note(checkpoint)
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     def time_out(self, checkpoint: int) -> None:
@@ -326,6 +350,8 @@ class Ledger(Lifetime):
         while ordinary and self.is_empty(ordinary[0]):
             del ordinary[0]
             self.buffers -= 1
+        if ordinary:
+            ordinary[0].fresh = False
         if taken is None:
             self.flushed = False
             return

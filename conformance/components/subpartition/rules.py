@@ -14,7 +14,7 @@ from conformance.components.subpartition.ledger import (
     WRITTEN_EMPTY,
     Ledger,
 )
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, Step, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, answers_property
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
@@ -75,6 +75,9 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Polled) ->
     owed = ledger.owed(head)
     if type(owed) is Buffer and type(element) is Buffer:
         if element.ids == owed.ids:
+            if head.open and not owed.ids:
+                what = "nothing is left to read in the unfinished buffer, so the poll must answer nothing"
+                return Broken(FailureClass.DUPLICATED, what, _answered(seen.value))
             return True
         kind = compare_ids(owed.ids, element.ids, ledger.delivered)
     elif element == owed:
@@ -161,6 +164,22 @@ def priority_events_are_announced_once(ledger: Ledger, seen: Seen[object]) -> Ju
     return False if ledger.blocked else _judge_announcement(ledger, seen)
 
 
+@rule(*steps.ADDS, steps.aligned_timeout, steps.poll, steps.resume, invariant="I-16", after_learning=True)
+def an_announced_number_is_that_of_a_priority_event(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The sequence number in a notification of a priority event is the number that a queued priority event will
+    carry."""
+    numbers = [signal.seq for signal in seen.signals if type(signal) is PriorityAvailable]
+    if not numbers:
+        return False
+    first, count = ledger.seq, len(ledger.urgent)
+    wrong = [one for one in numbers if not first <= one < first + count]
+    if not wrong:
+        return True
+    queued = f"{count} priority events are queued, and the next element carries {first}" if count else "none is queued"
+    what = f"a notification must name the sequence number of a queued priority event; {queued}"
+    return Broken(FailureClass.PROTOCOL, what, f"the consumer was notified of sequence number {wrong[0]}")
+
+
 @rule(*steps.ADDS, steps.aligned_timeout, invariant="I-16", tickets=_TICKET)
 def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A blocked subpartition does not notify the consumer of data, because the consumer cannot poll the data."""
@@ -174,7 +193,8 @@ def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> 
 
 @rule(steps.poll, invariant="I-16", after_learning=True)
 def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll answers the type of the next element if that element can be polled, and otherwise the type none."""
+    """A poll answers the type of the next element if that element can be polled, and otherwise the type none; a flush
+    counts until everything that was flushed is polled."""
     if seen.value is None:
         return False
     told = seen.value.next
@@ -184,6 +204,8 @@ def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
         owed = NONE
     elif told is NONE and not ledger.due():
         return True
+    elif ledger.only_waits_for_records():
+        owed = NONE
     else:
         owed = DATA if ledger.ordinary[0].element is None else EVENT
     if told is owed:
@@ -215,11 +237,17 @@ def resuming_makes_waiting_elements_available(ledger: Ledger, seen: Seen[Availab
 
 @rule(steps.available, invariant="I-16")
 def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
-    """To a reader with credit, the subpartition answers that an element is available if a poll would answer one; to a
-    reader without credit, it answers so exactly if the next element is an event."""
-    if ledger.blocked:
-        return False
+    """To a reader with credit, the subpartition answers that an element is available if a poll would answer one, and
+    not if it is blocked, empty, or only waits for more records; to a reader without credit, it answers so exactly if
+    the next element is an event."""
     told, ordinary = seen.value.available, ledger.ordinary
+    if ledger.blocked:
+        if not seen.operands[0] or ledger.can_be_polled():
+            return False  # left open; priority-events-leave-with-and-without-credit judges what can leave
+        if told:
+            owed = "the subpartition is blocked and nothing can leave it, so the answer must be false"
+            return Broken(FailureClass.PROTOCOL, owed, "it is true")
+        return _judge_backlog(ledger, seen.value.backlog)
     if not seen.operands[0]:
         event = bool(ledger.urgent) or (bool(ordinary) and ordinary[0].element is not None)
         if told is not event:
@@ -227,9 +255,9 @@ def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool])
             next_one = "an event" if event else "no event"
             owed = f"the reader has no credit and the next element is {next_one}, so the answer must be {truth(event)}"
             return Broken(kind, owed, f"it is {truth(told)}")
-    elif told and not ledger.urgent and not ordinary:
-        owed = "no element is queued, so the answer must be false"
-        return Broken(FailureClass.PROTOCOL, owed, "it is true")
+    elif told and ((not ordinary and not ledger.urgent) or ledger.only_waits_for_records()):
+        queued = "nothing is left to read in the unfinished buffer" if ordinary else "no element is queued"
+        return Broken(FailureClass.PROTOCOL, f"{queued}, so the answer must be false", "it is true")
     elif not told and (ledger.due() or (ledger.flushed and ledger.readable())):
         return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled, so the answer must be true", "it is false")
     return _judge_backlog(ledger, seen.value.backlog)
@@ -250,7 +278,7 @@ def a_view_is_attached_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
     return must_fail(seen.error, ErrorKind.STATE, f"the subpartition {why}")
 
 
-adopt(taking.nothing_is_accepted_after_the_end, steps.add_after_end)
+adopt(taking.nothing_is_accepted_after_the_end, *steps.AFTER_THE_END)
 
 
 # ---- output state and channel state futures --------------------------------------------------------------------------
@@ -334,32 +362,40 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
 
 
 @rule(
-    steps.resume,
-    steps.flush,
-    steps.resources,
-    kind=Kind.EVENTUALLY,
-    invariant="I-22",
-    tickets=("FLINK-39018", "FLINK-20145"),
-)
+    *steps.BRINGS, steps.poll, steps.available, steps.resume, steps.flush, steps.resources, kind=Kind.EVENTUALLY,
+    invariant="I-22", tickets=("FLINK-39018", "FLINK-20145"), after_learning=True,
+)  # fmt: skip
 def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """A consumer that polls after each notification, and whenever an answer says that an element can be polled, polls
-    every element that can be polled."""
-    if not ledger.closing or not ledger.view or ledger.probe:
+    """Whenever an element can be polled, the consumer has a reason to poll: it was notified since its last poll, or an
+    answer told it that an element can be polled. It asks after attaching its view and after resuming."""
+    if not ledger.view or ledger.probe or not ledger.due():
         return False
-    if ledger.awake or not ledger.due():
+    if ledger.awake:
         return True
     owed = f"{ledger.first()} can be polled, so the consumer must have a reason to poll"
-    return Broken(FailureClass.STUCK, owed, "it has none, and nothing that is left to happen will notify it")
+    return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer told it")
 
 
-_NO_STEP: tuple[Step[Ledger, object], ...] = ()
+@rule(*steps.BRINGS_NOTHING, invariant="I-22", after_learning=True)
+def nobody_is_woken_for_nothing(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """An operation that puts nothing into the queue does not notify the consumer of data if nothing can be polled
+    afterwards: a consumer that finds nothing sleeps."""
+    if not ledger.view or ledger.can_be_polled():
+        return False
+    if not any(type(signal) is DataAvailable for signal in seen.signals):
+        return True
+    return Broken(FailureClass.PROTOCOL, "nothing can be polled, so nobody must be woken", "it emitted DataAvailable")
 
 
-@rule(*_NO_STEP, level=Level.UNTESTABLE, invariant="I-18")
-def the_producer_is_resumed_once_per_channel(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """If a second end of output state of one channel is reported, the tracker of the gate answers an error of kind
-    state."""
-    return False  # the tracker counts the ends, and the port of a subpartition has no operation for that
+@rule(*steps.BRINGS, *steps.AFTER_THE_END, steps.flush, steps.finish_again, steps.abort_checkpoint, invariant="I-22")
+def nobody_is_told_without_a_view(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The subpartition notifies nobody as long as no view is attached, and nobody after release."""
+    if ledger.view and not ledger.failed:
+        return False
+    if not seen.signals:
+        return True
+    why = "the subpartition was released" if ledger.failed else "no view is attached"
+    return Broken(FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it emitted {seen.signals[0]}")
 
 
 # ---- judgements that several rules share -----------------------------------------------------------------------------
@@ -385,7 +421,7 @@ def _judge_announcement(ledger: Ledger, seen: Seen[object], although: str = "") 
 
 
 def _judge_backlog(ledger: Ledger, told: int) -> Judgement:
-    if ledger.blocked and ledger.urgent:
+    if ledger.blocked and ledger.can_be_polled():
         return False  # left open: 2.3.0 answers 0, FLINK-40519 counts the buffers behind the priority event
     most = 0 if ledger.blocked else ledger.buffers
     least = most

@@ -33,6 +33,7 @@ RECOVERING = ("recovering",)
 FAILED = ("failed",)
 ENDED = ("finished", "failed")
 RUNNING = ("live", "writing", "finished")
+SINCE_LIVE = (*RUNNING, *FAILED)
 UNTIL_FAILED = (*RECOVERING, *RUNNING)
 ALWAYS = (*UNTIL_FAILED, *FAILED)
 
@@ -55,6 +56,12 @@ def newer(ledger: Ledger) -> Sequence[tuple[int]]:
     if ledger.last_checkpoint >= MOST_CHECKPOINTS or len(ledger.ordinary) >= MOST_QUEUED:
         return DISABLED
     return _LATER[ledger.last_checkpoint]
+
+
+def too_late(ledger: Ledger) -> Sequence[tuple[int, bool]]:
+    """The next checkpoint, with a timeoutable and with an unaligned barrier that must be rejected."""
+    following = ledger.last_checkpoint + 1
+    return ((following, True), (following, False)) if following <= MOST_CHECKPOINTS else DISABLED
 
 
 def added(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -133,7 +140,7 @@ def finish_buffer(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.finish_buffer()
 
 
-@step("producer", RUNNING, when=always, end=Ledger.flush, weight=4)
+@step("producer", SINCE_LIVE, when=always, end=Ledger.flush, weight=4)
 def flush(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.flush()
 
@@ -168,13 +175,23 @@ def add_after_end(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
     return port.add(Buffer((ledger.sent,)))
 
 
+@step("producer", ENDED, when=too_late, end=Ledger.refuse, weight=2)
+def barrier_after_end(port: SubpartitionPort, ledger: Ledger, checkpoint: int, timeoutable: bool) -> Answer[bool]:
+    return port.add(Barrier(checkpoint, TIMEOUTABLE if timeoutable else UNALIGNED))
+
+
+@step("producer", ENDED, when=always, weight=2)
+def finish_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
+    return port.finish()
+
+
 # ---- checkpointing and recovery --------------------------------------------------------------------------------------
-@step("checkpointing", RUNNING, when=timeoutable, begin=Ledger.begin_urgent, end=Ledger.time_out)
+@step("checkpointing", SINCE_LIVE, when=timeoutable, begin=Ledger.begin_urgent, end=Ledger.time_out)
 def aligned_timeout(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.aligned_timeout(checkpoint)
 
 
-@step("checkpointing", RUNNING, when=added, end=Ledger.abort, weight=4)
+@step("checkpointing", SINCE_LIVE, when=added, end=Ledger.abort, weight=4)
 def abort_checkpoint(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.abort(checkpoint, CheckpointReason.DECLINED)
 
@@ -230,12 +247,19 @@ resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 
 
-@step("driver", FAILED, when=Ledger.restorable, end=Ledger.restore, weight=16, fresh_port=True)
+@step("driver", FAILED, when=Ledger.restorable, end=Ledger.restore, weight=32, fresh_port=True)
 def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[OutputState]:
     return port.persisted(checkpoint)
 
 
 ADDS = (add_buffer, open_buffer, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier)
+AFTER_THE_END = (add_after_end, barrier_after_end)
+"""Steps that add what must be rejected."""
+BRINGS_NOTHING = (poll, available, resume, flush, abort_checkpoint, add_after_end, finish_again, persisted, resources)
+"""Steps after which the consumer finds no more than it found before, unless they let it find what waited."""
+BRINGS = (add_buffer, open_buffer, append, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier,
+          aligned_timeout, finish, recover, finish_recovery)  # fmt: skip
+"""Steps after which the consumer may find more."""
 READS = (persisted, restore)
 """Steps that answer the output state of a checkpoint."""
 

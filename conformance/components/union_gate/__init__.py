@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.union_gate.goals import RULES
 from conformance.components.union_gate.ledger import Ledger
+from conformance.components.union_gate.settings import SETTINGS
 from conformance.components.union_gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
@@ -53,6 +54,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     explored=UnionGateScenarioConfig(((_L,), (_L,)), Recovery.NONE, "fine"),
     bounds={

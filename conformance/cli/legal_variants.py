@@ -1,0 +1,70 @@
+"""`conformance variants`: tests the suite for false alarms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance import reporting
+from conformance.cli.options import check_components, component_option, json_option, notes, out, seed_option
+from conformance.engines.variants import MOST_SCENARIOS, try_variants
+from conformance.ports import find_legal_variant, legal_variants
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
+from conformance.scenarios import encode_scenario
+
+
+@click.command()
+@click.argument("names", metavar="[VARIANT]...", nargs=-1)
+@component_option
+@seed_option
+@click.option(
+    "--scenarios", type=click.IntRange(1), default=MOST_SCENARIOS, show_default=True,
+    help="How many scenarios to run with each variant.",
+)  # fmt: skip
+@click.option(
+    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
+)
+@click.option(
+    "--report",
+    "report_path",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the table as a Markdown page.",
+)
+@click.option(
+    "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
+    help="Write, for each variant, a scenario in which its history differs into this folder.",
+)  # fmt: skip
+@json_option
+def variants(
+    names: tuple[str, ...], components: tuple[str, ...], seed: str, scenarios: int, processes: int,
+    report_path: Path | None, corpus_path: Path | None, json_path: Path | None,
+) -> int:  # fmt: skip
+    """Check the legal variants: the specification allows each of them, so no property may accuse one."""
+    check_components(components)
+    chosen = [(name, find_legal_variant(name)) for name in names] or [(one.id, one) for one in legal_variants()]
+    chosen = [(name, one) for name, one in chosen if not components or one.component in components]
+    if not chosen:
+        raise click.UsageError("there is no legal variant of these components")
+    with reporting.progress_bar(notes, "legal variants", len(chosen)) as advance:
+        trials = try_variants([name for name, _ in chosen], seed, scenarios, processes, lambda done: advance(done, 0))
+    rows = [reporting.variant_row(variant, trial) for (_, variant), trial in zip(chosen, trials, strict=True)]
+    out.print(reporting.variants_table(rows))
+    for row in rows:
+        if row.accused:
+            out.print(f"\n{row.id} is accused by {row.property}: {row.observed}", markup=False, soft_wrap=True)
+        if names:
+            out.print(f"\n{row.id}, allowed by {row.reason}\n{row.change}", markup=False, soft_wrap=True)
+    if corpus_path is not None:
+        corpus_path.mkdir(parents=True, exist_ok=True)
+        for (_, variant), trial in zip(chosen, trials, strict=True):
+            if trial.difference is not None:
+                reporting.write_text(corpus_path / f"{variant.id}.json", encode_scenario(trial.difference.scenario))
+    if report_path is not None:
+        reporting.write_text(report_path, reporting.variants_text(rows))
+    if json_path is not None:
+        reporting.write_json(json_path, reporting.variants_document(rows))
+    if any(row.accused for row in rows):
+        return VIOLATION
+    return CONFORMS if all(row.differs for row in rows) else INCONCLUSIVE

@@ -1,0 +1,33 @@
+"""The settings in which properties of the component are judged."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from conformance.driver import Never, Setting, Settings
+from conformance.parts.designs import BEFORE, BY_CONVERSION
+
+SETTINGS = Settings(
+    attrgetter("converted"),
+    BY_CONVERSION,
+    lambda config: config.channels,
+    lambda config, ledger: ledger.config.recovery,
+    never=(
+        Never(
+            (
+                "a-channel-waits-behind-its-aligned-barrier", "a-checkpoint-comes-to-an-end",
+                "a-checkpoint-completes-exactly-when-its-last-barrier-comes",
+                "a-checkpoint-is-declined-for-a-newer-one-only", "a-restored-chain-counts-everything",
+                "a-subsumed-checkpoint-is-declined", "an-aligned-barrier-keeps-its-place",
+                "an-aligned-checkpoint-holds-no-channel-state", "an-unaligned-barrier-does-not-pass-another",
+                "an-unaligned-barrier-goes-first", "channel-state-is-in-order", "everything-sent-is-counted",
+                "nothing-behind-a-barrier-is-in-the-checkpoint", "nothing-is-in-a-checkpoint-twice",
+                "nothing-is-missing-in-a-checkpoint", "the-end-of-partition-comes-last",
+            ), BEFORE, "No element of a producer arrives, so that no checkpoint completes and no run ends here.",
+        ),
+        Never(
+            ("a-restored-chain-counts-everything", "recovered-records-are-counted-before-live-ones"),
+            Setting("none"), "Nothing is recovered.",
+        ),
+    ),
+)  # fmt: skip

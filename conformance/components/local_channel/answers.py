@@ -1,0 +1,51 @@
+"""What a take of a local channel may answer besides the element: the next type and the backlog."""
+
+from __future__ import annotations
+
+from conformance.components.local_channel.ledger import Ledger
+from conformance.ports import Buffer, BufferAndBacklog, Next
+
+_NONE, _DATA, _EVENT, _PRIORITY = Next.NONE, Next.DATA, Next.EVENT, Next.PRIORITY
+_NOTHING = (_NONE,)
+
+
+def next_types(ledger: Ledger, taken: BufferAndBacklog) -> tuple[Next, ...]:
+    """Returns the next types that a take may answer, given the ledger before it learns of the take. If operations of
+    other threads overlapped the take, what they sent may be named or not."""
+    lane, element = ledger.lane, taken.element
+    has_priority = element.data_type.has_priority
+    recovered = ledger.hidden and not has_priority
+    waiting = len(lane.waiting) - recovered
+    hidden = not lane.consumed or waiting > 0
+    blocked = lane.blocked or (not recovered and element.data_type.blocks_upstream)
+    behind = 0 if recovered or has_priority else 1
+    owed = _NONE
+    if waiting:
+        owed = _DATA
+    elif hidden:
+        owed = _EVENT if lane.finishing else _NONE
+    elif ledger.requested and not blocked and len(lane.live) > behind:
+        owed = _DATA if type(lane.live[behind].element) is Buffer else _EVENT
+    found: tuple[Next, ...] = (owed,)
+    last = recovered and not hidden
+    if ledger.requested and len(lane.urgent) > has_priority and (ledger.passes_blocked or not blocked):
+        found = (_PRIORITY,) if ledger.alone and (last or not recovered) else (_PRIORITY, owed)
+    if last and found != _NOTHING:
+        found += (_DATA,)  # 2.3.0 does not look what the view has behind the last recovered buffer
+    if ledger.end_left and not hidden:
+        found += (_EVENT,)  # 2.3.0 hands over the end of recovered data, too
+    return found if ledger.alone else (*found, _NONE)
+
+
+def backlogs(ledger: Ledger, taken: BufferAndBacklog) -> tuple[int, int]:
+    """Returns the smallest and the largest backlog that a take may answer: the number of live buffers that wait, of
+    which the last one need not be counted. What another thread is adding may count or not."""
+    lane, element = ledger.lane, taken.element
+    has_priority = element.data_type.has_priority
+    if ledger.hidden and not has_priority:
+        return 0, 0
+    most = ledger.buffers() - (type(element) is Buffer)
+    blocked = lane.blocked or element.data_type.blocks_upstream
+    if blocked and not (ledger.passes_blocked and len(lane.urgent) > has_priority):
+        return 0, 0
+    return (max(0, most - 1) if ledger.alone else 0), most

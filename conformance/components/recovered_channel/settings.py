@@ -1,0 +1,23 @@
+"""The settings in which properties of the component are judged."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from conformance.driver import Never, Settings
+from conformance.parts.designs import AFTER, BY_CONVERSION
+
+SETTINGS = Settings(
+    attrgetter("converted"),
+    BY_CONVERSION,
+    never=(
+        Never(
+            (
+                "a-push-after-the-end-is-refused", "a-take-answers-what-is-there", "buffers-in-use-count-what-waits",
+                "recovered-buffers-arrive-once-and-in-order", "recovered-data-is-accepted-until-its-end",
+                "sequence-numbers-have-no-gaps", "the-consumer-is-told-of-what-waits",
+                "the-end-of-recovered-data-is-told-once", "while-it-lives-a-port-holds-what-it-should",
+            ), AFTER, "A conversion releases the channel, which then holds nothing.",
+        ),
+    ),
+)  # fmt: skip

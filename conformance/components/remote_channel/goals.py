@@ -1,0 +1,103 @@
+"""Goals of the remote channel: situations that a campaign must have seen."""
+
+from __future__ import annotations
+
+from conformance.components.remote_channel import steps
+from conformance.components.remote_channel.buffers import RULES
+from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.rules import Took
+from conformance.driver import Seen
+from conformance.parts import starts
+from conformance.parts.designs import PUSHED, STEPPING
+from conformance.ports import Buffer, Resources
+
+__all__ = ["RULES"]
+goal = RULES.goal
+
+
+@goal(steps.buffer)
+def credit_ran_out_with_a_backlog(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The producer used its last credit and sent a backlog above 0."""
+    return ledger.credit.granted <= 0 and seen.operands[0] > 0
+
+
+@goal(steps.buffer)
+def a_floating_buffer_was_announced(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The producer sent a backlog, and the channel announced more credit."""
+    return ledger.credit.granted >= 0 and seen.operands[0] > 0 and bool(seen.signals)
+
+
+@goal(steps.event, needs=PUSHED)
+def an_event_was_stashed(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An event without priority arrived during recovery."""
+    return not ledger.lane.consumed
+
+
+@goal(steps.take, needs=PUSHED)
+def a_stashed_event_was_replayed(ledger: Ledger, seen: Took) -> bool:
+    """An event that had arrived during recovery was taken after it."""
+    return seen.value is not None and ledger.lane.consumed and ledger.stashed() is not None
+
+
+goal(steps.checkpoint_started, needs=PUSHED)(starts.a_recovery_barrier_was_missing)
+goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
+
+
+@goal(steps.checkpoint_started, needs=PUSHED)
+def a_checkpoint_started_with_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint started while recovered data was queued."""
+    return seen.error is None and bool(ledger.lane.waiting)
+
+
+@goal(steps.checkpoint_started, needs=STEPPING)
+def an_element_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An element was arriving when a checkpoint started."""
+    return ledger.arriving is not None
+
+
+@goal(steps.checkpoint_stopped)
+def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An older checkpoint was stopped while a newer one was pending or over."""
+    return ledger.input.awaited() > seen.operands[0]
+
+
+@goal(steps.convert_to_priority)
+def an_announced_barrier_overtook_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An announced barrier behind data was converted to a priority event."""
+    return any(type(sent.element) is Buffer for sent in ledger.lane.live)
+
+
+@goal(steps.push_recovered, needs=PUSHED)
+def a_pusher_waited_for_the_upstream(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Recovered data was pushed before the producer had sent anything."""
+    return ledger.lane.arrived == (ledger.arriving is not None)
+
+
+@goal(steps.release, steps.fail, needs=PUSHED)
+def released_during_recovery(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A release happened before the recovered data was consumed."""
+    return not ledger.released and not ledger.lane.consumed
+
+
+@goal(steps.release, steps.fail)
+def released_with_a_pending_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A release happened while a checkpoint waited for its barrier."""
+    return not ledger.released and ledger.input.awaited() > 0
+
+
+@goal(steps.release, steps.fail)
+def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A release happened while a producer was blocked."""
+    return not ledger.released and ledger.lane.blocked
+
+
+@goal(steps.release, needs=STEPPING)
+def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A release ended while other operations were in flight."""
+    return ledger.flying > 1
+
+
+@goal(steps.restore)
+def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
+    """A fresh channel replaced one that had failed."""
+    return True

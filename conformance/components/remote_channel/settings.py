@@ -1,0 +1,25 @@
+"""The settings in which properties of the component are judged."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from conformance.driver import Never, Setting, Settings
+from conformance.parts.designs import BY_END_OF_RECOVERY
+
+SETTINGS = Settings(
+    attrgetter("lane.consumed"),
+    BY_END_OF_RECOVERY,
+    never=(
+        Never(
+            (
+                "a-missing-recovery-barrier-declines-the-checkpoint",
+                "live-data-is-hidden-until-recovered-data-is-consumed", "no-credit-is-announced-during-recovery",
+            ), Setting(stage="not in recovery"), "The end of recovered data was taken before.",
+        ),
+        Never(
+            ("a-backlog-gets-the-buffers-that-come-back", "credit-is-what-is-set-aside"),
+            Setting(stage="in recovery"), "No credit is announced in recovery.",
+        ),
+    ),
+)  # fmt: skip

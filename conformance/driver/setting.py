@@ -1,0 +1,146 @@
+"""In which settings a run performed its steps and judged its properties.
+
+A setting is what may make a difference to a rule although the step is the same: the recovery design, the stage of the
+component (before or after the conversion), the kind of the channel, and the interleaving. A property that was judged
+often, and never in one setting, is a blind spot that a count of scenarios does not show.
+
+Nothing here is part of the ledger: the explorer must not take two states for different because of what was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+LOCAL, REMOTE = "a local channel", "a remote channel"
+"""The settings of steps that concern one channel. Other steps have a setting that names all channels, as `local and
+remote channels`."""
+
+
+class Setting(NamedTuple):
+    """The setting of a step. An empty field does not differ between the steps of the component."""
+
+    recovery: str = ""
+    """The recovery design."""
+    stage: str = ""
+    """How far the component was, as `before conversion`."""
+    channel: str = ""
+    """The kind of the channel that the step concerned, or the kinds of all channels."""
+    interleaving: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, self))
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Says that a property cannot be judged in some settings although its steps are performed there, and why."""
+
+    slugs: tuple[str, ...]
+    where: Setting
+    """A setting is meant if it agrees with each field that is not empty here."""
+    why: str
+
+    def means(self, slug: str, where: Setting) -> bool:
+        """Returns whether this says that the property cannot be judged in this setting."""
+        return slug in self.slugs and all(not mine or mine == one for mine, one in zip(self.where, where, strict=True))
+
+
+def _recovery(config: Any, ledger: Any) -> str:
+    return str(getattr(config, "recovery", ""))
+
+
+def _no_kinds(config: Any) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a component's settings are told apart."""
+
+    stage: Callable[[Any], Any] = type
+    """`stage(ledger)` is called at every step, before the ledger learns of it. The default tells no stages apart."""
+    stages: Mapping[Any, str] = field(default_factory=dict)
+    """The names of what `stage` returns."""
+    kinds: Callable[[Any], Sequence[str]] = _no_kinds
+    """`kinds(config)`: the kind of each channel, `local` or `remote`; empty if the component is one channel. A step
+    concerns the channel that its first operand names if that is called `channel`, or else the channel that its answer
+    names in a field `channel`."""
+    recovery: Callable[[Any, Any], str] = _recovery
+    """`recovery(config, ledger)`: the recovery design of the port that was made last."""
+    never: tuple[Never, ...] = ()
+    """The properties that cannot be judged in some settings."""
+
+    def setting(self, config: Any, recovery: str, stage: Any, channel: str) -> Setting:
+        """Returns the setting with its names. Without a recovery, no stage of it has a name."""
+        named = "" if recovery == "none" else self.stages.get(stage, "")
+        return Setting(recovery, named, channel, getattr(config, "interleaving", ""))
+
+
+NO_SETTINGS = Settings()
+"""The settings of a component that differ in the interleaving only, and in the recovery design if there is one."""
+
+
+def all_kinds(kinds: Sequence[str]) -> str:
+    """Returns the setting of steps that concern no channel in particular, as `local and remote channels`."""
+    return f"{' and '.join(sorted(set(kinds)))} channels" if kinds else ""
+
+
+class Rows(dict[Any, list[int]]):
+    """Counts by stage. A row has one place for each property and, behind them, one for each kind of step."""
+
+    __slots__ = ("blank",)
+
+    def __init__(self, blank: list[int]) -> None:
+        self.blank = blank
+
+    def __missing__(self, stage: Any) -> list[int]:
+        row = self[stage] = self.blank.copy()
+        return row
+
+
+class Evidence:
+    """What one run has put to the test: how often each step was performed and each property was judged, by setting."""
+
+    __slots__ = ("blank", "by_channel", "goals", "rows", "settings", "unsure", "whole")
+
+    def __init__(self, settings: Settings, blank: list[int], goals: bytearray) -> None:
+        self.settings = settings
+        self.blank = blank
+        self.goals = bytearray(goals)
+        """For each property, at its index in the program: 1 if it counts as exercised whatever the rows say."""
+        self.unsure: dict[int, int] = {}
+        """In how many cases each property, by its index, was neither judged nor had nothing to judge."""
+        self.rows: dict[tuple[str, str], Rows] = {}
+        """By recovery design and channel."""
+        self.whole = Rows(blank)
+        """The rows of steps that concern no channel in particular."""
+        self.by_channel: dict[int, Rows] = {}
+        """By number, the rows of steps that concern this channel."""
+
+    def enter(self, config: Any, ledger: Any) -> None:
+        """Note that a fresh port was made."""
+        recovery, kinds = self.settings.recovery(config, ledger), self.settings.kinds(config)
+        self.whole = self._rows(recovery, all_kinds(kinds))
+        if kinds:
+            rows = {kind: self._rows(recovery, LOCAL if kind == "local" else REMOTE) for kind in set(kinds)}
+            self.by_channel = {number: rows[kind] for number, kind in enumerate(kinds)}
+
+    def _rows(self, recovery: str, channel: str) -> Rows:
+        rows = self.rows.get((recovery, channel))
+        if rows is None:
+            rows = self.rows[recovery, channel] = Rows(self.blank)
+        return rows
+
+    def exercised(self) -> bytes:
+        """Returns for each property, at its index in the program: 1 if the run has exercised it, otherwise 0."""
+        every = list(chain.from_iterable(rows.values() for rows in self.rows.values()))
+        return bytes(map(any, zip(self.goals, *every, strict=False)))
+
+    def by_setting(self, config: Any) -> Iterator[tuple[Setting, list[int]]]:
+        """Yields the rows of the run, each with its setting."""
+        for (recovery, channel), rows in self.rows.items():
+            for stage, row in rows.items():
+                yield self.settings.setting(config, recovery, stage, channel), row
