@@ -164,8 +164,8 @@ def the_next_type_names_what_can_be_taken(ledger: Ledger, seen: Took) -> Judgeme
 @rule(steps.take, level=Level.SHOULD, invariant="I-21")
 def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
     """The backlog that a live element carries is the number of data buffers in the subpartition, of which the last one
-    need not be counted; while the subpartition is blocked and has no priority event, and with a recovered buffer, the
-    backlog is 0."""
+    need not be counted; with a recovered buffer it is 0, and while the subpartition is blocked, unless a priority event
+    passes, which may carry the backlog or 0."""
     if seen.value is None:
         return False
     least, most = backlogs(ledger, seen.value)
@@ -184,6 +184,8 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
         return False
     if seen.value.seq == told:
         return True
+    if 0 < told - seen.value.seq < len(ledger.lane.urgent):
+        return UNSURE  # the last notification was of an event behind this one
     owed = f"the consumer was notified of the priority event with sequence number {told}"
     return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
 
