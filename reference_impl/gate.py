@@ -34,6 +34,7 @@ from conformance.ports import (
 )
 from conformance.scheduling import Lock, Pause
 
+from .channels.buffer_manager import FloatingPool
 from .channels.channel import END_OF_RECOVERED_STATE, Channel, PhysicalChannel
 from .channels.local import LocalChannel
 from .channels.recovered import RecoveredChannel
@@ -68,6 +69,8 @@ class Gate(GatePort):
         self.request_lock = Lock(f"request{suffix} lock", "request lock", index)
         self.outside = Pause("outside the gate lock")
         """A scenario can stop a thread here, before the union is told something (G6)."""
+        self.pool = FloatingPool(config.floating_buffers)
+        """Floating pool: the buffers that the remote channels share."""
         self.converted = config.recovery is Recovery.NONE
         """Converted: whether every channel is physical."""
         self.requested = self.released = False
@@ -99,7 +102,7 @@ class Gate(GatePort):
         )
         if self.config.channels[number] is ChannelKind.LOCAL:
             return LocalChannel(config, self.design, self, number, last_stopped)
-        return RemoteChannel(config, self, number, last_stopped)
+        return RemoteChannel(config, self, number, last_stopped, self.pool)
 
     def physical(self, number: int) -> PhysicalChannel:
         """G10, G14, G18, G20, G21, G25. The physical channel with this number.
@@ -232,7 +235,7 @@ class Gate(GatePort):
     async def poll(self) -> BufferOrEvent | None:
         """G11 to G17. G11 takes no lock. One critical section of the gate lock does what G12, G13, G15 and G16 say.
 
-        G14 and G17 follow when the lock is released; `end` takes it once more.
+        Floating buffers, G14 and G17 follow when the lock is released; `end` takes it once more.
         """
         if self.finished():
             return None
@@ -246,6 +249,7 @@ class Gate(GatePort):
             if found is None:
                 return None
             channel, taken = found
+            await channel.return_copied()
             if taken.element is END_OF_RECOVERED_STATE:
                 await self.physical(channel.index).end_of_recovered_state()
                 continue
@@ -319,9 +323,9 @@ class Gate(GatePort):
         await remote.convert_to_priority(seq)
 
     # ---- network thread --------------------------------------------------------------------------------------------
-    async def arrive(self, channel: int, element: Element) -> None:
+    async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
         """G25."""
-        await self.physical(channel).arrive(element)
+        await self.physical(channel).arrive(element, backlog)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def available(self) -> bool:

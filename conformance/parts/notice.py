@@ -59,6 +59,11 @@ class Notice:
             self.announced = -1
 
 
+def notifies(signals: list[Signal]) -> bool:
+    """Returns whether one of these signals notifies the consumer."""
+    return True in [type(signal) is DataAvailable or type(signal) is PriorityAvailable for signal in signals]
+
+
 class Told(Protocol):
     """A ledger of a component that notifies its consumer."""
 

@@ -122,8 +122,11 @@ class GatePort(Port):
 
     # ---- network thread
     @abstractmethod
-    def arrive(self, channel: int, element: Element) -> Answer[None]:
-        """A live element arrives over the network with the next sequence number, or a local producer adds it."""
+    def arrive(self, channel: int, element: Element, backlog: int = -1) -> Answer[None]:
+        """A live element arrives over the network with the next sequence number, or a local producer adds it.
+
+        `backlog` is what a remote producer says that waits behind it, or -1 if it says nothing.
+        """
 
     # ---- observer
     @abstractmethod

@@ -111,7 +111,7 @@ class PhysicalChannel(Channel, PhysicalChannelPort):
         """G10. A second request changes nothing."""
 
     @abstractmethod
-    async def arrive(self, element: Element) -> None:
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
         """G25."""
 
     @abstractmethod

@@ -82,8 +82,8 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
                 await self.listener.data_available(self)
         return accepted
 
-    async def arrive(self, element: Element) -> None:
-        """L2, L3."""
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
+        """L2, L3. A local producer needs no credit."""
         await self.add(element)
 
     # ---- recovery thread -------------------------------------------------------------------------------------------

@@ -75,9 +75,9 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         self.buffers.announcing = not self.recovered.in_recovery
 
     # ---- network thread --------------------------------------------------------------------------------------------
-    async def arrive(self, element: Element) -> None:
-        """R2 to R11. The element carries the expected number and no backlog."""
-        await self.receive(element, self.expected, -1)
+    async def arrive(self, element: Element, backlog: int = -1) -> None:
+        """R2 to R12, R14. The element carries the expected number."""
+        await self.receive(element, self.expected, backlog)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
         """R2 to R12, R14.
@@ -312,8 +312,10 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             freed = self.buffers.release()
         self.upstream_ready.complete()
         await self.buffers.give_back(freed)
+        await self.buffers.pool.leave(self.buffers)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers, memory of its own and, in recovery, a future."""
+        """I-93. The channel holds its buffers, memory of its own, a place in the line and, in recovery, a future."""
         own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
-        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=0, futures=futures)
+        places = self.buffers.pool.waiting.count(self.buffers)
+        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=places, futures=futures)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from conformance.components.gate.goals import RULES
 from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.prefixes import PREFIXES
 from conformance.components.gate.settings import SETTINGS
 from conformance.components.gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
@@ -18,12 +19,16 @@ LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 
 
 class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: the highest number of recovered records that are pushed into each channel."""
+    """`recovered`: the highest number of recovered records that are pushed into each channel. `credited`: the producers
+    of remote channels send data only for credit, and say their backlogs."""
 
     channels: tuple[ChannelKind, ...] = (LOCAL, REMOTE)
     recovery: Recovery = Recovery.NONE
     recovered: int = 2
     interleaving: Literal["whole", "fine"] = "whole"
+    exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
+    floating_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
+    credited: bool = False
 
 
 COMPONENT = Component(
@@ -35,10 +40,23 @@ COMPONENT = Component(
         for recovery in Recovery
         for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), (REMOTE, LOCAL, REMOTE))
         for interleaving in ("whole", "fine")
+    )
+    + tuple(
+        GateScenarioConfig(channels, recovery, 2, interleaving, exclusive, floating, credited=True)
+        for recovery in Recovery
+        for channels, exclusive, floating in (((REMOTE, REMOTE), 0, 1), ((REMOTE, LOCAL, REMOTE), 1, 2))
+        for interleaving in ("whole", "fine")
     ),
-    port_config=lambda config: GateConfig(config.channels, config.recovery),
+    port_config=lambda config: GateConfig(
+        config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers
+    ),
     make_ledger=lambda config, capabilities: Ledger(
-        config.channels, config.recovery, config.recovered, Capability.BLOCKED_PRIORITY_LOCAL in capabilities
+        config.channels,
+        config.recovery,
+        config.recovered,
+        Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
+        (config.exclusive_buffers, config.floating_buffers),
+        config.credited,
     ),
     needs=lambda config: recovers(config.recovery),
     threads=("recovery", "network", "task"),
@@ -58,7 +76,7 @@ COMPONENT = Component(
         "other": Bound(
             ("event", "aligned_barrier", "timeoutable_barrier", "end_of_data", "end_of_partition", "fail", "restore",
              "release", "recover_after_release", "poll_after_release", "convert_again", "request_partitions_too_early",
-             "convert_unknown_to_priority", "end_of_output_state_again"), 0,
+             "convert_unknown_to_priority", "end_of_output_state_again", "event_with_backlog"), 0,
         ),
     },
     biases=(
@@ -68,5 +86,7 @@ COMPONENT = Component(
         {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
         {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "recovery_completion": 60, "end_of_output_state": 60},
         {"fail": 6, "restore": 60, "release": 6},
+        {"event_with_backlog": 60, "buffer": 60, "poll": 30, "end_of_data": 20, "end_of_partition": 30},
     ),
+    prefixes=PREFIXES,
 )  # fmt: skip

@@ -13,14 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
-from conformance.parts.notice import Notice
+from conformance.parts.notice import Notice, notifies
 from conformance.parts.starts import UNOPPOSED, Refusal
 from conformance.ports import BufferOrEvent, ChannelKind, Recovery
 from conformance.ports.elements import Announcement, Barrier, Element, EndOfPartition
-from conformance.ports.outcomes import CheckpointReason, ConsumptionResumed, Signal, StateConsumed
+from conformance.ports.outcomes import (
+    CheckpointReason,
+    ConsumptionResumed,
+    CreditAnnounced,
+    PriorityAvailable,
+    Signal,
+    StateConsumed,
+)
 
 _NOTHING = EndOfPartition()
 """A placeholder for no element."""
@@ -33,18 +41,26 @@ class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "checkpoint", "converted", "doubtful", "marked", "most_recovered", "moving", "newest",
-        "notice", "overlapped", "pushing", "recovery", "sending", "sides", "started", "starting", "stopped", "stopping",
+        "announced", "arriving", "backlog", "checkpoint", "converted", "doubtful", "exclusive", "floating", "marked",
+        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
+        "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
     )  # fmt: skip
 
-    def __init__(self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool) -> None:
+    def __init__(
+        self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool,
+        buffers: tuple[int, int] = (2, 2), credited: bool = False,
+    ) -> None:  # fmt: skip
+        """`buffers`: the exclusive buffers of a remote channel, and the floating buffers of the gate. `credited`:
+        whether the producers of remote channels keep to their credit."""
         super().__init__()
+        self.exclusive, self.floating = buffers
         self.recovery = recovery
         self.most_recovered = recovered
         self.newest = 0
         """The newest checkpoint that any step has named."""
         local = [kind is ChannelKind.LOCAL for kind in kinds]
-        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000) for at, one in enumerate(local)]
+        credits = [Credit(buffers[0]) if credited and not one else None for one in local]
+        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000, credits[at]) for at, one in enumerate(local)]
         self.restore()
 
     def restore(self) -> None:
@@ -53,6 +69,16 @@ class Ledger(Lifetime):
         self.converted = self.recovery is Recovery.NONE
         self.begin_life("converted" if self.converted else "recovering")
         self.notice = Notice()
+        self.urged = False
+        """Whether the consumer has a reason to look for a priority event: a notification since its last poll began, or
+        the last poll said that one follows."""
+        self.woken = 0
+        """Number of polls in a row that answered nothing, were overlapped by nothing, and notified the consumer."""
+        self.mistold = 0
+        """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
+        self.stirred = False
+        """Whether a channel that has nothing may be queued: the request of partitions may notify for nothing, and an
+        operation that overlapped a poll after the poll took what it tells of. A poll that answers nothing ends this."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.overlapped = False
@@ -61,6 +87,8 @@ class Ledger(Lifetime):
         """The channel into which the network is delivering an element; None: the network is idle."""
         self.arriving: Element = _NOTHING
         """The element that it is delivering."""
+        self.backlog = -1
+        """How much the producer says that waits behind that element; -1: it does not say."""
         self.moving: Side | None = None
         """The channel in which an announced barrier is being converted to a priority event; None: none."""
         self.announced: dict[tuple[int, int], int] = {}
@@ -82,9 +110,16 @@ class Ledger(Lifetime):
         self.notice.hear(signals)
         for signal in signals:
             if type(signal) is StateConsumed:
-                self.sides[signal.channel].consumed = True
+                side = self.sides[signal.channel]
+                if side.told_end or not side.finishing:
+                    self.mistold = signal.channel + 1
+                side.consumed = side.told_end = True
             elif type(signal) is ConsumptionResumed:
                 self.sides[signal.channel].resumed = True
+            elif type(signal) is PriorityAvailable:
+                self.urged = True
+            elif type(signal) is CreditAnnounced and (credit := self.sides[signal.channel].credit) is not None:
+                credit.granted += signal.credit
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def ready(self, side: Side, end: bool = True) -> bool:
@@ -98,8 +133,8 @@ class Ledger(Lifetime):
             return True
         if side.waiting:
             return side.waiting[0].sure
-        if not side.consumed:
-            return end and side.finished and not (self.converted and self.recovery is Recovery.IN_MEMORY)
+        if not (side.consumed or side.unseen_end(self.converted)):
+            return end and side.finished
         return bool(side.live) and side.live[0].sure and not side.blocked
 
     def something_waits(self) -> int:
@@ -110,9 +145,29 @@ class Ledger(Lifetime):
                 return number
         return 0
 
+    def urgent_channel(self) -> int:
+        """Returns the first channel, counted from 1, in which a poll certainly finds a priority event of which the gate
+        was notified, provided that no operation is in flight; 0: there is none."""
+        for number, side in enumerate(self.sides, 1):
+            if side.urgent and not side.urgent[0].silent and side.urgent_ready() and self.phase not in _UNREAD:
+                return number
+        return 0
+
     def first(self) -> str:
         """Describes what the next poll must find."""
         return f"an element of channel {self.something_waits() - 1}"
+
+    def left(self, taken: BufferOrEvent) -> bool:
+        """Returns whether anything is in a channel, certainly or not, besides the element that a poll has taken."""
+        for number, side in enumerate(self.sides):
+            if side.holds_more_than(taken.element if number == taken.channel else None):
+                return True
+        return False
+
+    def priority_left(self, taken: BufferOrEvent) -> bool:
+        """Returns whether a priority event is in a channel, certainly or not, besides the one that a poll has taken."""
+        count = sum([len(side.urgent) for side in self.sides])
+        return count > taken.element.data_type.has_priority
 
     def any_slow(self) -> bool:
         """Returns whether any channel is blocked or still recovering."""
@@ -195,10 +250,14 @@ class Ledger(Lifetime):
         """Notes that partitions were requested."""
         self.end()
         self.phase = "live"
+        self.stirred = True
+        for side in self.sides:
+            if side.credit is not None:
+                side.credit.request(self.recovery is not Recovery.PUSHED)
 
     # ---- live data ---------------------------------------------------------------------------------------------------
-    def begin_arrival(self, channel: int, element: Element) -> None:
-        """Notes that the arrival of a live element begins."""
+    def begin_arrival(self, channel: int, element: Element, backlog: int = -1) -> None:
+        """Notes that the arrival of a live element begins, and how much the producer says that waits behind it."""
         self.begin()
         side = self.sending = self.sides[channel]
         self.arriving = element
@@ -208,31 +267,39 @@ class Ledger(Lifetime):
             side.input.doubt_pending()
         if self.starting:
             self._overlap(side)
-        side.begin_arrival(element)
+        self.backlog = backlog
+        side.begin_arrival(element, backlog)
         if type(element) is Barrier:
             self.newest = max(self.newest, element.checkpoint)
 
-    def end_arrival(self, channel: int, *checkpoint: int) -> None:
+    def end_arrival(self, channel: int, *operand: int) -> None:
         """Notes that the arrival is over: the element is in the channel."""
         self.end()
         self.sides[channel].end_arrival()
-        self.sending, self.arriving = None, _NOTHING
+        self.sending, self.arriving, self.backlog = None, _NOTHING, -1
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def begin_poll(self) -> None:
         """Notes that a poll begins."""
         self.begin_alone()
-        self.notice.awake = False
+        self.notice.awake = self.urged = False
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll is over, and which element it answered."""
         self.end()
         alone, self.alone = self.alone, False
         taken = seen.value
+        if not alone:
+            self.stirred = True
         if taken is None:
+            self.woken = self.woken + 1 if alone and notifies(seen.signals) else 0
+            if alone:
+                self.stirred = False
             self._forget_turns()
             return
+        self.woken = 0
         self.notice.awake |= taken.more or taken.more_priority
+        self.urged |= taken.more_priority
         side, element = self.sides[taken.channel], taken.element
         if not element.data_type.has_priority:
             for other in self.sides:

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.driver import (
+    UNSURE,
+    Broken,
+    FailureClass,
+    Judgement,
+    Kind,
+    Rules,
+    Seen,
+    answers_property,
+    thread_properties,
+)
 from conformance.parts import lifetime, notice, recovery, starts
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
+from conformance.parts.notice import notifies
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
 from conformance.parts.words import got, must_fail, must_succeed, name, truth
-from conformance.ports import Announcement, Buffer, BufferOrEvent, EndOfData, EndOfPartition, ErrorKind, Recovery
+from conformance.ports import (
+    Announcement,
+    Buffer,
+    BufferOrEvent,
+    ConsumptionResumed,
+    EndOfData,
+    EndOfPartition,
+    ErrorKind,
+    Recovery,
+    StateConsumed,
+)
 
 RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate"))
 rule, adopt = RULES.rule, RULES.adopt
@@ -54,6 +75,15 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
         return False
     owed = f"the recovery of channel {taken.channel} is not over, so its live elements must not be polled yet"
     return Broken(FailureClass.REORDERED, owed, _polled(taken))
+
+
+@rule(steps.poll, invariant="I-09", after_learning=True)
+def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
+    """The gate tells that the recovered data of a channel was consumed once, after the end of that data was queued."""
+    owed = "the gate may tell once per channel that recovered data was consumed, after its end was queued"
+    if ledger.mistold:
+        return Broken(FailureClass.DUPLICATED, owed, f"it told so of channel {ledger.mistold - 1}")
+    return StateConsumed in [type(signal) for signal in seen.signals]
 
 
 @rule(steps.poll, invariant="I-33")
@@ -154,6 +184,40 @@ def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145",))
+def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll that no other operation overlaps says that more can be polled only if something is left in a channel, or
+    if a channel may have been queued for nothing since a poll answered nothing: by the request of partitions, or by an
+    operation that overlapped a poll."""
+    if (taken := seen.value) is None or ledger.left(taken):
+        return False
+    if not ledger.alone or ledger.stirred:
+        return UNSURE
+    owed = "nothing is left in any channel, so the poll must not say that more follows"
+    return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
+
+
+@rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
+def more_priority_is_said_of_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll says that a priority event can be polled only if a channel has one that was not polled."""
+    if (taken := seen.value) is None or ledger.priority_left(taken):
+        return False
+    owed = "no channel has a priority event, so the poll must not say that one follows"
+    return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that one does")
+
+
+@rule(steps.poll, invariant="I-32")
+def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judgement:
+    """If nothing is in any channel and no other operation overlaps, three polls in a row that find nothing do not all
+    notify the consumer, so that it may stop polling."""
+    if seen.value is not None or not ledger.alone:
+        return False
+    owed = "polls found nothing three times in a row, so the consumer must be left alone until something happens"
+    return (
+        ledger.woken < 2 or not notifies(seen.signals) or Broken(FailureClass.STUCK, owed, "it was notified each time")
+    )
+
+
 # ---- finished, and available -----------------------------------------------------------------------------------------
 @rule(steps.finished, invariant="I-33", tickets=("FLINK-39520",), quiet=True)
 def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
@@ -177,10 +241,42 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     return Broken(FailureClass.STUCK, owed, "the gate answered that it is not available")
 
 
+@rule(steps.available, invariant="I-32", tickets=("FLINK-20145",), quiet=True)
+def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have
+    ended."""
+    if ledger.notice.awake or ledger.all_ended():
+        return False
+    owed = "the consumer was not notified since its last poll, so the gate must not be available"
+    return not seen.value or Broken(FailureClass.PROTOCOL, owed, "the gate answered that it is available")
+
+
 adopt(
     notice.the_consumer_is_told_of_what_waits, *steps.MOVES, tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"),
     formerly=("the-consumer-is-told-of-what-can-be-polled",),
 )  # fmt: skip
+
+
+@rule(*steps.MOVES, invariant="I-22", tickets=("FLINK-20383", "FLINK-39018"), kind=Kind.EVENTUALLY, quiet=True)
+def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
+    it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
+    if not (channel := ledger.urgent_channel()):
+        return False
+    owed = f"a priority event of channel {channel - 1} can be polled, so the consumer must be notified of priority"
+    return ledger.urged or Broken(FailureClass.STUCK, owed, "it was notified of data at most")
+
+
+@rule(steps.poll, invariant="I-33")
+def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
+    """When a poll answers the last end of partition, the consumer is notified once more, so that it notices that the
+    gate is finished."""
+    if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
+        return False
+    if False in [side.ended or number == taken.channel for number, side in enumerate(ledger.sides)]:
+        return False
+    owed = "every channel has ended, so the consumer must be notified to look whether the gate is finished"
+    return notifies(seen.signals) or taken.more or Broken(FailureClass.STUCK, owed, "it was not notified")
 
 
 # ---- conversion, and operations that must be refused -----------------------------------------------------------------
@@ -195,10 +291,10 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[None]) -> Judgement:
     return refused or Broken(FailureClass.LOST, owed, got(seen.error))
 
 
-@rule(steps.convert, invariant="I-26")
+@rule(steps.convert, steps.convert_again, invariant="I-26")
 def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """A conversion succeeds as soon as it loses no state of any channel."""
-    if ledger.conversion_loses() is not False or ledger.overlapped:
+    """A conversion succeeds as soon as it loses no state of any channel, and so does every further one."""
+    if not ledger.converted and (ledger.conversion_loses() is not False or ledger.overlapped):
         return False
     return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 
@@ -222,11 +318,18 @@ def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int
     return must_fail(seen.error, ErrorKind.STATE, why)
 
 
+def _told_to_go_on(seen: Seen[None, int]) -> list[int]:
+    return [signal.channel for signal in seen.signals if type(signal) is ConsumptionResumed]
+
+
 @rule(steps.end_of_output_state, invariant="I-17", tickets=("FLINK-38544",), after_learning=True)
 def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the gate is told of the end of output state of the last channel, it resumes the producers of all channels;
     before that it resumes none."""
-    done = ledger.all_tracked()
+    done, told_to = ledger.all_tracked(), _told_to_go_on(seen)
+    if len(set(told_to)) < len(told_to):
+        twice = f"told were the producers of the channels {told_to}"
+        return Broken(FailureClass.DUPLICATED, "every producer must be told to go on once", twice)
     for number, side in enumerate(ledger.sides):
         if not side.local and side.completion_taken and side.resumed != done:
             owed = "the gate must resume all producers at the end of output state of the last channel, and none before"
@@ -241,6 +344,18 @@ def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
     if ledger.all_ended() and seen.error is None and seen.value is None:
         return True
     return must_fail(seen.error, ErrorKind.RELEASED, "the gate was released")
+
+
+@rule(steps.resume, invariant="I-15", tickets=("FLINK-23223",))
+def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is told to go on,
+    once."""
+    (channel,) = seen.operands
+    told_to = _told_to_go_on(seen)
+    if told_to == ([] if ledger.sides[channel].local else [channel]):
+        return bool(told_to)
+    owed = f"only the producer of channel {channel} is resumed, and it must be told once if it is remote"
+    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of the channels {told_to}")
 
 
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.components.gate.credit import Credit
 from conformance.parts.lane import Lane, Sent
 from conformance.ports import CheckpointReason, Recovery, RecoveryCompletion
 from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
@@ -11,11 +12,13 @@ class Side(Lane):
     """One channel of a gate. What it says about the next poll is certain if no operation is in flight."""
 
     __slots__ = (
-        "completion_sent", "completion_taken", "data_ended", "end_sent", "ended", "held_back", "last_barrier", "local",
-        "next_id", "passes", "recovery", "resumed", "tracked", "waited",
+        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "held_back", "last_barrier",
+        "local", "next_id", "passes", "recovery", "resumed", "told_end", "tracked", "waited",
     )  # fmt: skip
 
-    def __init__(self, local: bool, passes_blocked: bool, recovery: Recovery, next_id: int) -> None:
+    def __init__(
+        self, local: bool, passes_blocked: bool, recovery: Recovery, next_id: int, credit: Credit | None = None
+    ) -> None:
         super().__init__(recovers=recovery is not Recovery.NONE)
         self.local = local
         self.passes = passes_blocked or not local
@@ -34,12 +37,17 @@ class Side(Lane):
         self.data_ended = self.end_sent = self.ended = False
         """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
         self.last_barrier = 0
+        self.credit = credit
+        """The credit of the producer; None: the channel is local, or its producer does not keep to its credit."""
+        self.told_end = False
+        """Whether it was told that the recovered data of the channel was consumed."""
         self.waited = 0
         """Number of polls in a row that answered elements of other channels while this channel was ready."""
 
     def fresh(self) -> Side:
         """Returns this channel for a fresh gate."""
-        return Side(self.local, self.passes, self.recovery, self.next_id)
+        credit = self.credit and Credit(self.credit.exclusive)
+        return Side(self.local, self.passes, self.recovery, self.next_id, credit)
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def shut(self) -> bool:
@@ -53,13 +61,32 @@ class Side(Lane):
     def rounds(self) -> int:
         """Returns how many turns this channel may need. In 2.3.0 the conversion moves the end of recovered data into
         the physical channel, and taking it, which no poll shows, uses up a turn."""
-        return 1 + (self.recovery is Recovery.IN_MEMORY and self.finishing)
+        return 1 + (self.recovery is Recovery.IN_MEMORY and self.finishing and not self.consumed)
+
+    def uses(self) -> int:
+        """Returns how many buffers of the gate back the credit of the producer and hold its data that waits here."""
+        credit = 0 if self.credit is None else self.credit.granted
+        return credit + sum([type(sent.element) is Buffer for sent in self.live])
+
+    def unseen_end(self, converted: bool) -> bool:
+        """Returns whether the end of recovered data may be left in front of live data, and no poll shows it: conversion
+        has dropped it, or has handed it over."""
+        return converted and self.recovery is Recovery.IN_MEMORY
+
+    def holds_more_than(self, element: Element | None) -> bool:
+        """Returns whether anything is here, certainly or not, that is left when this element is taken."""
+        if self.ended or type(element) is EndOfPartition:
+            return False
+        count = len(self.waiting) + len(self.live) + len(self.urgent) + (self.finishing and not self.consumed)
+        return count > (element is not None)
 
     def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and that number with events and the end of recovered data added."""
+        """Returns the number of queued buffers, and that number with events, the end of recovered data and the backlog
+        added."""
         buffers = sum([type(sent.element) is Buffer for sent in (*self.waiting, *self.live)])
         end = self.recovery is not Recovery.NONE and self.finishing
-        return buffers, buffers + len(self.urgent) + len(self.live) + end
+        backlog = 0 if self.credit is None else max(0, self.credit.required - self.credit.exclusive)
+        return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog
 
     def refuses(self, checkpoint: int) -> tuple[CheckpointReason, ...]:
         """Returns the reasons for which this channel, once it is physical, must refuse a checkpoint."""
@@ -71,9 +98,11 @@ class Side(Lane):
         return reasons
 
     # ---- updates -----------------------------------------------------------------------------------------------------
-    def begin_arrival(self, element: Element) -> None:
-        """Notes that the arrival of a live element begins."""
+    def begin_arrival(self, element: Element, backlog: int = -1) -> None:
+        """Notes that the arrival of a live element begins, and how much the producer says that waits behind it."""
         kind = type(element)
+        if self.credit is not None:
+            self.credit.send(element, backlog)
         sent = self.send(element, self.shut())
         self.next_id += 1
         self.completion_sent |= kind is RecoveryCompletion
@@ -108,6 +137,10 @@ class Side(Lane):
             self.completion_taken = True
             self.resumed = False
         self.ended |= type(element) is EndOfPartition
+        if self.ended and self.credit is not None:
+            self.credit.end()
+        if not element.data_type.has_priority:
+            self.consumed = True  # what conversion hands over, also the end of recovered data, stands in front
 
     def resume(self) -> None:
         """Notes that the producer was resumed."""

@@ -83,8 +83,24 @@ def flows(ledger: Ledger, side: Side) -> bool:
 
 
 def has_data(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send data, or the end of data."""
+    """Whether the producer of the channel may send data: it needs credit if it keeps to it."""
+    credit = side.credit
+    return (credit is None or credit.granted > 0) and ends_data(ledger, side)
+
+
+def ends_data(ledger: Ledger, side: Side) -> bool:
+    """Whether the producer of the channel may send the end of data."""
     return not side.data_ended and flows(ledger, side)
+
+
+def backlogs(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The channels whose producers keep to their credit and may say a backlog, each with some backlogs."""
+    return [
+        (number, backlog)
+        for number, side in enumerate(ledger.sides)
+        if side.credit is not None and ends_data(ledger, side)
+        for backlog in (0, 1, 3)
+    ]
 
 
 def ends(ledger: Ledger, side: Side) -> bool:
@@ -189,7 +205,7 @@ def _arrival(name: str, make: Callable[[int], Element], wanted: Wanted, weight: 
 
     @step("network", FLOWING, when=channels(wanted), begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
     def arrive(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
-        return port.arrive(channel, ledger.arriving)
+        return port.arrive(channel, ledger.arriving, -1)
 
     return arrive
 
@@ -202,7 +218,7 @@ def _barrier(name: str, alignment: Alignment, wanted: Wanted, weight: int) -> St
 
     @step("network", FLOWING, when=barriers(wanted), begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
     def arrive(port: GatePort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
-        return port.arrive(channel, ledger.arriving)
+        return port.arrive(channel, ledger.arriving, -1)
 
     return arrive
 
@@ -213,8 +229,17 @@ recovery_completion = _arrival("recovery_completion", lambda label: RecoveryComp
 aligned_barrier = _barrier("aligned_barrier", Alignment.ALIGNED, flows, 3)
 timeoutable_barrier = _barrier("timeoutable_barrier", Alignment.TIMEOUTABLE, announces, 6)
 unaligned_barrier = _barrier("unaligned_barrier", Alignment.UNALIGNED, overtakes, 10)
-end_of_data = _arrival("end_of_data", lambda label: EndOfData(), has_data, 2)
+end_of_data = _arrival("end_of_data", lambda label: EndOfData(), ends_data, 2)
 end_of_partition = _arrival("end_of_partition", lambda label: EndOfPartition(), ends, 4)
+
+
+def _begin_backlog(ledger: Ledger, channel: int, backlog: int) -> None:
+    ledger.begin_arrival(channel, Event(ledger.sides[channel].next_id), backlog)
+
+
+@step("network", FLOWING, when=backlogs, begin=_begin_backlog, end=Ledger.end_arrival, weight=16)
+def event_with_backlog(port: GatePort, ledger: Ledger, channel: int, backlog: int) -> Answer[None]:
+    return port.arrive(channel, ledger.arriving, backlog)
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
@@ -223,7 +248,7 @@ def convert(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
 
-@step("task", PHYSICAL, when=always, begin=Ledger.begin, end=Ledger.end, weight=2)
+@step("task", PHYSICAL, when=always, begin=Ledger.begin, end=Ledger.end, weight=2, fails=True)
 def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
@@ -314,7 +339,7 @@ def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[t
     return port.persisted(checkpoint)
 
 
-resources = resources_step(STEPS, ALWAYS)
+resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
@@ -324,6 +349,8 @@ MOVES = (
     convert_to_priority,
 )  # fmt: skip
 """Steps after which more can perhaps be polled than before."""
+CREDITED = (buffer, event_with_backlog, aligned_barrier, end_of_partition, request_partitions, poll, resume)
+"""Steps after which another credit is due than before."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------

@@ -106,13 +106,13 @@ final class GateFixture {
         gate.requestPartitions();
     }
 
-    void arrive(int channel, JsonNode element) throws BadRequest, IOException {
+    void arrive(int channel, JsonNode element, int backlog) throws BadRequest, IOException {
         if (producers[channel] != null) {
             producers[channel].send(element);
             return;
         }
         RemoteInputChannel remote = (RemoteInputChannel) gate.getChannel(channel);
-        network.deliver(remote, element, nextSequenceNumbers[channel], Network.UNKNOWN_BACKLOG);
+        network.deliver(remote, element, nextSequenceNumbers[channel], backlog);
         nextSequenceNumbers[channel]++;
     }
 

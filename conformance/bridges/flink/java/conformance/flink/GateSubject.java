@@ -62,7 +62,7 @@ final class GateSubject implements Subject {
                 fixture.gate.convertToPriorityEvent(arguments.index(0), arguments.index(1));
                 return null;
             case "arrive":
-                fixture.arrive(arguments.index(0), arguments.node(1));
+                fixture.arrive(arguments.index(0), arguments.node(1), arguments.index(2));
                 return null;
             case "available":
                 return fixture.gate.getAvailableFuture().isDone();

@@ -68,7 +68,7 @@ final class UnionGateSubject implements Subject {
                 return null;
             case "arrive":
                 Place live = place(arguments);
-                live.fixture.arrive(live.channel, arguments.node(1));
+                live.fixture.arrive(live.channel, arguments.node(1), Network.UNKNOWN_BACKLOG);
                 return null;
             case "available":
                 return union.getAvailableFuture().isDone();
