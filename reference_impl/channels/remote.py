@@ -69,7 +69,9 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         self.requested = False
         """Requested: the subpartition was requested."""
         self.copied = 0
-        """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
+        """The number of data buffers that the gate has copied and that are not recycled yet (R18)."""
+        self.shares_pool = pool is not None
+        """Whether the floating pool belongs to a gate. A channel that stands alone has one of its own."""
         pool = FloatingPool(config.floating_buffers) if pool is None else pool
         self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
@@ -219,14 +221,13 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def buffer_was_copied(self) -> None:
         """R18, gate.md G12."""
-        freed, credit = self.buffers.recycle(self.released)
-        self.copied += freed
-        self.buffers.announce(credit)
+        self.copied += 1
 
     async def return_copied(self) -> None:
-        """R15, R18, gate.md G12."""
-        freed, self.copied = self.copied, 0
-        await self.buffers.give_back(freed)
+        """R18, gate.md G12."""
+        count, self.copied = self.copied, 0
+        if count:
+            await self.recycle(count)
 
     async def resume(self) -> None:
         """R26."""
@@ -315,7 +316,10 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.pool.leave(self.buffers)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers, memory of its own, a place in the line and, in recovery, a future."""
+        """I-93. The channel holds its buffers, memory of its own, and, in recovery, a future.
+
+        A channel that stands alone also holds its place in the line of the pool.
+        """
         own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
-        places = self.buffers.pool.waiting.count(self.buffers)
+        places = 0 if self.shares_pool else self.buffers.pool.waiting.count(self.buffers)
         return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=places, futures=futures)
