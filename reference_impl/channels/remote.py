@@ -55,7 +55,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         super().__init__(listener, index, "channel")
         self.received: PrioritizedDeque[Received] = PrioritizedDeque()
         """Received: live elements that arrived, with their numbers; priority events first."""
-        self.expected = 0
+        self.expected = config.first_number
         """Expected: the sequence number that the next live element must carry."""
         self.persister = Persister(last_stopped)
         self.recovered = make_store(config)
@@ -115,7 +115,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def accept(self, element: Element, seq: int) -> bool:
         """R6 to R9, R13. Answers whether a priority event became the first one (R10)."""
-        self.expected += 1
+        self.expected = wrapped(self.expected + 1)
         data_type = element.data_type
         if type(element) is Buffer:
             self.buffers.take_for_live()
@@ -253,7 +253,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             live = tuple(
                 record
                 for one in self.received
-                if type(one.element) is Buffer and (self.last_barrier == NONE or one.seq < self.last_barrier_seq)
+                if type(one.element) is Buffer
+                and (self.last_barrier == NONE or is_before(one.seq, self.last_barrier_seq))
                 for record in one.element.ids
             )
             self.persister.start(checkpoint, recovered + live)
@@ -323,3 +324,13 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
         places = 0 if self.shares_pool else self.buffers.pool.waiting.count(self.buffers)
         return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=places, futures=futures)
+
+
+def wrapped(number: int) -> int:
+    """R6. The number as an integer of 32 bits."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def is_before(seq: int, other: int) -> bool:
+    """R29. Sequence numbers are integers of 32 bits that wrap around."""
+    return wrapped(seq - other) < 0
