@@ -191,10 +191,12 @@ def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
     operation that overlapped a poll."""
     if (taken := seen.value) is None or ledger.left(taken):
         return False
+    if not taken.more:
+        return True
     if not ledger.alone or ledger.stirred:
         return UNSURE
     owed = "nothing is left in any channel, so the poll must not say that more follows"
-    return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
+    return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
 @rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
