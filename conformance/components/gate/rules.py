@@ -191,10 +191,12 @@ def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
     operation that overlapped a poll."""
     if (taken := seen.value) is None or ledger.left(taken):
         return False
+    if not taken.more:
+        return True
     if not ledger.alone or ledger.stirred:
         return UNSURE
     owed = "nothing is left in any channel, so the poll must not say that more follows"
-    return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
+    return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
 @rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
@@ -258,7 +260,7 @@ adopt(
 
 
 @rule(*steps.MOVES, invariant="I-22", tickets=("FLINK-20383", "FLINK-39018"), kind=Kind.EVENTUALLY, quiet=True)
-def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
+def priority_is_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
     it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
     if not (channel := ledger.urgent_channel()):
