@@ -15,5 +15,9 @@ SETTINGS = Settings(
             ("a-missing-recovery-barrier-declines-the-checkpoint", "the-end-of-recovered-data-is-told-once"),
             Setting(stage="not in recovery"), "The end of recovered data was taken before.",
         ),
+        Never(
+            ("priority-events-come-first",), Setting(stage="in recovery"),
+            "Another property is about priority events that come before recovered data.",
+        ),
     ),
 )  # fmt: skip

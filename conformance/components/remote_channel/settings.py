@@ -15,6 +15,7 @@ SETTINGS = Settings(
             (
                 "a-missing-recovery-barrier-declines-the-checkpoint",
                 "live-data-is-hidden-until-recovered-data-is-consumed", "no-credit-is-announced-during-recovery",
+                "recovered-data-takes-the-buffers-that-are-set-aside", "the-end-of-recovery-is-told-once",
             ), Setting(stage="not in recovery"), "The end of recovered data was taken before.",
         ),
         Never(
