@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
 from conformance.driver.setting import LOCAL
 from conformance.parts.designs import AFTER, BEFORE, BY_CONVERSION
 
 SETTINGS = Settings(
-    attrgetter("converted"),
+    lambda ledger: ledger.converted,
     BY_CONVERSION,
     lambda config: config.channels,
     never=(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
 from conformance.driver.setting import LOCAL
 
@@ -11,7 +9,7 @@ RECOVERING, REQUESTED = "before all gates are requested", "after all gates are r
 RELEASED = "after release"
 
 SETTINGS = Settings(
-    attrgetter("phase"),
+    lambda ledger: ledger.phase,
     {"recovering": RECOVERING, "live": REQUESTED, "ended": REQUESTED, "failed": RELEASED},
     lambda config: [kind for kinds in config.gates for kind in kinds],
     never=(
