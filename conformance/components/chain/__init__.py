@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.chain.goals import RULES
 from conformance.components.chain.ledger import Ledger
+from conformance.components.chain.settings import SETTINGS
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
 from conformance.driver import Component
 from conformance.parts.designs import READBACK, recovers
@@ -111,6 +112,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     prefixes=PREFIXES,
     biases=(
