@@ -55,7 +55,7 @@ FAILURE_CLASSES: dict[FailureClass, str] = {
     FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
     FailureClass.CRASHED: "the implementation raised an unexpected error, answered a wrong type, or ended its process",
     FailureClass.HUNG: "the implementation did not answer in time",
-    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the order of their locks makes that possible",
+    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the way they use locks makes that possible",
 }
 
 
