@@ -60,10 +60,13 @@ class ChainConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Consumed(Struct, frozen=True):
-    """An element that the consumer took and dealt with, and its channel."""
+    """An element that the consumer took and dealt with, its channel, and whether the gate said that more follows."""
 
     channel: int
     element: Element
+    more: bool
+    """Whether another element could be taken when the gate handed this one out. If not, the consumer takes again only
+    once it is notified."""
 
 
 class ChainPort(Port):

@@ -14,6 +14,7 @@ from conformance.ports import (
     ChannelKind,
     CheckpointStatus,
     Consumed,
+    CreditAnnounced,
     Element,
     EndOfPartition,
     GateConfig,
@@ -63,6 +64,7 @@ class ChainGate(Gate):
 
     def credit_announced(self, channel: Any, credit: int) -> None:
         """C8."""
+        self.chain.emit(CreditAnnounced(credit, channel.index))
         self.chain.reader(channel.index).add_credit(credit)
 
 
@@ -137,13 +139,21 @@ class Chain(ChainPort):
     # ---- network thread --------------------------------------------------------------------------------------------
     async def transfer(self, channel: int) -> Element | None:
         """C10."""
-        taken = self.reader(channel).next()
+        reader, consumer = self.reader(channel), self.remote[channel]
+        assert consumer is not None
+        backlog, taken = reader.take_backlog(), reader.next()
+        if backlog:
+            await self.deliver_backlog(consumer, backlog)
         if taken is None:
             return None
-        consumer = self.remote[channel]
-        assert consumer is not None
         await consumer.receive(taken.element, taken.seq, taken.backlog)
         return taken.element
+
+    async def deliver_backlog(self, consumer: RemoteChannel, backlog: int) -> None:
+        """C10, remote-channel.md R14. A backlog that came as a message of its own."""
+        async with consumer.lock:
+            credit = 0 if consumer.released else await consumer.buffers.request_floating(backlog)
+        consumer.buffers.announce(credit)
 
     def reader(self, channel: int) -> Reader:
         """C8 to C10. The reader of a remote channel that is connected."""
@@ -168,10 +178,11 @@ class Chain(ChainPort):
     async def request_partitions(self) -> None:
         """C6, C15."""
         await self.gate.request_partitions()
-        credit = 0 if self.config.recovery is Recovery.PUSHED else self.config.exclusive_buffers
+        exclusive = self.config.exclusive_buffers
+        credit = 0 if self.config.recovery is Recovery.PUSHED else exclusive
         for channel, kind in enumerate(self.config.channels):
             if kind is ChannelKind.REMOTE and self.readers[channel] is None:
-                self.readers[channel] = Reader(self.subpartitions[channel], credit)
+                self.readers[channel] = Reader(self.subpartitions[channel], credit, exclusive)
 
     async def consume(self) -> Consumed | None:
         """C16 to C18."""
@@ -187,7 +198,7 @@ class Chain(ChainPort):
             await self.handler.end_of_partition(taken.channel)
         elif type(element) is RecoveryCompletion:
             await self.gate.end_of_output_state(taken.channel)
-        return Consumed(taken.channel, element)
+        return Consumed(taken.channel, element, taken.more)
 
     async def trigger(self, checkpoint: int) -> None:
         """C26."""
@@ -215,9 +226,6 @@ class Chain(ChainPort):
     async def release(self) -> None:
         """C29."""
         await self.gate.release()
-        for consumer in self.remote:
-            if consumer is not None:  # what the consumer had in its hands is given back
-                await consumer.recycle(len(consumer.buffers.taken))
         for subpartition in self.subpartitions:
             subpartition.release()
         self.drainer.release()

@@ -24,21 +24,23 @@ from .drainer import Drainer, Slices
 class Written:
     """Written, of one checkpoint: its status, what was counted, and its undrained records by channel."""
 
-    __slots__ = ("counted", "places", "slices", "status")
+    __slots__ = ("counted", "places", "slices", "status", "unaligned")
 
-    def __init__(self, counted: Slices, slices: Slices) -> None:
+    def __init__(self, unaligned: bool, channels: int) -> None:
+        """C20. Pending, and nothing is written yet."""
         self.status = CheckpointStatus.PENDING
-        self.counted = counted
-        self.slices = slices
+        self.unaligned = unaligned
+        self.counted: Slices = ()
+        self.slices: Slices = ((),) * channels
         """The undrained records, by channel."""
-        self.places: tuple[int, ...] = ()
+        self.places = (0,) * channels
         """By channel, how many records of the input state stand in front of the undrained records."""
 
     def complete_input(self, persisted: Slices) -> Slices:
         """C27. By channel: what was written until the start was over, the undrained records, what was written later."""
         return tuple(
             ids[:place] + part + ids[place:]
-            for ids, part, place in zip(persisted, self.slices, self.places or [0] * len(persisted), strict=True)
+            for ids, part, place in zip(persisted, self.slices, self.places, strict=True)
         )
 
 
@@ -97,6 +99,7 @@ class Handler:
         self.current = checkpoint
         self.over = False
         self.got = list(self.ended)
+        self.written[checkpoint] = Written(alignment is Alignment.UNALIGNED, len(self.counted))
         if alignment is Alignment.UNALIGNED:
             try:
                 await self.start_unaligned(checkpoint)
@@ -109,10 +112,10 @@ class Handler:
 
     async def start_unaligned(self, checkpoint: int) -> None:
         """C21. The order of the steps matters."""
-        counted = self.take_counted()
-        slices = await self.drainer.snapshot(checkpoint)
+        written = self.written[checkpoint]
+        written.counted = self.take_counted()
+        written.slices = await self.drainer.snapshot(checkpoint)
         await self.gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
-        written = self.written[checkpoint] = Written(counted, slices)
         written.places = tuple(len(ids) for ids in self.gate.persisted(checkpoint))
 
     def take_counted(self) -> Slices:
@@ -122,9 +125,9 @@ class Handler:
     async def complete(self) -> None:
         """C23."""
         checkpoint = self.current
-        written = self.written.get(checkpoint)
-        if written is None:  # an aligned checkpoint: it holds what was counted, and no channel state
-            written = self.written[checkpoint] = Written(self.take_counted(), tuple(() for _ in self.counted))
+        written = self.written[checkpoint]
+        if not written.unaligned:  # an aligned checkpoint holds what was counted until now
+            written.counted = self.take_counted()
         else:
             await self.gate.checkpoint_stopped(checkpoint)
         written.status = CheckpointStatus.COMPLETED
@@ -135,8 +138,7 @@ class Handler:
     async def decline(self, reason: CheckpointReason) -> None:
         """C24."""
         checkpoint = self.current
-        written = self.written.setdefault(checkpoint, Written((), ()))
-        written.status = CheckpointStatus.DECLINED
+        self.written[checkpoint].status = CheckpointStatus.DECLINED
         await self.gate.checkpoint_stopped(checkpoint)
         self.over = True
         await self.resume_stopped()

@@ -22,6 +22,7 @@ from conformance.ports import (
     CheckpointDeclined,
     CheckpointReason,
     CheckpointStatus,
+    CreditAnnounced,
     EndOfPartition,
     Recovery,
     RecoveryCompletion,
@@ -39,8 +40,8 @@ UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
 class WholeChain:
     """A chain whose operations run whole, and whose remote channels are served before anybody consumes."""
 
-    def __init__(self, *kinds, recovery=Recovery.NONE, restored=None, downstream=False) -> None:
-        self.port = Chain(ChainConfig(kinds, recovery, restored, downstream), PUSHED)
+    def __init__(self, *kinds, recovery=Recovery.NONE, restored=None, downstream=False, buffers=(2, 2)) -> None:
+        self.port = Chain(ChainConfig(kinds, recovery, restored, downstream, *buffers), PUSHED)
         self.kinds = kinds
         self.recovery = recovery
 
@@ -344,3 +345,47 @@ def test_whoever_dies_with_a_buffer_in_hand_leaks_nothing():
                 world.perform(("run", "task", ""))
         world.perform(("fail",))
         world.perform(("resources",))
+
+
+def test_a_producer_without_credit_announces_its_backlog():
+    """chain.md C6 to C10, C30, I-96."""
+    chain = WholeChain(REMOTE, buffers=(0, 1)).start()
+    chain.produce(0, (0,))
+    chain.produce(0, (1,))
+    assert chain.transfer(0) is None
+    assert chain.port.signals == [CreditAnnounced(1, 0)]
+    assert chain.transfer(0) == Buffer((0,))
+    assert chain.transfer(0) is None  # the only floating buffer holds the first record
+
+
+def test_credit_ends_with_a_blocked_producer_that_has_floating_buffers_only():
+    """chain.md C9, C10, C30."""
+    chain = WholeChain(REMOTE, LOCAL, buffers=(0, 2)).start()
+    chain.produce(0, (0,))
+    chain.transfer(0)
+    chain.barrier(0, 1, ALIGNED)
+    assert chain.take() is not None
+    assert chain.take() is not None
+    reader = chain.port.reader(0)
+    reader.add_credit(1)
+    chain.produce(0, (1,))
+    assert chain.transfer(0) is None
+    chain.barrier(1, 1, ALIGNED)
+    assert chain.take() is not None
+    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert reader.credit == 0
+    assert chain.transfer(0) is None
+    assert chain.transfer(0) == Buffer((1,))
+
+
+@pytest.mark.parametrize("alignment", [ALIGNED, UNALIGNED])
+def test_a_checkpoint_is_pending_from_its_first_barrier(alignment):
+    """chain.md C20, C27, I-62."""
+    chain = WholeChain(LOCAL, LOCAL).start()
+    assert chain.snapshot(1).status is CheckpointStatus.ABSENT
+    chain.barrier(0, 1, alignment)
+    chain.consume()
+    assert chain.snapshot(1) == ChainCheckpoint(CheckpointStatus.PENDING)
+    chain.barrier(1, 1, alignment)
+    chain.consume()
+    assert chain.snapshot(1).status is CheckpointStatus.COMPLETED

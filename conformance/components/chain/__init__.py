@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 
 from conformance.components.chain.goals import RULES
 from conformance.components.chain.ledger import Ledger
-from conformance.components.chain.settings import SETTINGS
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
 from conformance.driver import Component
 from conformance.parts.designs import READBACK, recovers
@@ -37,6 +36,8 @@ class ChainScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     input_state: Annotated[int, Meta(ge=0, le=4)] = 0
     output_state: Annotated[int, Meta(ge=0, le=4)] = 0
     interleaving: Literal["whole", "fine"] = "whole"
+    exclusive_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
+    floating_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
 
 
 def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
@@ -54,7 +55,8 @@ def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:
 
 
 def _port_config(config: ChainScenarioConfig) -> ChainConfig:
-    return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream)
+    buffers = config.exclusive_buffers, config.floating_buffers
+    return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream, *buffers)
 
 
 def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
@@ -81,6 +83,19 @@ _CONFIGS = tuple(
         (Recovery.PUSHED, _ALL, True, (1, 1)),
         (Recovery.PUSHED, _ALL[2:], False, (0, 0)),
     )
+) + tuple(
+    ChainScenarioConfig(
+        channels, recovery, recoveries, False, 1, 1, interleaving,
+        exclusive_buffers=exclusive, floating_buffers=floating,
+    )
+    for interleaving in ("whole", "fine")
+    for channels, exclusive, floating in (
+        ((_REMOTE,), 0, 1), ((_REMOTE, _REMOTE), 0, 1), ((_REMOTE, _LOCAL), 0, 2), ((_REMOTE, _REMOTE), 1, 1),
+        ((_REMOTE, _REMOTE), 1, 0),
+    )
+    for recovery, recoveries in (
+        (Recovery.NONE, _ALL[:1]), (Recovery.IN_MEMORY, _ALL[:2]), (Recovery.PUSHED, _ALL[2:]), (Recovery.NONE, _ALL),
+    )
 )  # fmt: skip
 
 COMPONENT = Component(
@@ -96,7 +111,6 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
-    settings=SETTINGS,
     final_phase="failed",
     prefixes=PREFIXES,
     biases=(

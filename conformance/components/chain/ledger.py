@@ -7,10 +7,18 @@ for ever, and one integer by channel says which records it has. The ledger never
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec.structs import replace
 
+from conformance.components.chain.checkpoints import (
+    ABSENT,
+    COMPLETED,
+    DECLINED,
+    NOTHING,
+    OBSOLETE,
+    PENDING,
+    Completed,
+    Cut,
+)
 from conformance.components.chain.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
@@ -21,7 +29,9 @@ from conformance.ports import (
     ChainConfig,
     CheckpointAcknowledged,
     CheckpointDeclined,
+    CheckpointStatus,
     Consumed,
+    CreditAnnounced,
     DataAvailable,
     Element,
     EndOfPartition,
@@ -33,38 +43,13 @@ from conformance.ports import (
 )
 
 
-@dataclass(slots=True)
-class Cut:
-    """The positions of the barriers of a checkpoint."""
-
-    alignment: str
-    sent: list[int | None]
-    """By channel, the number of records sent before the barrier, or before the end of partition; None: not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A checkpoint that was acknowledged."""
-
-    design: str
-    """The recovery design of the chain that took the checkpoint."""
-    during_recovery: bool
-    """Whether recovered records were not counted yet when it started."""
-    depth: int
-    """Number of restores in a row that led to the chain that took it."""
-
-
-_NOTHING = Completed("", during_recovery=False, depth=-1)
-"""Stands for the start of a chain without a checkpoint."""
-
-
 class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "acknowledged", "asked_for", "awake", "began_in_recovery", "completed", "config", "converted", "cuts",
-        "declined", "generation", "known", "newest", "origin", "over", "passes_blocked", "reading", "recoveries",
-        "saved", "sides", "urgent",
+        "acknowledged", "asked_for", "awake", "began_in_recovery", "completed", "config", "consuming", "converted",
+        "cuts", "declined", "generation", "known", "newest", "origin", "over", "passes_blocked", "reading",
+        "recoveries", "saved", "sides", "urgent", "vain",
     )  # fmt: skip
 
     def __init__(self, config: ChainConfig, recoveries: tuple[str, ...], passes_blocked: bool) -> None:
@@ -76,7 +61,7 @@ class Ledger(Lifetime):
         self.cuts: dict[int, Cut] = {}
         """The cuts by checkpoint. Checkpoints are numbered 1, 2, 3, … across restores, in the order of their first
         step."""
-        self.completed = {0: _NOTHING}
+        self.completed = {0: NOTHING}
         self.saved: dict[int, ChainCheckpoint] = {}
         """Completed checkpoints that were restored, as they were read back."""
         self.reading = 0
@@ -97,7 +82,11 @@ class Ledger(Lifetime):
         self.converted = config.recovery is Recovery.NONE
         self.sides = [Side(config, channel) for channel in range(len(config.channels))]
         self.awake = False
-        """Whether the consumer has a reason to poll."""
+        """Whether the consumer has a reason to poll: it was notified, or the last answer said that more follows."""
+        self.consuming = False
+        """Whether the consumer is in the middle of something: a poll, or a checkpoint that it was asked for."""
+        self.vain = 0
+        """Number of the last polls that found nothing, while nothing else happened."""
         self.urgent: dict[str, int] = {}
         """By what the barrier must pass, a channel in which an unaligned barrier was due when the last poll began."""
         self.known: list[int] = []
@@ -145,6 +134,16 @@ class Ledger(Lifetime):
         """Returns whether a checkpoint of this chain was acknowledged or declined."""
         return checkpoint in self.acknowledged or checkpoint in self.declined
 
+    def how_far(self, checkpoint: int) -> tuple[CheckpointStatus, ...]:
+        """Returns the statuses with which this checkpoint may be read back."""
+        if checkpoint in self.acknowledged:
+            return COMPLETED
+        if checkpoint in self.declined:
+            return DECLINED
+        if checkpoint > self.newest:
+            return ABSENT
+        return OBSOLETE if self.obsolete(checkpoint) else PENDING
+
     def recovering(self) -> bool:
         """Returns whether recovered records were not counted yet."""
         return any(side.counted < side.recovered_end for side in self.sides)
@@ -155,14 +154,40 @@ class Ledger(Lifetime):
         there = [*list(self.saved)[-2:], *here[-3:]]
         return [0, *there] if not there or self.generation % 4 == 1 else there
 
+    def holds(self) -> dict[str, tuple[int, int]]:
+        """Returns, for each field of `Resources` that the ledger knows, the least and the most that the chain holds."""
+        config, connected = self.config, self.is_connected()
+        own = config.exclusive_buffers + config.floating_buffers
+        least = most = attached = 0
+        recovering = not self.converted
+        for side in self.sides:
+            pushed = side.in_recovery(config.recovery)
+            recovering |= pushed
+            there = side.arrived + side.credit
+            least += there + (side.buffers if side.producing or side.finished else 0)  # output may come later
+            most += there + side.buffers + max(side.input_end - side.counted, 0)
+            if side.remote and (pushed or not connected):  # what is set aside is not announced yet
+                most += own
+            attached += connected and not side.ended
+        listeners = attached, len(self.sides) if connected else 0
+        futures = 0, 2 * len(self.sides) if recovering else 0
+        return {"segments": (least, most), "listeners": listeners, "futures": futures}
+
     # ---- producers and recovery ------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """Notes the notifications of the consumer."""
+        """Notes the notifications of the consumer, and the credit that is announced to the producers."""
         for signal in signals:
             if type(signal) is DataAvailable or type(signal) is PriorityAvailable:
                 self.awake = True
+            elif type(signal) is CreditAnnounced:
+                self._credit_announced(self.sides[signal.channel], signal.credit)
             elif type(signal) is StateConsumed:
                 self.sides[signal.channel].state_consumed = True
+
+    def _credit_announced(self, side: Side, credit: int) -> None:
+        side.credit += credit
+        side.idle = False
+        side.early |= side.in_recovery(self.config.recovery)
 
     def begin_send(self, channel: int, count: int) -> None:
         """Notes that the producer of a channel begins to send its next records."""
@@ -175,7 +200,13 @@ class Ledger(Lifetime):
 
     def sent(self, channel: int, *rest: object) -> None:
         """Notes that the producer of a channel has sent something, so that an element may be able to leave it."""
+        self.vain = 0
         self.sides[channel].idle = False
+
+    def data_sent(self, channel: int, *rest: object) -> None:
+        """Notes that the producer of a channel has sent a data buffer."""
+        self.sides[channel].buffers += 1
+        self.sent(channel)
 
     def begin_barrier(self, channel: int, checkpoint: int, alignment: str) -> None:
         """Notes that a producer begins to send a barrier: the cut of this channel is here."""
@@ -195,18 +226,18 @@ class Ledger(Lifetime):
     def barrier_sent(self, channel: int, checkpoint: int, alignment: str) -> None:
         """Notes that the barrier is in the subpartition, and that the subpartition has notified its reader."""
         side = self.sides[channel]
-        side.idle = False
+        self.sent(channel)
         if alignment != "unaligned":
             return
         if side.remote:
             side.leaving += 1
-        elif side.attached and len(side.unconsumed) == 1 and self.passes_blocked:
-            side.due = True
+        elif side.attached and self.passes_blocked and len(side.unconsumed) <= len(side.due) + 1:
+            side.arrive(checkpoint)
 
     def output_recovered(self, channel: int) -> None:
         """Notes that a record of the output state was pushed into the subpartition."""
         self.sides[channel].output_next += 1
-        self.sent(channel)
+        self.data_sent(channel)
 
     def output_finished(self, channel: int) -> None:
         """Notes that the output state of a channel was pushed completely: the producer starts."""
@@ -217,10 +248,12 @@ class Ledger(Lifetime):
     def recovered(self, channel: int) -> None:
         """Notes that a record of the input state was pushed into the gate."""
         self.end()
+        self.vain = 0
         self.sides[channel].input_next += 1
 
     def recovery_finished(self, channel: int) -> None:
         """Notes that the input state of a channel was pushed completely."""
+        self.vain = 0
         self.sides[channel].input_done = True
         self._advance()
 
@@ -233,6 +266,8 @@ class Ledger(Lifetime):
         self.phase = "recovering"
         for side in self.sides:
             side.idle = False
+            if side.remote and not side.in_recovery(self.config.recovery):
+                side.credit += self.config.exclusive_buffers
         self._advance()
 
     def _advance(self) -> None:
@@ -244,9 +279,11 @@ class Ledger(Lifetime):
     def begin_transfer(self, channel: int) -> None:
         """Notes that a transfer begins, which acts on all notifications until now."""
         self.flying += 1
+        self.vain = 0
         side = self.sides[channel]
         side.idle = True
-        side.must_leave = side.leaving == 1 and len(side.unconsumed) == 1
+        side.had = side.credit
+        side.must_leave = side.leaving > 0
 
     def transferred(self, seen: Seen[Element | None], channel: int) -> None:
         """Notes that an element of a remote channel arrived at the consumer, or that no element could leave."""
@@ -255,27 +292,43 @@ class Ledger(Lifetime):
         if element is None:
             return
         side.idle = False
-        side.blocked |= element.data_type.blocks_upstream
+        if type(element) is Buffer:
+            side.credit -= 1
+            side.buffers -= 1
+            side.arrived += 1
+            return
+        if element.data_type.blocks_upstream:
+            self._blocked(side)
         if type(element) is Barrier and element.data_type.has_priority:
             side.leaving -= 1
-            side.due = side.unconsumed == [element.checkpoint]
+            side.arrive(element.checkpoint)
+
+    def _blocked(self, side: Side) -> None:
+        side.blocked = True
+        if not self.config.exclusive_buffers:  # its floating buffers return to the pool, from which others may get them
+            side.credit = 0
+            for one in self.sides:
+                one.idle = False
 
     def begin_consume(self) -> None:
         """Notes that a poll of the consumer begins, which acts on all notifications until now."""
         self.flying += 1
+        self.consuming = True
         self.awake = False
         self.urgent = {side.must_pass(): side.channel for side in self.sides if side.due}
 
     def consumed(self, seen: Seen[Consumed | None]) -> None:
         """Notes that the consumer took an element and dealt with it. The rules have already judged the element."""
         self.flying -= 1
+        self.consuming = False
         if seen.value is None:
+            self.vain += 1
             return
-        self.awake = True
+        self.vain = 0
+        self.awake |= seen.value.more
         side, element = self.sides[seen.value.channel], seen.value.element
         if type(element) is Buffer:
-            side.counted += len(element.ids)
-            side.idle &= not side.remote
+            self._counted(side, element.ids)
             return
         for one in self.sides:
             one.idle = False
@@ -285,11 +338,22 @@ class Ledger(Lifetime):
             self._barrier_taken(side, element)
         elif type(element) is EndOfPartition:
             side.ended = side.got = True
+            side.credit = 0
         for signal in seen.signals:
             if type(signal) is CheckpointAcknowledged:
                 self._acknowledged(signal.checkpoint)
             elif type(signal) is CheckpointDeclined:
                 self._declined(signal.checkpoint)
+
+    def _counted(self, side: Side, ids: tuple[int, ...]) -> None:
+        if ids and ids[0] >= side.input_end:  # it came from the producer
+            if side.remote:
+                side.arrived -= 1
+            else:
+                side.buffers -= 1
+        side.counted += len(ids)
+        for one in self.sides:
+            one.idle &= not one.remote
 
     def _completion_taken(self, side: Side) -> None:
         side.completion_taken = side.blocked = True
@@ -301,9 +365,7 @@ class Ledger(Lifetime):
         checkpoint = barrier.checkpoint
         unaligned = barrier.alignment == "unaligned"
         if unaligned:
-            side.due = False
-            if checkpoint in side.unconsumed:
-                side.unconsumed.remove(checkpoint)
+            side.take_barrier(checkpoint)
         if self.obsolete(checkpoint):
             side.blocked &= unaligned
             return
@@ -344,10 +406,12 @@ class Ledger(Lifetime):
 
     def begin_trigger(self, checkpoint: int) -> None:
         """Notes that the consumer is asked for a new checkpoint."""
+        self.consuming = True
         self._note_checkpoint(checkpoint, "unaligned")
 
     def triggered(self, checkpoint: int) -> None:
         """Notes that the consumer declined the checkpoint, because it was asked before the conversion."""
+        self.consuming = False
         self.newest = checkpoint
         self._declined(checkpoint)
 

@@ -9,9 +9,10 @@ class Side:
     """One channel of the chain, from its producer to the consumer, since the last restore."""
 
     __slots__ = (
-        "attached", "begun", "blocked", "channel", "completion_taken", "counted", "due", "ended", "finished", "got",
-        "idle", "input_done", "input_end", "input_next", "leaving", "must_leave", "newest", "output_next",
-        "producing", "recovered_end", "remote", "sent", "state_consumed", "unconsumed", "waits",
+        "arrived", "attached", "begun", "blocked", "buffers", "channel", "completion_taken", "counted", "credit", "due",
+        "early", "ended", "finished", "got", "had", "idle", "input_done", "input_end", "input_next", "leaving",
+        "must_leave", "newest", "output_next", "producing", "recovered_end", "remote", "sent", "state_consumed",
+        "unconsumed", "waits",
     )  # fmt: skip
 
     def __init__(self, config: ChainConfig, channel: int) -> None:
@@ -44,10 +45,9 @@ class Side:
         self.leaving = 0
         """Number of these barriers that have not left the producer of a remote channel."""
         self.must_leave = False
-        """Whether exactly one unaligned barrier was in the channel, still at the producer, when the last transfer
-        began."""
-        self.due = False
-        """Whether the only unconsumed unaligned barrier has arrived, so that the consumer must take it next."""
+        """Whether an unaligned barrier was still at the producer when the last transfer began."""
+        self.due: list[int] = []
+        """Those of them that have certainly arrived, so that the consumer must take an unaligned barrier next."""
         self.blocked = False
         """Whether an element that blocks the producer left it and the consumer has not resumed it."""
         self.completion_taken = False
@@ -58,6 +58,29 @@ class Side:
         over."""
         self.idle = False
         """Whether nothing could leave the producer at the last transfer, and nothing has happened since."""
+        self.credit = self.had = 0
+        """The credit of a remote producer, now and when the last transfer began: what was announced to it and it has
+        not spent."""
+        self.early = False
+        """Whether credit was announced although the channel is in recovery."""
+        self.buffers = self.arrived = 0
+        """Number of data buffers that are with the producer, and of those that travelled over the network and wait at
+        the consumer."""
+
+    def arrive(self, checkpoint: int) -> None:
+        """Notes that an unaligned barrier has arrived, unless the consumer has taken it meanwhile."""
+        if checkpoint in self.unconsumed:
+            self.due.append(checkpoint)
+
+    def take_barrier(self, checkpoint: int) -> None:
+        """Notes that the consumer took an unaligned barrier."""
+        for barriers in (self.unconsumed, self.due):
+            if checkpoint in barriers:
+                barriers.remove(checkpoint)
+
+    def in_recovery(self, design: Recovery) -> bool:
+        """Returns whether recovered data is pushed into the channel, so that it announces no credit."""
+        return design is Recovery.PUSHED and not self.state_consumed
 
     def must_pass(self) -> str:
         """Names what an unaligned barrier that is due must pass; empty: only records that were sent before it."""

@@ -139,7 +139,7 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int, str]]:
 
 
 # ---- the producers ---------------------------------------------------------------------------------------------------
-@step("producer", RUNNING, when=sendable, begin=Ledger.begin_send, end=Ledger.sent, weight=16)
+@step("producer", RUNNING, when=sendable, begin=Ledger.begin_send, end=Ledger.data_sent, weight=16)
 def produce(port: ChainPort, ledger: Ledger, channel: int, records: int) -> Answer[None]:
     sent = ledger.sides[channel].sent
     return port.produce(channel, tuple(range(sent - records, sent)))

@@ -1,0 +1,111 @@
+"""Rules of the chain about credit and buffers: what producers may send, and what is held while a chain lives."""
+
+from __future__ import annotations
+
+from conformance.components.chain import steps
+from conformance.components.chain.ledger import Ledger
+from conformance.components.chain.rules import RULES, Took, Transferred
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Kind, Seen
+from conformance.parts.designs import PUSHED, RESOURCES
+from conformance.ports import Buffer, Resources
+
+__all__ = ["RULES"]
+rule = RULES.rule
+
+
+# ---- credit ----------------------------------------------------------------------------------------------------------
+@rule(steps.transfer, invariant="I-96")
+def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferred) -> Judgement:
+    """A data buffer leaves a remote producer only if the producer had credit when the transfer began: the exclusive
+    buffers, and what was announced since, less what it has sent."""
+    if type(seen.value) is not Buffer:
+        return False
+    side = ledger.sides[seen.operands[0]]
+    if side.had > 0:
+        return True
+    if side.credit > 0:
+        return UNSURE
+    owed = f"the producer of channel {side.channel} has no credit, so no data may leave it"
+    return Broken(FailureClass.PROTOCOL, owed, "a data buffer left it")
+
+
+@rule(steps.transfer, steps.consume, invariant="I-96", quiet=True)
+def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The credit of a remote producer and the data buffers that wait at the consumer are together never more than the
+    exclusive buffers of the channel and the floating buffers."""
+    exclusive, floating = ledger.config.exclusive_buffers, ledger.config.floating_buffers
+    used = [side.credit + side.arrived for side in ledger.sides if side.remote]
+    for number in used:
+        if number > exclusive + floating:
+            owed = f"a channel has {exclusive} exclusive buffers, and there are {floating} floating ones"
+            return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {number} buffers")
+    borrowed = sum(max(number - exclusive, 0) for number in used)
+    if borrowed > floating:
+        owed = f"the channels share {floating} floating buffers"
+        return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data of all channels need {borrowed} of them")
+    return any(used)
+
+
+@rule(steps.recover, steps.finish_recovery, steps.transfer, steps.consume, invariant="I-96", after_learning=True,
+      needs=PUSHED)  # fmt: skip
+def a_channel_in_recovery_gives_no_credit(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If recovered data is pushed, a channel announces no credit before the consumer has taken the end of its recovered
+    data."""
+    judged = False
+    for side in ledger.sides:
+        if side.early:
+            owed = f"channel {side.channel} is in recovery, so its producer must get no credit"
+            return Broken(FailureClass.PROTOCOL, owed, "credit was announced to it")
+        judged |= side.remote and side.in_recovery(ledger.config.recovery)
+    return judged
+
+
+@rule(steps.consume, invariant="I-96", quiet=True)
+def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement:
+    """Outside recovery, every exclusive buffer of a channel is credit of its producer or holds data that waits at the
+    consumer."""
+    exclusive, judged = ledger.config.exclusive_buffers, False
+    if not exclusive or not ledger.is_connected():
+        return False
+    for side in ledger.sides:
+        if not side.remote or side.ended or side.in_recovery(ledger.config.recovery):
+            continue
+        judged = True
+        if side.credit + side.arrived < exclusive:
+            owed = f"channel {side.channel} has {exclusive} exclusive buffers, which hold data or are announced"
+            observed = f"{side.arrived} buffers wait at the consumer, and the credit of the producer is {side.credit}"
+            return Broken(FailureClass.LOST, owed, observed)
+    return judged
+
+
+# ---- what a chain holds ----------------------------------------------------------------------------------------------
+@rule(steps.resources, invariant="I-93", quiet=True, needs=RESOURCES)
+def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """Before its release, a chain holds one segment for each data buffer that was sent and not consumed, one for each
+    credit, and no others except for recovered data and for channels in recovery; one listener for each attached view;
+    and no future once all recovered data is consumed."""
+    if ledger.failed:
+        return False
+    for what, (least, most) in ledger.holds().items():
+        held = getattr(seen.value, what)
+        if held is not None and not least <= held <= most:
+            kind = FailureClass.LEAKED if held > most else FailureClass.LOST
+            number = str(least) if least == most else f"between {least} and {most}"
+            return Broken(kind, f"the chain must hold {number} {what} now", f"it holds {held}")
+    return True
+
+
+# ---- the consumer sleeps ---------------------------------------------------------------------------------------------
+@rule(steps.consume, kind=Kind.EVENTUALLY, invariant="I-22", quiet=True)
+def an_empty_chain_lets_its_consumer_sleep(ledger: Ledger, seen: Took) -> Judgement:
+    """If nothing else happens, a consumer that was notified and finds nothing is not notified again and again."""
+    if seen.value is not None:
+        return False
+    if not ledger.awake or ledger.vain <= MOST_IN_VAIN:
+        return not ledger.awake
+    owed = "nothing can be taken and nothing happens, so the consumer must not be notified"
+    return Broken(FailureClass.PROTOCOL, owed, f"it was notified again after {ledger.vain} takes that found nothing")
+
+
+MOST_IN_VAIN = 3
+"""Number of takes in a row that find nothing, while nothing else happens, after which a notification has no reason."""
