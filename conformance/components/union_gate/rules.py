@@ -199,8 +199,8 @@ adopt(
 
 @rule(*steps.FEEDS, steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True)
 def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event can be polled, the union has notified the consumer of a
-    priority event."""
+    """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
+    it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
     if ledger.urged or ledger.failed:
         return ledger.urged
     for line in ledger.lines:
