@@ -85,7 +85,7 @@ _CONFIGS = tuple(
     )
 ) + tuple(
     ChainScenarioConfig(
-        channels, recovery, recoveries, False, 1, 1, interleaving,
+        channels, recovery, recoveries, False, 2, 1, interleaving,
         exclusive_buffers=exclusive, floating_buffers=floating,
     )
     for interleaving in ("whole", "fine")
