@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix variants corpus explore nightly clean jdk
+.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix variants exercise corpus explore nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -100,6 +100,10 @@ kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 variants: venv ## every legal variant in 20,000 scenarios, into reports/
 	$(CONFORMANCE) variants --processes $(PROCESSES) --corpus tests/corpus/legal_variants \
 	  --report reports/legal-variants.md --json reports/legal-variants.json
+
+exercise: venv ## in which settings the references put each property to the test, into reports/
+	$(CONFORMANCE) check --scenarios 3000 --implementation reference --implementation reference-in-memory \
+	  --implementation reference-recover-first --exercise reports/exercise.md
 
 corpus: venv ## the minimal scenario of every known bug, into tests/corpus
 	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus

@@ -63,8 +63,8 @@ class Deque(DequePort):
         return tuple(one.handle for one in self.deque)
 
     def resources(self) -> Resources:
-        """D9. The elements are not buffers here, so there is nothing to count."""
-        return Resources()
+        """D9. The elements are not buffers here, so a deque never holds anything that counts."""
+        return Resources(0, 0, 0, 0, 0)
 
     def release(self) -> None:
         """D9."""

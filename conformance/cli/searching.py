@@ -68,17 +68,26 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, stat
     metavar="NAME",
     help="Also run the scenarios on this one, and show where outcomes differ. A difference is not a failure.",
 )
+@click.option(
+    "--exercise",
+    "exercise_page",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write in which settings each property was judged (Markdown), and all counts beside it (JSON).",
+)
 @json_option
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
-    against: str | None, json_path: Path | None,
+    against: str | None, exercise_page: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
     check_components(components)
     if page is not None:
         check_page(page)
+    if exercise_page is not None and exercise_page.suffix in ("", ".json"):
+        raise click.UsageError("--exercise: the page needs a suffix such as .md; the JSON file beside it has .json")
     entries = load_known_failures(known_path) if known_path is not None else ()
     chosen = [(name, find_implementation(name)) for name in implementations]
     offered = [offered_of(implementation, components) for _, implementation in chosen]
@@ -111,19 +120,23 @@ def check(
             statuses += [VIOLATION for _ in now.fixed]
             standings.append((implementation, now))
     every = [one for _, checks in results for one in checks]
+    named = [(name, one) for name, (_, checks) in zip(implementations, results, strict=True) for one in checks]
     for table in [*reporting.verdict_tables(every), *reporting.divergence_tables(every)]:
         out.print(table)
     for line in reporting.summary_lines(every):
         out.print(line)
-    for words in reporting.divergence_lines(every):
+    for words in [*reporting.exercise_lines(every), *reporting.divergence_lines(every)]:
         out.print(words, markup=False, soft_wrap=True)
     for implementation, now in standings:
         reporting.print_standing(out, f"{implementation.name} {implementation.version}".rstrip(), now)
     if report_folder is not None:
         out.print(f"Reports: {report_folder}", soft_wrap=True)
+    known = None if known_path is None else str(known_path)
+    call = reporting.Call(implementations, components, scenarios, seed, engine, assume, known, against)
+    if exercise_page is not None:
+        reporting.write_exercise(exercise_page, call, named)
+        out.print(f"Exercise: {exercise_page}", soft_wrap=True, markup=False)
     if page is not None:
-        known = None if known_path is None else str(known_path)
-        call = reporting.Call(implementations, components, scenarios, seed, engine, assume, known, against)
         text = reporting.report_page(call, reported, page.name)
         reporting.write_page(page, text, reporting.scenario_files(reported))
         out.print(f"Report: {page}", soft_wrap=True, markup=False)

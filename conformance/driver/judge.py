@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from conformance.driver.judgement import UNSURE, Broken, FailureClass, Judgement, Unsure
-from conformance.driver.program import ANSWER, OPERAND, Move, Program
+from conformance.driver.program import OPERAND, Move, Program
 from conformance.driver.rule import Property
 from conformance.driver.setting import Evidence
 from conformance.driver.step import Ledger, Operands, Seen
@@ -42,19 +42,19 @@ class Judge:
         if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
             raise unexpected(self.program.answers, seen.error, step)
         try:
-            evidence, concern = self.evidence, move.concern
+            evidence = self.evidence
             rows = evidence.whole
-            if concern == OPERAND:
-                rows = evidence.by_channel.get(operands[0], rows)
-            elif concern == ANSWER and seen.value is not None:
-                rows = evidence.by_channel.get(seen.value.channel, rows)
+            if move.concern:
+                if move.concern == OPERAND:
+                    rows = evidence.by_channel.get(operands[0], rows)
+                elif seen.value is not None:
+                    rows = evidence.by_channel.get(seen.value.channel, rows)
             row = rows[self.stage(ledger)]
             row[move.place] += 1
-            if move.goals:
-                reached = evidence.goals
-                for place, check in move.goals:
-                    if not reached[place] and check(ledger, seen):
-                        reached[place] = 1
+            reached = evidence.goals
+            for place, check in move.goals:
+                if not reached[place] and check(ledger, seen):
+                    reached[place] = 1
             for place, check, judged in move.before:
                 judgement: Judgement = check(ledger, seen)
                 if judgement is True:

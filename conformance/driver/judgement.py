@@ -23,7 +23,8 @@ class FailureClass(StrEnum):
     CRASHED = "crashed"
     HUNG = "hung"
     DEADLOCKED = "deadlocked"
-    """Threads wait for each other in a circle, or the order in which they take locks makes that possible."""
+    """Threads wait for each other in a circle, or the order in which they take locks, or wait with them, makes that
+    possible."""
 
 
 class Kind(StrEnum):

@@ -9,6 +9,7 @@ from conformance.ports import Capability
 ANSWERS = "operations-answer-as-the-interface-says"
 NO_CIRCLE = "threads-do-not-wait-in-a-circle"
 ONE_ORDER = "locks-are-taken-in-one-order"
+NO_LOCK_MEANWHILE = "no-thread-waits-with-a-lock"
 COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
 
 
@@ -42,6 +43,10 @@ def thread_properties(
         Property(
             ONE_ORDER, "Threads that can run at the same time take locks in one order.", component, (), _elsewhere,
             level=level, invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
+        ),
+        Property(
+            NO_LOCK_MEANWHILE, "A thread that waits for anything but a lock holds no lock.", component, (), _elsewhere,
+            level=level, invariant="I-25", needs=stepping | waits,
         ),
         Property(
             COMES_TO_AN_END, "An operation that has begun ends once everything that it may wait for has happened.",

@@ -27,12 +27,13 @@ class Move:
     )  # fmt: skip
 
     def __init__(
-        self, kind: AnyStep, threads: tuple[str, ...], properties: list[tuple[int, Property]], place: int
-    ) -> None:
+        self, kind: AnyStep, threads: tuple[str, ...], properties: list[tuple[int, Property]], place: int,
+        by_channel: bool,
+    ) -> None:  # fmt: skip
         self.kind = kind
         self.place = place
         """The place of the step in the rows of a run's evidence."""
-        self.concern = _concern(kind)
+        self.concern = _concern(kind) if by_channel else NOTHING
         self.during = kind.during
         self.when: Callable[[Any], Sequence[Operands]] = kind.when
         self.begin = kind.begin
@@ -80,8 +81,10 @@ class Program:
         self.blank_marks[self.places[ANSWERS]] = 1
         numbered, count = list(enumerate(self.properties)), len(self.properties)
         self.blank_row = [0] * (count + len(component.steps))
+        by_channel = any(component.settings.kinds(one) for one in component.configs)
         self.moves = {
-            kind.name: Move(kind, component.threads, numbered, count + at) for at, kind in enumerate(component.steps)
+            kind.name: Move(kind, component.threads, numbered, count + at, by_channel)
+            for at, kind in enumerate(component.steps)
         }
         self._orders = LockOrder()
 
@@ -105,7 +108,7 @@ class Program:
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
         twin = self.made_by(self.factory)
-        twin.moves = {name: Move(move.kind, self.threads, [], move.place) for name, move in self.moves.items()}
+        twin.moves = {name: Move(move.kind, self.threads, [], move.place, False) for name, move in self.moves.items()}
         return twin
 
     def exercised(self, marks: bytes) -> list[str]:

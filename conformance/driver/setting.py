@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, NamedTuple
 
 LOCAL, REMOTE = "a local channel", "a remote channel"
@@ -49,7 +48,8 @@ class Never:
 
 
 def _recovery(config: Any, ledger: Any) -> str:
-    return str(getattr(config, "recovery", ""))
+    recovery: str = getattr(config, "recovery", "")
+    return recovery
 
 
 def _no_kinds(config: Any) -> Sequence[str]:
@@ -61,7 +61,7 @@ class Settings:
     """How a component's settings are told apart."""
 
     stage: Callable[[Any], Any] = type
-    """`stage(ledger)` is called at every step, before the ledger learns of it. The default tells no stages apart."""
+    """`stage(ledger)` is called at every step, before the ledger learns from it. The default tells no stages apart."""
     stages: Mapping[Any, str] = field(default_factory=dict)
     """The names of what `stage` returns."""
     kinds: Callable[[Any], Sequence[str]] = _no_kinds
@@ -76,7 +76,7 @@ class Settings:
     def setting(self, config: Any, recovery: str, stage: Any, channel: str) -> Setting:
         """Returns the setting with its names. Without a recovery, no stage of it has a name."""
         named = "" if recovery == "none" else self.stages.get(stage, "")
-        return Setting(recovery, named, channel, getattr(config, "interleaving", ""))
+        return Setting(str(recovery), named, channel, getattr(config, "interleaving", ""))
 
 
 NO_SETTINGS = Settings()
@@ -104,43 +104,57 @@ class Rows(dict[Any, list[int]]):
 class Evidence:
     """What one run has put to the test: how often each step was performed and each property was judged, by setting."""
 
-    __slots__ = ("blank", "by_channel", "goals", "rows", "settings", "unsure", "whole")
+    __slots__ = ("blank", "by_channel", "goals", "recovery", "rows", "settings", "unsure", "whole")
 
     def __init__(self, settings: Settings, blank: list[int], goals: bytearray) -> None:
         self.settings = settings
         self.blank = blank
-        self.goals = bytearray(goals)
+        self.goals = goals.copy()
         """For each property, at its index in the program: 1 if it counts as exercised whatever the rows say."""
         self.unsure: dict[int, int] = {}
         """In how many cases each property, by its index, was neither judged nor had nothing to judge."""
-        self.rows: dict[tuple[str, str], Rows] = {}
-        """By recovery design and channel."""
+        self.recovery: str | None = None
+        """The recovery design of the port that was made last; None: none was made."""
         self.whole = Rows(blank)
         """The rows of steps that concern no channel in particular."""
         self.by_channel: dict[int, Rows] = {}
         """By number, the rows of steps that concern this channel."""
+        self.rows: list[tuple[str, Rows, dict[int, Rows]]] = []
+        """All rows: by recovery design, those above."""
 
     def enter(self, config: Any, ledger: Any) -> None:
         """Note that a fresh port was made."""
-        recovery, kinds = self.settings.recovery(config, ledger), self.settings.kinds(config)
-        self.whole = self._rows(recovery, all_kinds(kinds))
-        if kinds:
-            rows = {kind: self._rows(recovery, LOCAL if kind == "local" else REMOTE) for kind in set(kinds)}
-            self.by_channel = {number: rows[kind] for number, kind in enumerate(kinds)}
-
-    def _rows(self, recovery: str, channel: str) -> Rows:
-        rows = self.rows.get((recovery, channel))
-        if rows is None:
-            rows = self.rows[recovery, channel] = Rows(self.blank)
-        return rows
+        recovery = self.settings.recovery(config, ledger)
+        if recovery == self.recovery:
+            return
+        self.recovery = recovery
+        for known, whole, by_channel in self.rows:
+            if known == recovery:
+                self.whole, self.by_channel = whole, by_channel
+                return
+        self.whole = Rows(self.blank)
+        by_kind: dict[str, Rows] = {}
+        self.by_channel = {}
+        for number, kind in enumerate(self.settings.kinds(config)):
+            if kind not in by_kind:
+                by_kind[kind] = Rows(self.blank)
+            self.by_channel[number] = by_kind[kind]
+        self.rows.append((recovery, self.whole, self.by_channel))
 
     def exercised(self) -> bytes:
         """Returns for each property, at its index in the program: 1 if the run has exercised it, otherwise 0."""
-        every = list(chain.from_iterable(rows.values() for rows in self.rows.values()))
+        every = [row for _, rows in self._rows(()) for row in rows.values()]
         return bytes(map(any, zip(self.goals, *every, strict=False)))
 
     def by_setting(self, config: Any) -> Iterator[tuple[Setting, list[int]]]:
         """Yields the rows of the run, each with its setting."""
-        for (recovery, channel), rows in self.rows.items():
+        for (recovery, channel), rows in self._rows(self.settings.kinds(config)):
             for stage, row in rows.items():
                 yield self.settings.setting(config, recovery, stage, channel), row
+
+    def _rows(self, kinds: Sequence[str]) -> Iterator[tuple[tuple[str, str], Rows]]:
+        """Yields all rows, with the recovery design and the name of the channel."""
+        for recovery, whole, by_channel in self.rows:
+            yield (recovery, all_kinds(kinds)), whole
+            for rows, number in {id(rows): (rows, number) for number, rows in by_channel.items()}.values():
+                yield (recovery, LOCAL if kinds and kinds[number] == "local" else REMOTE), rows

@@ -1,8 +1,8 @@
 """Turns let paused threads go on, and this module judges how threads wait.
 
-A thread whose operation has begun and not ended is paused. It goes on by turns, which are steps like any other. Three
-rules are judged here: threads do not wait for each other in a circle, they take locks in one order, and an operation
-that has begun comes to an end.
+A thread whose operation has begun and not ended is paused. It goes on by turns, which are steps like any other. Four
+rules are judged here: threads do not wait for each other in a circle, they take locks in one order, they hold no lock
+while they wait for anything else, and an operation that has begun comes to an end.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from conformance.driver.judge import Judge
 from conformance.driver.judgement import Broken, FailureClass
-from conformance.driver.own_rules import COMES_TO_AN_END, NO_CIRCLE, ONE_ORDER
+from conformance.driver.own_rules import COMES_TO_AN_END, NO_CIRCLE, NO_LOCK_MEANWHILE, ONE_ORDER
 from conformance.driver.step import FINISH, RUN
 from conformance.driver.violation import Violation, as_error, unexpected
 from conformance.ports import Error, ErrorKind, PortError, Signal
 from conformance.scenarios import Step
-from conformance.scheduling import PAUSED, Kernel, LockOrder, Thread, Waitable, describe
+from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread, Waitable, describe
 
 
 def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
@@ -49,6 +49,16 @@ def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> No
         if judged is not None and (circle := kernel.deadlock()):
             broken = Broken(FailureClass.DEADLOCKED, "every thread must be able to go on", circle)
             raise Violation(judged, broken, thread.operation)
+
+
+def check_held(judge: Judge, thread: Thread, at: Waitable) -> None:
+    """Check whether a thread that must wait for anything but a lock holds one. Raises: Violation."""
+    judged = judge.mark(NO_LOCK_MEANWHILE)
+    if judged is not None and thread.held and not isinstance(at, Lock):
+        held = " and ".join(lock.name for lock in thread.held)
+        owed = "a thread that waits for anything but a lock must hold no lock"
+        observed = f"{thread.name} waits for {at.name} and holds {held}"
+        raise Violation(judged, Broken(FailureClass.DEADLOCKED, owed, observed), thread.operation)
 
 
 def check_order(kernel: Kernel, judge: Judge, operation: Step) -> None:

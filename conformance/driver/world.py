@@ -147,6 +147,7 @@ class World:
         if thread.order.changed:
             turns.check_order(kernel, self.judge, thread.operation)
         if not at.ready():
+            turns.check_held(self.judge, thread, at)
             turns.check_wait(kernel, self.judge, thread, at)
 
     def drain(self) -> int:

@@ -132,22 +132,31 @@ def holes(program: Program, tally: Tally) -> list[Hole]:
     return [one for one in found if one.unsure > one.judged]
 
 
+def comparable(every: dict[Setting, Cell]) -> dict[Setting, Cell]:
+    """Returns the cells at steps that concern one channel, or those at all other steps: where most cases are.
+
+    The others say nothing: a rule about an element that was polled has nothing to judge at a poll that answers nothing.
+    """
+    one = {setting: cell for setting, cell in every.items() if setting.channel in (LOCAL, REMOTE)}
+    whole = {setting: cell for setting, cell in every.items() if setting not in one}
+    return max(whole, one, key=lambda some: sum(cell.judged for cell in some.values()))
+
+
+def can(judged: Property, program: Program, setting: Setting) -> bool:
+    """Returns whether a property can be judged in a setting. One that needs a recovery design is about no other."""
+    wanted = [design for design in _DESIGNS if recovers(design) <= judged.needs]
+    if wanted and setting.recovery not in wanted:
+        return False
+    return not any(one.means(judged.slug, setting) for one in program.component.settings.never)
+
+
 def _gaps(judged: Property, program: Program, tally: Tally) -> Iterator[Gap]:
     if not judged.on:
         return  # the driver judges its own rules where threads wait, and how often they wait is not counted
-    every = {
-        setting: cell
-        for setting, cell in cells(judged, tally).items()
-        if _can(judged, setting)
-        and not any(one.means(judged.slug, setting) for one in program.component.settings.never)
-    }
-    # Steps that concern one channel are compared with each other only: a rule about an element that was polled has
-    # nothing to judge at a poll that answers nothing.
-    one = {setting: cell for setting, cell in every.items() if setting.channel in (LOCAL, REMOTE)}
-    whole = {setting: cell for setting, cell in every.items() if setting.channel not in (LOCAL, REMOTE)}
-    mine = max(whole, one, key=lambda some: sum(cell.judged for cell in some.values()))
-    if any(cell.judged for cell in mine.values()):
-        yield from _most_general(judged.slug, mine)
+    every = comparable(cells(judged, tally))
+    every = {setting: cell for setting, cell in every.items() if can(judged, program, setting)}
+    if any(cell.judged for cell in every.values()):
+        yield from _most_general(judged.slug, every)
 
 
 def _most_general(slug: str, every: dict[Setting, Cell]) -> Iterator[Gap]:
@@ -167,9 +176,3 @@ def _most_general(slug: str, every: dict[Setting, Cell]) -> Iterator[Gap]:
                 if not any(all(not a or a == b for a, b in zip(known, where, strict=True)) for known in found):
                     found.append(where)
                     yield Gap(slug, where, steps)
-
-
-def _can(judged: Property, setting: Setting) -> bool:
-    """Returns whether the property is about the recovery design: one that needs a design is about no other."""
-    wanted = [design for design in _DESIGNS if recovers(design) <= judged.needs]
-    return not wanted or setting.recovery in wanted

@@ -73,7 +73,7 @@ def judge_next(owed: tuple[Next, ...], told: Next) -> Judgement:
 
 
 @shared("I-16")
-def the_next_type_tells_what_follows(ledger: Following, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+def the_next_type_names_what_can_be_taken(ledger: Following, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
     if seen.value is None:
         return False

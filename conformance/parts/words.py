@@ -22,27 +22,33 @@ from conformance.ports import (
 
 
 def name(element: Element) -> str:
-    """Describes an element."""
+    """Describes an element as a noun of a sentence: `the end of data`."""
+    words = short_name(element)
+    return words if isinstance(element, (Buffer, Event)) else f"the {words}"
+
+
+def short_name(element: Element) -> str:
+    """Describes an element without an article: `end of data`. Stories and rules use the same words."""
     match element:
         case Buffer(ids=ids):
             return in_words(ids) if ids else "an empty buffer"
         case Barrier(checkpoint=checkpoint, alignment=alignment):
-            return f"the {alignment} barrier {checkpoint}"
+            return f"{alignment} barrier {checkpoint}"
         case Announcement(checkpoint=checkpoint):
-            return f"the announcement of barrier {checkpoint}"
+            return f"announcement of barrier {checkpoint}"
         case CancelMarker(checkpoint=checkpoint):
-            return f"the cancel marker of checkpoint {checkpoint}"
+            return f"cancel marker of checkpoint {checkpoint}"
         case Event(label=label):
             return f"event {label}"
         case RecoveryMetadata(old_subtask=subtask, old_channel=channel):
-            return f"the recovery metadata of subtask {subtask}, channel {channel}"
+            return f"recovery metadata of subtask {subtask}, channel {channel}"
         case RecoveryCompletion():
-            return "the end of output state"
+            return "end of output state"
         case EndOfData():
-            return "the end of data"
+            return "end of data"
         case EndOfPartition():
-            return "the end of partition"
-    return f"an element of type {element.data_type.label}"
+            return "end of partition"
+    return f"element of type {element.data_type.label}"
 
 
 def truth(value: bool) -> str:

@@ -35,6 +35,7 @@ from conformance.reporting.documents import (
     unusable_row,
 )
 from conformance.reporting.examined import examined_lines, examined_row
+from conformance.reporting.exercise import exercise_lines, write_exercise
 from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
 from conformance.reporting.files import write_json, write_text
 from conformance.reporting.judged import with_judged, without_judged
@@ -81,6 +82,7 @@ __all__ = [
     "evidence_of",
     "examined_lines",
     "examined_row",
+    "exercise_lines",
     "exploration_document",
     "exploration_lines",
     "exploration_table",
@@ -119,6 +121,7 @@ __all__ = [
     "with_judged",
     "without_judged",
     "write_bug_report",
+    "write_exercise",
     "write_json",
     "write_page",
     "write_text",

@@ -73,8 +73,8 @@ class Call:
     """The file name in the call."""
     against: str | None
 
-    def command(self, page: str) -> str:
-        """The command line that writes the report again, as a file of this name."""
+    def command(self, page: str, as_what: str = "--report") -> str:
+        """The command line that writes the report, or another page, again, as a file of this name."""
         words = ["conformance", "check"]
         for option, values in (
             ("--implementation", self.implementations),
@@ -85,7 +85,7 @@ class Call:
             ("--assume", self.assume),
             ("--known-failures", [] if self.known_failures is None else [self.known_failures]),
             ("--against", [] if self.against is None else [self.against]),
-            ("--report", [page]),
+            (as_what, [page]),
         ):
             for value in values:
                 words += [option, value]

@@ -17,6 +17,7 @@ from conformance.engines import Check, Found, Replay
 from conformance.engines.matrix import Line
 from conformance.engines.operators import OperatorMutant
 from conformance.ports import Implementation, KnownBug, offered_components
+from conformance.reporting.exercise import gaps_document, holes_document
 from conformance.reporting.specification import specification_reference
 from conformance.reporting.words import value_in_words
 from conformance.scenarios import Entry, History, Scenario, encode_scenario
@@ -152,6 +153,8 @@ def check_document(
                 "components": [check.program.component.name for check in checks],
                 "properties": [row for check in checks for row in _judged(check)],
                 "findings": [_finding(found) for check in checks for found in check.found],
+                "gaps": [row for check in checks for row in gaps_document(check)],
+                "holes": [row for check in checks for row in holes_document(check)],
             }
             for one, checks in implementations
         ],
@@ -167,6 +170,8 @@ def _judged(check: Check) -> list[Document]:
             "kind": judged.kind.value,
             "verdict": check.verdict(judged).value,
             "scenarios": check.tally.exercised.get(judged.slug, 0),
+            "cases": check.tally.judged(judged.slug),
+            "unsure": check.tally.unsure.get(judged.slug, 0),
             "minimal_steps": min(
                 (len(found.scenario.steps) for found in check.found if found.slug == judged.slug), default=None
             ),

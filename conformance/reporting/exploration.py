@@ -70,4 +70,7 @@ def _as_data(text: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return ",".join(str(one) for one in value) if isinstance(value, (list, tuple)) else str(value)
+    """Return a value of a scope as `--scope` takes it."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_text, value))
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -17,7 +17,7 @@ from conformance.ports import registered_names
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
-from conformance.reporting.words import failure_class_in_words, plain
+from conformance.reporting.words import failure_class_in_words, plain, value_in_words
 
 TICKETS = "https://issues.apache.org/jira/browse/"
 """Where tickets of Apache projects are, as FLINK-39018."""
@@ -163,7 +163,7 @@ def _why(report: Report, story: Story) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    return "none" if value is None else cell(str(value))
+    return cell(value_in_words(value)) if value is not None else "none"
 
 
 def _property(report: Report) -> str:

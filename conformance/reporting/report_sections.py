@@ -13,6 +13,7 @@ from conformance.engines import Check, KnownFailure
 from conformance.reporting.conformance_report import Call, Shown, Tested, file_names
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.divergences import config_text, divergences_markdown, steps_text
+from conformance.reporting.exercise import gaps_markdown
 from conformance.reporting.markdown import cell, story_markdown, table, ticket_link
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, tell
 from conformance.reporting.words import failure_class_in_words
@@ -32,7 +33,7 @@ def report_page(call: Call, everybody: Sequence[Tested], page: str) -> str:
     ]
     if call.known_failures is not None:
         sections.append(_known_failures(everybody))
-    sections.append(_untested(everybody))
+    sections += [_untested(everybody), _exercise(everybody)]
     if call.against is not None:
         sections.append(_divergences(call.against, everybody))
     return "\n\n".join(sections) + "\n"
@@ -270,6 +271,19 @@ def _why_untested(one: Tested, check: Check, judged: Property) -> list[tuple[str
     if word == NOT_EXERCISED:
         return [("not seen" if judged.kind is Kind.SOMETIMES else word, f"it did not come up in {scenarios}")]
     return []
+
+
+# ---- in which settings -----------------------------------------------------------------------------------------------
+def _exercise(everybody: Sequence[Tested]) -> str:
+    return "\n\n".join(
+        (
+            "## Where properties were not put to the test",
+            "These properties were put to the test elsewhere. In these settings their steps were performed, and they "
+            "would have been judged at least ten times, had they been judged as often as elsewhere; or operations that "
+            "overlapped left open in most cases what is right.",
+            gaps_markdown([(one.name, check) for one in everybody for check in one.checks]),
+        )
+    )
 
 
 # ---- divergences -----------------------------------------------------------------------------------------------------

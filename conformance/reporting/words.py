@@ -13,14 +13,13 @@ from typing import Any
 import msgspec
 
 from conformance.driver import AnyStep, FailureClass
+from conformance.parts.words import short_name
 from conformance.ports import (
     Announcement,
     Availability,
-    Barrier,
     Buffer,
     BufferAndBacklog,
     BufferOrEvent,
-    CancelMarker,
     ChainCheckpoint,
     CheckpointAcknowledged,
     CheckpointDeclined,
@@ -28,15 +27,11 @@ from conformance.ports import (
     ConsumptionResumed,
     CreditAnnounced,
     DataAvailable,
-    EndOfData,
-    EndOfPartition,
+    Element,
     Error,
-    Event,
     Outcome,
     OutputState,
     PriorityAvailable,
-    RecoveryCompletion,
-    RecoveryMetadata,
     Resources,
     StateConsumed,
     StateStatus,
@@ -60,7 +55,7 @@ FAILURE_CLASSES: dict[FailureClass, str] = {
     FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
     FailureClass.CRASHED: "the implementation raised an unexpected error, answered a wrong type, or ended its process",
     FailureClass.HUNG: "the implementation did not answer in time",
-    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the order of their locks makes that possible",
+    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the way they use locks makes that possible",
 }
 
 
@@ -141,7 +136,7 @@ def value_in_words(value: Any) -> str:
             return f"{element_in_words(element)} from channel {channel}"
         case ChainCheckpoint(status=status, counted=counted, input_state=before, output_state=after):
             parts = ("counted", counted), ("input state", before), ("output state", after)
-            return "; ".join((_scalar(status), *(f"{name} {_by_channel(ids)}" for name, ids in parts if ids)))
+            return "; ".join((_scalar(status), *(f"{name} {_listed(ids)}" for name, ids in parts if ids)))
         case Availability(available=available, backlog=backlog):
             return f"{'' if available else 'not '}available, backlog {backlog}"
         case OutputState(status=StateStatus.WRITTEN, ids=ids):
@@ -156,35 +151,18 @@ def value_in_words(value: Any) -> str:
 def element_in_words(element: Any) -> str:
     """Describe an element: a buffer or an event."""
     match element:
-        case Barrier(checkpoint=checkpoint, alignment=alignment):
-            return f"barrier {checkpoint} ({_scalar(alignment)})"
-        case Buffer(ids=ids, finished=finished):
-            return (_records(ids) if ids else "an empty buffer") + ("" if finished else " (unfinished)")
-        case Announcement(checkpoint=checkpoint, seq=seq):
-            return f"announcement of barrier {checkpoint} at seq {seq}"
-        case CancelMarker(checkpoint=checkpoint):
-            return f"cancel marker of checkpoint {checkpoint}"
-        case Event(label=label):
-            return f"event {label}"
-        case RecoveryMetadata(old_subtask=subtask, old_channel=channel):
-            return f"recovered from subtask {subtask}, channel {channel}"
-        case RecoveryCompletion():
-            return "end of output state"
-        case EndOfData():
-            return "end of data"
-        case EndOfPartition():
-            return "end of partition"
+        case Buffer(finished=finished):
+            return short_name(element) + ("" if finished else " (unfinished)")
+        case Announcement(seq=seq):
+            return f"{short_name(element)} at seq {seq}"
+        case _ if isinstance(element, Element):
+            return short_name(element)
     return _anything(element)
 
 
 def _records(ids: Any) -> str:
     numbers = [_scalar(one) for one in ids]
     return f"record{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
-
-
-def _by_channel(state: Any) -> str:
-    """Describe record ids by channel, as `0: 1, 2 | 1: none`."""
-    return " | ".join(f"{channel}: {', '.join(map(_scalar, ids)) or 'none'}" for channel, ids in enumerate(state))
 
 
 def _resources(held: Resources) -> str:
@@ -207,13 +185,20 @@ def _scalar(value: Any) -> str:
     return str(value) if isinstance(value, int) else _anything(value)
 
 
+def _listed(values: Any) -> str:
+    """Describe a list, as `1, 2`; a list of lists with the place of each, as `0: 1, 2 | 1: none`."""
+    if any(isinstance(one, (list, tuple)) for one in values):
+        return " | ".join(f"{place}: {_anything(one)}" for place, one in enumerate(values))
+    return ", ".join(map(_anything, values)) or "none"
+
+
 def _anything(value: Any) -> str:
     if isinstance(value, (bool, int, Enum)) or value is None:
         return _scalar(value)
     if isinstance(value, str):
         return shortened(plain(value))
     if isinstance(value, (list, tuple)):
-        return shortened(f"[{', '.join(_anything(one) for one in value)}]")
+        return shortened(_listed(value))
     if isinstance(value, msgspec.Struct):
         fields = ", ".join(f"{name.replace('_', ' ')} {value_in_words(getattr(value, name))}"
                            for name in value.__struct_fields__)  # fmt: skip

@@ -31,6 +31,12 @@ class FloatingPool:
                 self.waiting.append(manager)
             return False
 
+    async def leave(self, manager: BufferManager) -> None:
+        """R34."""
+        async with self.lock:
+            if manager in self.waiting:
+                self.waiting.remove(manager)
+
     async def give_back(self) -> None:
         """R15, R16."""
         while True:

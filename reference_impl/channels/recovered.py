@@ -125,8 +125,10 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         Raises: PortError STATE if state would be lost; nothing has changed then.
         """
         async with self.lock:
-            if self.released or self.converted or not self.can_convert():
-                raise PortError(ErrorKind.STATE, "recovered state would be lost, or the channel is over")
+            if self.converted:
+                raise PortError(ErrorKind.STATE, "the channel was converted before")
+            if self.released or not self.can_convert():
+                raise PortError(ErrorKind.STATE, "recovered state would be lost, or the channel is released")
             self.converted = True
             handed_over = records(self.queue)
             self.queue.clear()

@@ -312,8 +312,10 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             freed = self.buffers.release()
         self.upstream_ready.complete()
         await self.buffers.give_back(freed)
+        await self.buffers.pool.leave(self.buffers)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers, memory of its own and, in recovery, a future."""
+        """I-93. The channel holds its buffers, memory of its own, a place in the line and, in recovery, a future."""
         own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
-        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=0, futures=futures)
+        places = self.buffers.pool.waiting.count(self.buffers)
+        return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=places, futures=futures)

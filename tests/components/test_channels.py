@@ -137,10 +137,10 @@ def test_an_operation_that_is_abandoned_leaves_open_what_is_written_for_a_pendin
     assert judge(implementation, Recovery.NONE, steps, interleaving="fine") is None
 
 
-def test_a_second_priority_event_that_nobody_mentions_leaves_the_consumer_asleep():
+def test_a_second_priority_event_that_nobody_mentions_is_missed():
     steps = [("request_subpartition",), ("unaligned_barrier", 1), ("unaligned_barrier", 2), ("take",)]
     implementation = find_implementation("known-bug:B-62")
-    assert judge(implementation, Recovery.PUSHED, steps) == "the-consumer-is-told-of-what-waits"
+    assert judge(implementation, Recovery.PUSHED, steps) == "the-next-type-names-what-can-be-taken"
 
 
 def test_the_state_of_a_restored_checkpoint_is_what_the_fresh_channel_recovers():

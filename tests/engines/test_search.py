@@ -20,13 +20,13 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "chain": "e7a49103239f1b92f83977b8360c440d7a1a6542fb63259042f9cc9a670e6761",
-    "deque": "c08b7bb288d3721f278e436c92f632deca3b58bef9a60bd984bb5df4c507786d",
+    "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
     "gate": "6c8e2bb440f26ebfd0d9cff74ed68923a16ea1fc097bdfbbbf20ad2aef197a4c",
     "local-channel": "c213262b16e4239ce88ecfa5bee72f709e085a4e66afba20f7d3891f645f4147",
-    "persister": "ee24e50e1ca3b09d95938a0465c7a4fd4f0e860398a3cb46be597bd0e56a886d",
+    "persister": "25f716ee73e98d8573a69c7a52a1e0841ca64e766dcb54f41de9127b1e58fe41",
     "recovered-channel": "dd1f874111da9a1995e45033da93075dd68dcdb28961c0573c6e2901d3465111",
     "remote-channel": "9f9ee19ae0abe3417f2992c61bfb32733bda424982830630c5db2c4b807d8524",
-    "subpartition": "e5626527c67009b4ff95cb5aabeb43e3d4cf26a81fd23be26c731f2cd78dbe38",
+    "subpartition": "8cb032f809793404ccebb6d79992468eb8ca071f8f9b5ba5ccf19b01b25808dc",
     "union-gate": "0da9d460c2c48c14569a926a59af8a9f1325da8b4882795254fc3998038af325",
 }
 

@@ -71,8 +71,8 @@ def test_the_reference_is_asked_what_it_answered_to_the_same_operation():
     known = toy.COMPONENTS
     broken = replay(scenario, toy.BUGS["two-sections"].build(), components=known)
     story = tell(broken, replay(scenario, toy_gate.Toy(), components=known))
-    assert story.outcome == "[]; no signal"
-    assert story.reference == "[0]; no signal"
+    assert story.outcome == "none; no signal"
+    assert story.reference == "0; no signal"
     assert story.from_the_reference is None
 
 

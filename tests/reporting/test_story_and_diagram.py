@@ -48,7 +48,7 @@ def test_the_story_of_a_failure():
         (1, "consumer", "attach_view", "done", "", Mark.NONE),
         (2, "consumer", "resume", "", "", Mark.SKIPPED),
         (3, "producer", "aligned_barrier 1", "true", "data available", Mark.NONE),
-        (4, "consumer", "poll", "barrier 1 (aligned), seq 0, next none, backlog 0", "", Mark.NONE),
+        (4, "consumer", "poll", "aligned barrier 1, seq 0, next none, backlog 0", "", Mark.NONE),
         (5, "producer", "unaligned_barrier 2", "true", "", Mark.DIVERGENT),
     ]
     assert story.divergent == story.steps[4]
@@ -129,7 +129,7 @@ def test_the_diagram_of_a_failure():
         "    subpartition--)consumer: data available",
         "    subpartition->>producer: true",
         "    consumer->>subpartition: 4. poll",
-        "    subpartition->>consumer: barrier 1 (aligned), seq 0, next none, backlog 0",
+        "    subpartition->>consumer: aligned barrier 1, seq 0, next none, backlog 0",
         "    rect rgba(220, 50, 47, 0.18)",
         "        producer->>subpartition: 5. unaligned_barrier 2",
         "        subpartition->>producer: true",

@@ -30,5 +30,6 @@ COMPONENT = Component(
     properties=tuple(RULES.all),
     drain=DRAIN,
     final_phase="failed",
+    biases=({"add": 60, "add_priority": 20, "poll": 2, "remove": 1},),
     bounds={"elements": Bound(("add", "add_priority"), 4), "failures": Bound(("fail",), 1)},
 )

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from conformance.components.deque import steps
 from conformance.components.deque.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts import lifetime
+from conformance.parts.designs import RESOURCES
 from conformance.parts.words import truth
 
 RULES = Rules[Ledger]("deque", answers_property("deque"))
@@ -105,6 +107,9 @@ def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]
     )
 
 
+RULES.adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
+
+
 # ---- goals -----------------------------------------------------------------------------------------------------------
 @goal(steps.prioritize)
 def an_ordinary_item_was_prioritised_past_others(ledger: Ledger, seen: Seen[None, int]) -> bool:
@@ -116,6 +121,12 @@ def an_ordinary_item_was_prioritised_past_others(ledger: Ledger, seen: Seen[None
 def an_item_with_priority_was_prioritised_again(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An item that had priority already was prioritised."""
     return ledger.handles.index(seen.operands[0]) < ledger.priority
+
+
+@goal(steps.add)
+def a_deque_grew_beyond_sixteen_items(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An item was added to a deque that contained sixteen items or more."""
+    return len(ledger.handles) >= 16
 
 
 @goal(steps.remove)

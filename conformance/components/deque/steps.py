@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from conformance.components.deque.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Steps, While, always
-from conformance.parts.lifetime import fail_step
+from conformance.parts.lifetime import fail_step, resources_step
 from conformance.ports import Answer, DequePort, Item
 
 LIVE = ("live",)
 ALWAYS = ("live", "failed")
-MOST_QUEUED = 8
+MOST_QUEUED = 20
+"""Enough items for a deque that has to grow; few scenarios come so far."""
 
 STEPS = Steps[DequePort, Ledger]()
 step = STEPS.step
@@ -60,7 +61,7 @@ def contains_priority(port: DequePort, ledger: Ledger, handle: int) -> Answer[bo
     return port.contains_priority(handle)
 
 
-@step("observer", LIVE, when=always, weight=4)
+@step("observer", ALWAYS, when=always, weight=4)
 def count_priority(port: DequePort, ledger: Ledger) -> Answer[int]:
     return port.count_priority()
 
@@ -70,6 +71,7 @@ def items(port: DequePort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.items()
 
 
+resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 
 
@@ -81,6 +83,6 @@ DRAIN = Drain[Ledger](
     Once((items(), count_priority()), unless=_failed),
     While((lambda ledger: poll() if ledger.handles else None,)),
     Once((fail(),), unless=_failed),
-    Once((items(),)),
+    Once((items(), count_priority(), resources())),
 )
 """Read the content, poll all of it, release, and read the content again."""

@@ -86,7 +86,7 @@ COMPONENT = Component(
         {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
         {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "recovery_completion": 60, "end_of_output_state": 60},
         {"fail": 6, "restore": 60, "release": 6},
-        {"event_with_backlog": 40, "buffer": 60, "poll": 40},
+        {"event_with_backlog": 60, "buffer": 60, "poll": 30, "end_of_data": 20, "end_of_partition": 30},
     ),
     prefixes=PREFIXES,
 )  # fmt: skip

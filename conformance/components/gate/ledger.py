@@ -77,8 +77,8 @@ class Ledger(Lifetime):
         self.mistold = 0
         """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
         self.stirred = False
-        """Whether an operation overlapped a poll since one answered nothing undisturbed. Its notification may come
-        after that poll, which took what it tells of, so that a channel that has nothing is polled."""
+        """Whether a channel that has nothing may be queued: the request of partitions may notify for nothing, and an
+        operation that overlapped a poll after the poll took what it tells of. A poll that answers nothing ends this."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.overlapped = False
@@ -156,6 +156,18 @@ class Ledger(Lifetime):
     def first(self) -> str:
         """Describes what the next poll must find."""
         return f"an element of channel {self.something_waits() - 1}"
+
+    def left(self, taken: BufferOrEvent) -> bool:
+        """Returns whether anything is in a channel, certainly or not, besides the element that a poll has taken."""
+        for number, side in enumerate(self.sides):
+            if side.holds_more_than(taken.element if number == taken.channel else None):
+                return True
+        return False
+
+    def priority_left(self, taken: BufferOrEvent) -> bool:
+        """Returns whether a priority event is in a channel, certainly or not, besides the one that a poll has taken."""
+        count = sum([len(side.urgent) for side in self.sides])
+        return count > taken.element.data_type.has_priority
 
     def any_slow(self) -> bool:
         """Returns whether any channel is blocked or still recovering."""
@@ -238,6 +250,7 @@ class Ledger(Lifetime):
         """Notes that partitions were requested."""
         self.end()
         self.phase = "live"
+        self.stirred = True
         for side in self.sides:
             if side.credit is not None:
                 side.credit.request(self.recovery is not Recovery.PUSHED)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from conformance.components.gate import steps
-from conformance.components.gate.flags import follows, priority_follows
 from conformance.components.gate.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
+from conformance.driver import (
+    UNSURE,
+    Broken,
+    FailureClass,
+    Judgement,
+    Kind,
+    Rules,
+    Seen,
+    answers_property,
+    thread_properties,
+)
 from conformance.parts import lifetime, notice, recovery, starts
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
@@ -175,34 +184,26 @@ def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
-@rule(steps.poll, invariant="I-22", tickets=("FLINK-20383", "FLINK-19681"))
-def more_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll that no other operation overlaps says that more can be polled if something can, and says so without reason
-    only if a notification may have come late."""
-    if (taken := seen.value) is None or not ledger.alone:
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145",))
+def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll that no other operation overlaps says that more can be polled only if something is left in a channel, or
+    if a channel may have been queued for nothing since a poll answered nothing: by the request of partitions, or by an
+    operation that overlapped a poll."""
+    if (taken := seen.value) is None or ledger.left(taken):
         return False
-    if channel := follows(ledger, taken, certainly=True):
-        owed = f"something can be polled next from channel {channel - 1}, so the poll must say that more follows"
-        return taken.more or Broken(FailureClass.STUCK, owed, "it said that nothing does")
-    if ledger.stirred or follows(ledger, taken, certainly=False):
-        return False
+    if not ledger.alone or ledger.stirred:
+        return UNSURE
     owed = "nothing is left in any channel, so the poll must not say that more follows"
     return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
 @rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
-def more_priority_tells_of_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll says that a priority event can be polled only if a channel has one, and always says so if no other
-    operation overlaps it and the gate was notified of one."""
-    if (taken := seen.value) is None:
+def more_priority_is_said_of_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
+    """A poll says that a priority event can be polled only if a channel has one that was not polled."""
+    if (taken := seen.value) is None or ledger.priority_left(taken):
         return False
-    if not priority_follows(ledger, taken, certainly=False):
-        owed = "no channel has a priority event, so the poll must not say that one follows"
-        return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that one does")
-    if not ledger.alone or not (channel := priority_follows(ledger, taken, certainly=True)):
-        return False
-    owed = f"channel {channel - 1} has a priority event, so the poll must say that one follows"
-    return taken.more_priority or Broken(FailureClass.STUCK, owed, "it said that none does")
+    owed = "no channel has a priority event, so the poll must not say that one follows"
+    return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that one does")
 
 
 @rule(steps.poll, invariant="I-32")

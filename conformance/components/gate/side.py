@@ -73,23 +73,6 @@ class Side(Lane):
         has dropped it, or has handed it over."""
         return converted and self.recovery is Recovery.IN_MEMORY
 
-    def follows(self, element: Element) -> bool:
-        """Returns whether a poll certainly finds something here after the poll that takes this element, provided that
-        no other operation is in flight."""
-        priority, blocked = element.data_type.has_priority, self.blocked or element.data_type.blocks_upstream
-        if type(element) is EndOfPartition:
-            return False
-        urgent = self.urgent[priority:]
-        if urgent and urgent[0].sure and (self.passes or not blocked):
-            return True
-        recovered = bool(self.waiting) and not priority
-        waiting, live = self.waiting[recovered:], self.live[not priority and not recovered :]
-        if waiting:
-            return waiting[0].sure
-        if not self.consumed:
-            return False
-        return bool(live) and live[0].sure and not blocked
-
     def holds_more_than(self, element: Element | None) -> bool:
         """Returns whether anything is here, certainly or not, that is left when this element is taken."""
         if self.ended or type(element) is EndOfPartition:
@@ -98,10 +81,12 @@ class Side(Lane):
         return count > (element is not None)
 
     def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and that number with events and the end of recovered data added."""
+        """Returns the number of queued buffers, and that number with events, the end of recovered data and the backlog
+        added."""
         buffers = sum([type(sent.element) is Buffer for sent in (*self.waiting, *self.live)])
         end = self.recovery is not Recovery.NONE and self.finishing
-        return buffers, buffers + len(self.urgent) + len(self.live) + end
+        backlog = 0 if self.credit is None else max(0, self.credit.required - self.credit.exclusive)
+        return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog
 
     def refuses(self, checkpoint: int) -> tuple[CheckpointReason, ...]:
         """Returns the reasons for which this channel, once it is physical, must refuse a checkpoint."""

@@ -339,7 +339,7 @@ def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[t
     return port.persisted(checkpoint)
 
 
-resources = resources_step(STEPS, ALWAYS)
+resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 

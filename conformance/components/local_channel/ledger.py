@@ -153,7 +153,13 @@ class Ledger(Lifetime):
 
     def must_answer(self) -> bool:
         """Returns whether something could certainly be taken when the take began."""
-        return self.must
+        return self.must and not self.end_takes_a_turn()
+
+    def end_takes_a_turn(self) -> bool:
+        """Returns whether a take may find nothing but the end of recovered data, which was handed over too."""
+        if not self.end_left or self.hidden:
+            return False
+        return not self.must_priority or self.lane.urgent[0].silent
 
     def first(self) -> str:
         """Describes what the next take must find."""

@@ -77,7 +77,7 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
 
 
 def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
-    if ledger.lane.blocked:
+    if ledger.lane.blocked or (seen.value is None and ledger.end_takes_a_turn()):
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
@@ -156,7 +156,7 @@ adopt(taking.sequence_numbers_have_no_gaps, steps.take)
 
 
 @rule(steps.take, invariant="I-16", tickets=("FLINK-40519",))
-def the_next_type_tells_what_follows(ledger: Ledger, seen: Took) -> Judgement:
+def the_next_type_names_what_can_be_taken(ledger: Ledger, seen: Took) -> Judgement:
     """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
     return False if seen.value is None else taking.judge_next(next_types(ledger, seen.value), seen.value.next)
 
@@ -262,7 +262,7 @@ adopt(
     *ADDS, steps.request_subpartition, steps.take, steps.resume,
     invariant="I-22", tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY, quiet=True,
 )  # fmt: skip
-def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
+def priority_events_are_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and a priority event waits that was added after the subpartition was
     requested, the consumer was notified of a priority event since its last take began, or the last answer named one."""
     if not ledger.is_owed_priority():

@@ -15,5 +15,17 @@ SETTINGS = Settings(
             ("a-missing-recovery-barrier-declines-the-checkpoint", "the-end-of-recovered-data-is-told-once"),
             Setting(stage="not in recovery"), "The end of recovered data was taken before.",
         ),
+        Never(
+            (
+                "a-blocked-channel-hands-out-priority-events", "a-late-stop-of-an-older-checkpoint-changes-nothing",
+                "an-older-barrier-does-not-end-the-checkpoint", "live-data-before-the-barrier-is-written-once",
+                "only-priority-events-leave-a-blocked-channel",
+            ),
+            Setting(stage="in recovery"), "Live data is hidden, so none is written and none blocks the producer.",
+        ),
+        Never(
+            ("priority-events-come-first",),
+            Setting(stage="in recovery"), "The property priority-events-pass-recovered-data is judged instead.",
+        ),
     ),
 )  # fmt: skip

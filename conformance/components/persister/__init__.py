@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from conformance.components.persister.ledger import Ledger
 from conformance.components.persister.rules import RULES
@@ -14,8 +14,9 @@ from conformance.ports import PersisterConfig, PersisterPort
 
 
 class PersisterScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A persister has no options."""
+    """`base`: this is added to the id of every checkpoint, so that steps name large ids by small numbers."""
 
+    base: Annotated[int, Meta(ge=0, le=2**53)] = 0
     interleaving: Literal["whole"] = "whole"
 
 
@@ -23,18 +24,23 @@ COMPONENT = Component(
     name="persister",
     port=PersisterPort,
     config_type=PersisterScenarioConfig,
-    configs=(PersisterScenarioConfig(),),
+    configs=(
+        *[PersisterScenarioConfig()] * 6,
+        PersisterScenarioConfig(2**31 - 2),
+        PersisterScenarioConfig(2**32 - 2),
+    ),
     port_config=lambda config: PersisterConfig(),
-    make_ledger=lambda config, capabilities: Ledger(),
+    make_ledger=lambda config, capabilities: Ledger(config.base),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
     final_phase="failed",
     bounds={
         "elements": Bound(("buffer",), 2),
-        "checkpoints": Bound(("start", "barrier"), 3),
+        "checkpoints": Bound(("start", "barrier", "aligned_barrier", "timeoutable_barrier"), 3),
         "stops": Bound(("stop",), 2),
-        "other": Bound(("event", "announcement", "fail", "restore"), 0),
+        "other": Bound(("event", "other_event", "no_barrier", "announcement", "fail", "restore"), 0),
+        "variants": Bound(("aligned_barrier", "timeoutable_barrier"), 0),
     },
     biases=({"buffer": 40, "start": 20}, {"barrier": 30, "start": 30}, {"stop": 30}),
 )

@@ -11,10 +11,12 @@ from conformance.parts.starts import SUBSUMED, UNOPPOSED, Refusal
 class Ledger(Lifetime):
     """The input state by checkpoint, and which checkpoints were named in steps."""
 
-    __slots__ = ("behind", "input", "newest", "records", "stopped_late")
+    __slots__ = ("base", "behind", "input", "newest", "records", "stopped_late")
 
-    def __init__(self) -> None:
+    def __init__(self, base: int = 0) -> None:
         super().__init__()
+        self.base = base
+        """The id of a checkpoint is this and the number by which steps and rules name it."""
         self.records = 0
         """The next record id. Restores do not reset it."""
         self.restore()
@@ -34,6 +36,14 @@ class Ledger(Lifetime):
         """Returns the reasons to refuse the start of a checkpoint now."""
         return SUBSUMED if self.input.subsumes(checkpoint) else UNOPPOSED
 
+    def refused(self) -> list[int]:
+        """Returns the checkpoints whose start was refused and that did not start since."""
+        return self.input.failed
+
+    def written(self) -> int:
+        """Returns how many records must have been written for all checkpoints together."""
+        return sum(len(self.input.expected(checkpoint)) for checkpoint in self.input.states)
+
     def known(self, count: int) -> tuple[int, ...]:
         """Returns the next records, to be handed in as the queued data when a checkpoint starts."""
         return tuple(range(self.records, self.records + count))
@@ -42,6 +52,10 @@ class Ledger(Lifetime):
         """Notes that a checkpoint started, or that its start was refused."""
         if seen.error is None:
             self.input.started(checkpoint, self.known(known))
+            if checkpoint in self.input.failed:
+                self.input.failed.remove(checkpoint)
+        elif checkpoint not in self.input.failed:
+            self.input.failed.append(checkpoint)
         self.records += known
         if checkpoint > self.newest:
             self.newest = checkpoint

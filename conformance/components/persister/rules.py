@@ -5,15 +5,16 @@ from __future__ import annotations
 from conformance.components.persister import steps
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import input_state
+from conformance.parts import input_state, lifetime
 from conformance.parts.input_state import judge_written
 from conformance.parts.records import in_words, were
 from conformance.parts.starts import judge_refusal, judge_start
 from conformance.parts.words import truth
-from conformance.ports import Capability, CheckpointReason
+from conformance.ports import Capability, CheckpointReason, Resources
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))
 rule, goal = RULES.rule, RULES.goal
+RESOURCES = frozenset({Capability.RESOURCES})
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 Written = Seen[tuple[int, ...], int]
 
@@ -32,19 +33,19 @@ def a_checkpoint_starts_unless_a_newer_barrier_is_here(ledger: Ledger, seen: See
     return judge_start(ledger, seen.operands[0], seen.error, recovers=False)
 
 
-@rule(steps.barrier, invariant="I-36", tickets=("FLINK-21104",))
+@rule(*steps.BARRIERS, invariant="I-36", tickets=("FLINK-21104",))
 def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
-    """When a barrier arrives, the persister answers its checkpoint, or nothing if that checkpoint is over or a newer
-    one is known."""
+    """When an aligned, timeoutable or unaligned barrier arrives, the persister answers its checkpoint, or nothing if
+    that checkpoint is over or a newer one is known."""
     (checkpoint,) = seen.operands
-    owed = None if ledger.input.obsolete(checkpoint) else checkpoint
+    owed = None if ledger.input.obsolete(checkpoint) else ledger.base + checkpoint
     if seen.value == owed:
         return True
     did = "ignored it" if seen.value is None else f"accepted it for checkpoint {seen.value}"
     if owed is None:
         why = f"{ledger.input.why_obsolete()}, so barrier {checkpoint} is obsolete and must be ignored"
     else:
-        why = f"barrier {checkpoint} is not obsolete, so the persister must accept it for checkpoint {checkpoint}"
+        why = f"barrier {checkpoint} is not obsolete, so the persister must accept it for checkpoint {owed}"
     return Broken(FailureClass.PROTOCOL, why, f"the persister {did}")
 
 
@@ -52,7 +53,7 @@ def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None
 def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
     """When the announcement of a barrier arrives, the persister answers the checkpoint of the barrier and changes
     nothing."""
-    (checkpoint,) = seen.operands
+    checkpoint = ledger.base + seen.operands[0]
     if seen.value == checkpoint:
         return True
     owed = f"barrier {checkpoint} is announced, so the answer must be {checkpoint}"
@@ -60,10 +61,21 @@ def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, 
     return Broken(FailureClass.PROTOCOL, owed, f"the answer was {answer}")
 
 
+@rule(steps.no_barrier, invariant="I-36")
+def what_is_no_barrier_is_not_taken_for_one(ledger: Ledger, seen: Seen[int | None, str]) -> Judgement:
+    """When data arrives, or an event that is neither a barrier nor an announcement, the persister answers nothing."""
+    if seen.value is None:
+        return True
+    owed = f"what arrived is of the kind {seen.operands[0]} and no barrier, so the persister must answer nothing"
+    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
+
+
 @rule(steps.barrier_received, invariant="I-38")
 def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The persister answers that a barrier was received from its arrival until its checkpoint is stopped or a newer one
     starts."""
+    if ledger.failed:
+        return False  # left open: nobody acts on the answer of a released channel
     received = ledger.input.received
     if seen.value == received:
         return True
@@ -96,11 +108,33 @@ def a_late_stop_loses_nothing(ledger: Ledger, seen: Written) -> Judgement:
 RULES.adopt(input_state.data_in_front_of_a_barrier_is_written_once, steps.persisted, needs=READBACK)
 
 
+@rule(steps.resources, invariant="I-93", needs=RESOURCES)
+def a_persister_holds_only_what_it_has_written(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """Before its release, the persister holds at most one segment for each record that it has written: it keeps neither
+    what it did not write nor the known buffers of a checkpoint that it refused."""
+    if ledger.failed or seen.value.segments is None:
+        return False
+    most, held = ledger.written(), seen.value.segments
+    if held <= most:
+        return True
+    owed = f"the persister has written {most} records, so it may hold at most as many segments"
+    return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+
+
+RULES.adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
+
+
 # ---- goals -----------------------------------------------------------------------------------------------------------
 @goal(steps.start)
 def a_checkpoint_was_subsumed(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """The barrier of a newer checkpoint had been received when a checkpoint started."""
     return ledger.input.subsumes(seen.operands[0])
+
+
+@goal(steps.start)
+def a_checkpoint_had_a_large_id(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """A checkpoint started whose id does not fit into 32 bits."""
+    return ledger.base + seen.operands[0] >= 2**32
 
 
 @goal(steps.stop)

@@ -6,14 +6,67 @@ from collections.abc import Sequence
 
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Steps, always
-from conformance.parts.lifetime import fail_step, restart_step
-from conformance.ports import Alignment, Announcement, Answer, Barrier, Buffer, Event, PersisterPort
+from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.ports import (
+    Alignment,
+    Announcement,
+    Answer,
+    Barrier,
+    Buffer,
+    CancelMarker,
+    Element,
+    EndOfData,
+    EndOfPartition,
+    Event,
+    PersisterPort,
+    RecoveryCompletion,
+    RecoveryMetadata,
+)
 
 LIVE = ("live",)
 ALWAYS = ("live", "failed")
 
 STEPS = Steps[PersisterPort, Ledger]()
 step = STEPS.step
+
+
+def _event(kind: str, checkpoint: int) -> Element:
+    """An event of this kind; those of a checkpoint belong to this one."""
+    match kind:
+        case "barrier":
+            return Barrier(checkpoint, Alignment.UNALIGNED)
+        case "announcement":
+            return Announcement(checkpoint, 0)
+        case "cancel-marker":
+            return CancelMarker(checkpoint)
+        case "recovery-metadata":
+            return RecoveryMetadata(0, 0)
+        case "recovery-completion":
+            return RecoveryCompletion()
+        case "end-of-data":
+            return EndOfData()
+        case "end-of-partition":
+            return EndOfPartition()
+    return Event(0)
+
+
+_NO_BARRIERS = tuple(
+    (kind,)
+    for kind in (
+        "data", "event", "cancel-marker", "recovery-metadata", "recovery-completion", "end-of-data", "end-of-partition",
+    )
+)  # fmt: skip
+_EVENTS = (("barrier",), ("announcement",), ("cancel-marker",), ("end-of-partition",))
+
+
+def no_barriers(ledger: Ledger) -> Sequence[tuple[str]]:
+    """What is neither a barrier nor an announcement."""
+    return _NO_BARRIERS
+
+
+def events(ledger: Ledger) -> Sequence[tuple[str]]:
+    """Events that a channel hands in behind the question whether they are barriers."""
+    return _EVENTS
 
 
 def near(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -29,18 +82,18 @@ def startable(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 
 def started(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last three checkpoints that were started."""
-    return [(one,) for one in list(ledger.input.states)[-3:]]
+    """The last three checkpoints that were started, and the last one that was refused."""
+    return [(one,) for one in (*list(ledger.input.states)[-3:], *ledger.refused()[-1:])]
 
 
 @step("task", LIVE, when=startable, learn=Ledger.start, weight=12, fails=True)
 def start(port: PersisterPort, ledger: Ledger, checkpoint: int, known: int) -> Answer[None]:
-    return port.start(checkpoint, ledger.known(known))
+    return port.start(ledger.base + checkpoint, ledger.known(known))
 
 
 @step("task", LIVE, when=near, end=Ledger.stop, weight=6)
 def stop(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
-    return port.stop(checkpoint)
+    return port.stop(ledger.base + checkpoint)
 
 
 @step("network", LIVE, when=always, end=Ledger.came, weight=16)
@@ -55,29 +108,52 @@ def event(port: PersisterPort, ledger: Ledger) -> Answer[None]:
 
 @step("network", LIVE, when=near, end=Ledger.barrier)
 def barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
-    return port.barrier(Barrier(checkpoint, Alignment.UNALIGNED))
+    return port.barrier(Barrier(ledger.base + checkpoint, Alignment.UNALIGNED))
+
+
+@step("network", LIVE, when=near, end=Ledger.barrier, weight=2)
+def aligned_barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
+    return port.barrier(Barrier(ledger.base + checkpoint, Alignment.ALIGNED))
+
+
+@step("network", LIVE, when=near, end=Ledger.barrier, weight=2)
+def timeoutable_barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
+    return port.barrier(Barrier(ledger.base + checkpoint, Alignment.TIMEOUTABLE))
+
+
+@step("network", LIVE, when=no_barriers, weight=2)
+def no_barrier(port: PersisterPort, ledger: Ledger, kind: str) -> Answer[int | None]:
+    return port.barrier(Buffer((0,)) if kind == "data" else _event(kind, ledger.base + ledger.newest))
+
+
+@step("network", LIVE, when=events, weight=2)
+def other_event(port: PersisterPort, ledger: Ledger, kind: str) -> Answer[None]:
+    return port.maybe_persist(_event(kind, ledger.base + ledger.newest))
 
 
 @step("network", LIVE, when=near, weight=2)
 def announcement(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
-    return port.barrier(Announcement(checkpoint, 0))
+    return port.barrier(Announcement(ledger.base + checkpoint, 0))
 
 
-@step("observer", LIVE, when=always, weight=4)
+@step("observer", ALWAYS, when=always, weight=4)
 def barrier_received(port: PersisterPort, ledger: Ledger) -> Answer[bool]:
     return port.barrier_received()
 
 
 @step("observer", ALWAYS, when=started, weight=6)
 def persisted(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
-    return port.persisted(checkpoint)
+    return port.persisted(ledger.base + checkpoint)
 
 
+resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
 DRAIN = Drain[Ledger](
-    Each(lambda ledger: [persisted(one) for one in ledger.input.states]),
-    Once((fail(),), unless=lambda ledger: ledger.failed),
+    Each(lambda ledger: [persisted(one) for one in (*ledger.input.states, *ledger.refused())]),
+    Once((resources(), fail()), unless=lambda ledger: ledger.failed),
+    Once((resources(),)),
 )
 """Read what was written for every checkpoint, then release."""
+BARRIERS = (barrier, aligned_barrier, timeoutable_barrier)

@@ -58,7 +58,7 @@ adopt(
 adopt(taking.a_take_answers_what_is_there, steps.take)
 adopt(taking.sequence_numbers_have_no_gaps, steps.take, formerly=("recovered-buffers-are-numbered-without-gaps",))
 
-adopt(taking.the_next_type_tells_what_follows, steps.take)
+adopt(taking.the_next_type_names_what_can_be_taken, steps.take)
 
 
 @rule(steps.take, level=Level.SHOULD, invariant="I-21")

@@ -13,10 +13,14 @@ SETTINGS = Settings(
     never=(
         Never(
             (
-                "a-push-after-the-end-is-refused", "a-take-answers-what-is-there", "buffers-in-use-count-what-waits",
-                "recovered-buffers-arrive-once-and-in-order", "recovered-data-is-accepted-until-its-end",
-                "sequence-numbers-have-no-gaps", "the-consumer-is-told-of-what-waits",
-                "the-end-of-recovered-data-is-told-once", "while-it-lives-a-port-holds-what-it-should",
+                "a-channel-converts-once-nothing-can-be-lost", "a-future-ends-with-what-it-waits-for",
+                "a-push-after-the-end-is-refused", "a-take-answers-what-is-there",
+                "an-empty-channel-lets-its-consumer-sleep", "buffers-in-use-count-what-waits",
+                "conversion-hands-over-what-was-not-taken", "no-conversion-loses-state",
+                "recovered-buffers-arrive-once-and-in-order", "recovered-buffers-have-no-backlog",
+                "recovered-data-is-accepted-until-its-end", "sequence-numbers-have-no-gaps",
+                "the-consumer-is-told-of-what-waits", "the-end-of-recovered-data-is-told-once",
+                "the-next-type-names-what-can-be-taken", "while-it-lives-a-port-holds-what-it-should",
             ), AFTER, "A conversion releases the channel, which then holds nothing.",
         ),
     ),

@@ -78,8 +78,8 @@ COMPONENT = Component(
         "other": Bound(
             ("aligned_barrier", "timeoutable_barrier", "recovery_completion", "end_of_partition",
              "receive_out_of_order", "buffer_in_recovery", "blocked_with_backlog", "push_after_end",
-             "push_after_release", "checkpoint_stopped", "convert_unknown_to_priority", "release", "fail",
-             "restore"), 0,
+             "push_after_release", "checkpoint_stopped", "convert_unknown_to_priority",
+             "convert_outdated_to_priority", "resume_after_release", "release", "fail", "restore"), 0,
         ),
         "variants": Bound(("buffer", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
     },
@@ -88,7 +88,7 @@ COMPONENT = Component(
         {"push_recovered": 50, "finish_recovered": 20, "event": 30},
         {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},
         {"buffer": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
-        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40, "convert_outdated_to_priority": 2},
         {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
     ),
     prefixes=(

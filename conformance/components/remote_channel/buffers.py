@@ -53,11 +53,17 @@ def recovered_data_takes_the_buffers_that_are_set_aside(ledger: Ledger, seen: Se
 )  # fmt: skip
 def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever credit is announced, the number of live data buffers in use plus the credit of the producer is at most
-    the number of exclusive buffers of the channel plus the number of floating buffers of the pool."""
+    the number of exclusive buffers of the channel plus the number of floating buffers of the pool. A credit is at least
+    1."""
     if not seen.signals or ledger.releasing or _gives_its_credit_back(ledger):
         return False
-    if not any(type(signal) is CreditAnnounced for signal in seen.signals):
+    announced = [signal.credit for signal in seen.signals if type(signal) is CreditAnnounced]
+    if not announced:
         return False
+    if min(announced) < 1:
+        return Broken(
+            FailureClass.PROTOCOL, "at least 1 credit is announced", f"the channel announced {min(announced)}"
+        )
     missing = -ledger.covered()
     owed = f"the channel and the pool have {sum(ledger.buffers)} buffers"
     return missing <= 0 or Broken(FailureClass.PROTOCOL, owed, f"{missing} more are in use or announced as credit")
@@ -133,7 +139,8 @@ adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
 @rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True)
 def a_channel_holds_what_waits_what_is_taken_and_what_is_set_aside(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, the channel holds one segment for each data buffer that waits or that the task took and has
-    not recycled, and one for each buffer that is set aside. It holds a future only during recovery."""
+    not recycled, and one for each buffer that is set aside. It holds a future only during recovery, and at most one
+    listener: its place in the line of the pool."""
     if ledger.phase not in OPEN or seen.value.segments is None:
         return False
     held, (least, most), used = seen.value.segments + (seen.value.heap or 0), ledger.set_aside(), ledger.in_use()
@@ -146,6 +153,9 @@ def a_channel_holds_what_waits_what_is_taken_and_what_is_set_aside(ledger: Ledge
     if seen.value.futures and ledger.lane.consumed and ledger.lane.arrived:
         owed = "the producer has sent something, and the channel is not in recovery"
         return Broken(FailureClass.LEAKED, owed, f"the channel holds {seen.value.futures} futures")
+    if seen.value.listeners and seen.value.listeners > 1:
+        owed = "the channel waits for floating buffers at one place in the line of the pool"
+        return Broken(FailureClass.LEAKED, owed, f"it holds {seen.value.listeners} listeners")
     return True
 
 

@@ -122,7 +122,7 @@ class Accounts(Lifetime):
         data and the backlog of the producer."""
         lane, credit = self.lane, self.credit
         least = len(lane.waiting) + self.queued()
-        elements = len(lane.waiting) + len(lane.live) + len(lane.urgent)
+        elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
         return least, elements + bool(self.handed_over) + max(0, credit.required - credit.exclusive)
 
     def keeps(self) -> int:

@@ -155,6 +155,7 @@ class Ledger(Accounts):
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the gate and to the producer."""
         self.notice.hear(signals)
+        announced = False
         for signal in signals:
             if type(signal) is PriorityAvailable:
                 self.pressing = True
@@ -164,8 +165,9 @@ class Ledger(Accounts):
                 self.credit.open()
             elif type(signal) is CreditAnnounced:
                 self.credit.granted += signal.credit
-                if not (self.lane.consumed or self.polling):
-                    self.credit.early = True
+                announced = True
+        if announced and not (self.lane.consumed or self.polling):
+            self.credit.early = True
 
     def request(self) -> None:
         """Notes that the subpartition was requested: the producer has its initial credit."""
@@ -189,8 +191,8 @@ class Ledger(Accounts):
         self.end()
         self.trespassing = False
 
-    def lose_the_connection(self) -> None:
-        """Notes that the connection is lost: nothing can be taken any more."""
+    def lose_the_connection(self, *operands: object) -> None:
+        """Notes that the connection is lost, or that the task failed: nothing can be taken any more."""
         self.end()
         if not self.released:
             self.phase = "broken"

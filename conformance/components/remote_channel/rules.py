@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import FLOWING, Ledger
 from conformance.driver import (
@@ -65,8 +67,10 @@ def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: T
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     """If a priority event can be handed out, it is handed out before every element without priority."""
     urgent, value = ledger.lane.urgent, seen.value
-    if not urgent or not ledger.alone or (value is None and not recovery.ends(seen.signals)):
+    if not urgent or (value is None and not recovery.ends(seen.signals)):
         return False
+    if not ledger.alone and not (value is not None and value.element.data_type.has_priority):
+        return UNSURE
     if value is not None and value.element.data_type.has_priority:
         return True
     came = "the end of recovered data" if value is None else name(value.element)
@@ -100,11 +104,17 @@ def elements_arrive_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(steps.take, invariant="I-19")
 def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out a live element with the sequence number with which it was received."""
+    """The channel hands out a live element with the sequence number with which it was received. Recovered buffers have
+    consecutive numbers of their own."""
     lane, value = ledger.lane, seen.value
-    if value is None or lane.waiting:
+    if value is None:
         return False
     line = lane.urgent if value.element.data_type.has_priority else lane.live
+    if lane.waiting and line is lane.live:
+        if lane.seq is None or value.seq == lane.seq:
+            return lane.seq is not None
+        owed = f"recovered buffers have consecutive sequence numbers, and the last one had {lane.seq - 1}"
+        return Broken(FailureClass.PROTOCOL, owed, f"this one carries {value.seq}")
     if not line or line[0].number == value.seq:
         return bool(line)
     owed = f"the element was received with sequence number {line[0].number}"
@@ -142,7 +152,7 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(steps.take, invariant="I-22")
 def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
-    """A take that finds nothing does not notify the gate, which would take again, for ever."""
+    """A take that finds nothing does not notify the gate. Otherwise the gate would take again and again."""
     if seen.value is not None or recovery.ends(seen.signals):
         return False
     if not ledger.alone:
@@ -193,14 +203,16 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgemen
     """If an element arrives that does not carry the next sequence number, the channel answers an error of kind
     reordering."""
     owed = f"the next sequence number is {ledger.lane.arrived}, and the element carries another one"
-    return False if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
+    return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
 
 
 @rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
 def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If live data arrives while the channel is in recovery, the channel answers an error of kind protocol."""
-    if ledger.lane.consumed or ledger.releasing:
+    if ledger.lane.consumed:
         return False
+    if ledger.releasing:
+        return UNSURE
     return must_fail(seen.error, ErrorKind.PROTOCOL, "live data arrived while the channel was in recovery")
 
 
@@ -209,7 +221,7 @@ def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[None]) -> Judge
     """If an element that blocks the producer arrives with a backlog above 0, the channel answers an error of kind
     argument."""
     owed = "an element that blocks the producer arrived with a backlog above 0"
-    return False if ledger.releasing else must_fail(seen.error, ErrorKind.ARGUMENT, owed)
+    return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.ARGUMENT, owed)
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
@@ -247,11 +259,13 @@ def a_converted_barrier_is_announced_by_force(ledger: Ledger, seen: Seen[None, i
     return told or Broken(FailureClass.STUCK, "the channel must emit PriorityAvailable", "it did not")
 
 
-@rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",))
+@rule(
+    steps.convert_unknown_to_priority, steps.convert_outdated_to_priority, invariant="I-31", tickets=("FLINK-19681",)
+)  # fmt: skip
 def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If the task asks to convert anything but the last barrier of the channel to a priority event, the channel answers
     an error of kind state."""
-    return must_fail(seen.error, ErrorKind.STATE, "no barrier with that sequence number arrived in this channel")
+    return must_fail(seen.error, ErrorKind.STATE, "the last barrier of this channel has another sequence number")
 
 
 @rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",))
@@ -259,3 +273,34 @@ def the_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None]) -> Judgement
     """When the task resumes consumption, the channel tells the producer to go on: it emits ConsumptionResumed."""
     told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
     return told or Broken(FailureClass.STUCK, "the channel must emit ConsumptionResumed", "it did not")
+
+
+@rule(
+    steps.take, steps.recycle, steps.aligned_barrier, steps.recovery_completion, steps.checkpoint_started,
+    steps.checkpoint_stopped, invariant="I-17",
+)  # fmt: skip
+def a_producer_goes_on_only_if_the_task_says_so(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """As long as the task has not resumed consumption, the channel does not tell a blocked producer to go on."""
+    if not ledger.lane.blocked:
+        return False
+    if not seen.signals or not any(type(signal) is ConsumptionResumed for signal in seen.signals):
+        return True
+    owed = "the producer is blocked, and the task has not resumed consumption"
+    return Broken(FailureClass.PROTOCOL, owed, "the channel emitted ConsumptionResumed")
+
+
+@rule(steps.resume_after_release, invariant="I-17")
+def a_released_channel_is_not_resumed(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """If the task resumes the consumption of a released channel, the channel answers an error of kind state."""
+    return must_fail(seen.error, ErrorKind.STATE, "the channel is released")
+
+
+@rule(steps.release, steps.recycle, invariant="I-93")
+def a_released_channel_tells_nobody_anything(ledger: Ledger, seen: Seen[None, *tuple[Any, ...]]) -> Judgement:
+    """The release of the channel, and the recycling of buffers after it, notify nobody and announce no credit."""
+    if not (ledger.released or ledger.releasing):
+        return False
+    if not seen.signals:
+        return True
+    owed = "the channel is released, so nobody is told anything"
+    return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")

@@ -183,6 +183,21 @@ def announced(ledger: Ledger) -> Sequence[tuple[int]]:
     ]
 
 
+def outdated(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Announced barriers that are queued and certainly not the last one of the channel: a newer one came, or the
+    checkpoint was stopped."""
+    state, last = ledger.input, ledger.last_barrier
+    if ledger.arriving is not None or ledger.moving or ledger.checkpointing or not ledger.announced:
+        return DISABLED
+    stopped = state.last == last and not state.received and state.pending is None
+    return [
+        (seq,)
+        for seq, checkpoint in ledger.announced.items()
+        if (last in state.barrier_at if checkpoint < last else stopped)
+        and any(sent.number == seq for sent in ledger.lane.live)
+    ]
+
+
 # ---- the network -----------------------------------------------------------------------------------------------------
 @step("task", NEW, when=always, begin=Ledger.begin, end=Ledger.request, weight=30)
 def request_subpartition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
@@ -328,6 +343,16 @@ def convert_to_priority(port: RemoteChannelPort, ledger: Ledger, seq: int) -> An
 @step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def convert_unknown_to_priority(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.convert_to_priority(1000)
+
+
+@step("task", LIVE, when=outdated, begin=Ledger.begin, end=Ledger.lose_the_connection, weight=0, fails=True)
+def convert_outdated_to_priority(port: RemoteChannelPort, ledger: Ledger, seq: int) -> Answer[None]:
+    return port.convert_to_priority(seq)
+
+
+@step("task", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def resume_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.resume()
 
 
 @step("task", RELEASABLE, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)

@@ -193,8 +193,7 @@ def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> 
 
 @rule(steps.poll, invariant="I-16", after_learning=True)
 def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll answers the type of the next element if that element can be polled, and otherwise the type none; a flush
-    counts until everything that was flushed is polled."""
+    """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
     if seen.value is None:
         return False
     told = seen.value.next

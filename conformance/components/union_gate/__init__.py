@@ -13,6 +13,7 @@ from conformance.components.union_gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
 from conformance.ports import Capability, ChannelKind, GateConfig, Recovery, UnionGateConfig, UnionGatePort
+from conformance.scenarios import Step
 
 _Channels = Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
 
@@ -36,6 +37,30 @@ def _ledger(config: UnionGateScenarioConfig, capabilities: frozenset[Capability]
 
 _L, _R = ChannelKind.LOCAL, ChannelKind.REMOTE
 _GATES = (((_L,), (_R,)), ((_L,), (_L,)), ((_R, _L), (_L, _R)), ((_R,), (_L,), (_L, _R)))
+
+_LIVE: tuple[Step, ...] = tuple(
+    step
+    for gate in (0, 1)
+    for step in (("convert", gate), ("finish", "task"), ("request_partitions", gate), ("finish", "task"))
+)
+"""Two gates get live data. The turns count if operations are interleaved."""
+_SENT: tuple[Step, ...] = ("buffer", 0), ("finish", "network")
+_TOLD_LATE: tuple[Step, ...] = (
+    *_LIVE, *_SENT,
+    ("poll",), ("run", "task", "union lock"), ("buffer", 0), ("run", "network", "outside the gate lock"),
+    ("finish", "task"), ("poll",), ("finish", "task"), ("finish", "network"), ("poll",), ("run", "task", "union lock"),
+)  # fmt: skip
+"""A gate is told of a buffer that was polled already. The next poll finds nothing in it, and pauses before it decides
+whether the gate is queued again."""
+_PREFIXES: tuple[tuple[Step, ...], ...] = (
+    (*_LIVE, *_SENT, ("poll",), ("run", "task", "union lock"), ("run", "task", "outside the union lock"), *_SENT),
+    (*_TOLD_LATE, *_SENT, ("finish", "task")),
+    (*_TOLD_LATE, ("unaligned_barrier", 0), ("run", "network", "outside the gate lock"), ("finish", "task"),
+     ("finish", "network")),
+    (*_LIVE, *_SENT, *_SENT, ("unaligned_barrier", 0), ("run", "network", "outside the gate lock"), ("poll",),
+     ("finish", "task"), ("finish", "network"), ("unaligned_barrier", 1), ("finish", "network")),
+)  # fmt: skip
+"""Races between a poll and what is told of a gate, the last with a priority event that was polled already."""
 
 COMPONENT = Component(
     name="union-gate",
@@ -68,8 +93,8 @@ COMPONENT = Component(
     biases=(
         {"unaligned_barrier": 40, "buffer": 24, "poll": 16, "aligned_barrier": 0, "end_of_data": 0, "fail": 0},
         {
-            "buffer": 40, "poll": 30, "request_partitions": 40, "aligned_barrier": 0, "end_of_data": 0, "fail": 0,
-            "release": 0,
+            "buffer": 40, "poll": 30, "available": 30, "request_partitions": 40, "aligned_barrier": 0, "end_of_data": 0,
+            "fail": 0, "release": 0,
         },
         {"end_of_data": 16, "end_of_partition": 20, "poll": 60},
         {"aligned_barrier": 16, "resume": 3, "unaligned_barrier": 16},
@@ -77,4 +102,5 @@ COMPONENT = Component(
         {"finish_recovery": 60, "convert": 40, "request_partitions": 60, "buffer": 30},
         {"release": 8, "fail": 4, "restore": 60},
     ),
+    prefixes=_PREFIXES,
 )  # fmt: skip

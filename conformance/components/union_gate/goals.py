@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
-from conformance.components.union_gate.rules import RULES, Polled
+from conformance.components.union_gate.telling import RULES, Polled
 from conformance.driver import Seen
 from conformance.parts.designs import PUSHED, STEPPING
 from conformance.ports import Resources

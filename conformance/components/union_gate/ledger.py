@@ -13,8 +13,21 @@ from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
-from conformance.ports import BufferOrEvent, ChannelKind, PriorityAvailable, Recovery, Signal, StateConsumed
+from conformance.ports import BufferOrEvent, ChannelKind, GateConfig, PriorityAvailable, Recovery, Signal, StateConsumed
 from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
+from conformance.ports.outcomes import CreditAnnounced
+
+EXCLUSIVE, FLOATING = GateConfig((), Recovery.NONE).exclusive_buffers, GateConfig((), Recovery.NONE).floating_buffers
+"""How many exclusive buffers a remote channel has, and how many floating buffers a gate has."""
+
+
+def credit_of(signals: list[Signal]) -> int:
+    """Returns how much credit these signals announce, except by channels that recovered until then: such a channel
+    announces all its free buffers for the first time."""
+    opened = [signal.channel for signal in signals if type(signal) is StateConsumed]
+    return sum(
+        [signal.credit for signal in signals if type(signal) is CreditAnnounced and signal.channel not in opened]
+    )
 
 
 class Ledger(Lifetime):
@@ -25,9 +38,9 @@ class Ledger(Lifetime):
 
     __slots__ = (
         "after_end", "due_urgent", "events", "gates", "idle", "in_hand", "in_poll", "in_poll_of_released",
-        "interrupted", "kinds", "lines", "notice", "passes_blocked", "probe", "recovery", "recovery_busy", "refusing",
-        "released_from", "released_in_poll", "released_under_push", "sending", "sent", "starved", "urged",
-        "urged_again",
+        "interrupted", "kinds", "lines", "mixed", "notice", "passes_blocked", "probe", "raced", "recovery",
+        "recovery_busy", "refusing", "released_from", "released_in_poll", "released_under_push", "sending", "sent",
+        "starved", "urged", "urged_again",
     )  # fmt: skip
 
     def __init__(self, kinds: Sequence[Sequence[ChannelKind]], recovery: Recovery, passes_blocked: bool) -> None:
@@ -55,6 +68,10 @@ class Ledger(Lifetime):
                 gate.lines.append(line)
                 self.lines.append(line)
             self.gates.append(gate)
+        self.mixed = self.raced = False
+        """Whether operations overlapped since the last moment at which none was in flight; whether they overlapped
+        since the consumer last found the union empty, or the end of recovered data was taken since. A notification may
+        then come late, when what it tells of was polled, and leave a gate in the queue that has nothing."""
         self.recovery_busy = self.refusing = self.in_poll = False
         """Whether an operation of the recovery thread is in flight; whether a conversion that must be refused is;
         whether a poll is."""
@@ -113,9 +130,46 @@ class Ledger(Lifetime):
         """Returns the number of buffers that the consumer held when it failed."""
         return self.in_hand
 
+    def bounds(self) -> tuple[tuple[str, int, int], ...]:
+        """Returns the fields of `Resources` with the least and the highest value that each may have now, while no
+        operation is in flight."""
+        lines = [line for line in self.lines if not line.ended]
+        least = sum([line.held() for line in lines])
+        most = sum([line.sent() + (0 if line.local else EXCLUSIVE) for line in lines])
+        most += FLOATING * [gate.ended() for gate in self.gates].count(False)
+        views = [line.local and line.gate.requested for line in lines].count(True)
+        futures = 2 * [line.consumed for line in self.lines].count(False)
+        return ("segments", least, most), ("files", 0, 0), ("listeners", views, views), ("futures", 0, futures)
+
+    def end_waits(self, line: Line) -> bool:
+        """Returns whether the end of recovered data was pushed into the channel and was perhaps not taken."""
+        return line.end_left or (line.finishing and not line.consumed)
+
+    def turns_of_ends(self) -> int:
+        """Returns how many empty polls the ends of recovered data may cause."""
+        return sum([gate.turns_of_ends() for gate in self.gates])
+
+    def is_empty(self) -> bool:
+        """Returns whether there were so many empty polls in a row that the union has nothing."""
+        return self.idle > len(self.gates) + 1 + self.turns_of_ends()
+
+    def priority_events(self) -> int:
+        """Returns the number of priority events that were sent and not taken."""
+        return sum([len(line.urgent) for line in self.lines])
+
+    # ---- operations in flight ----------------------------------------------------------------------------------------
+    def begin(self, *operands: object) -> None:
+        """Notes that an operation begins that can pause."""
+        if self.flying:
+            self.mixed = self.raced = True
+        else:
+            self.mixed = False
+        self.flying += 1
+
     # ---- recovery ----------------------------------------------------------------------------------------------------
     def recover(self, channel: int) -> None:
         """Notes that the push of the next recovered record begins."""
+        self.begin()
         line = self.lines[channel]
         line.gate.busy += 1
         line.begin_push((self.sent,))
@@ -124,6 +178,7 @@ class Ledger(Lifetime):
 
     def finish_recovery(self, channel: int) -> None:
         """Notes that the push of the end of recovered data begins."""
+        self.begin()
         line = self.lines[channel]
         line.gate.busy += 1
         line.finishing = self.recovery_busy = True
@@ -138,19 +193,28 @@ class Ledger(Lifetime):
 
     def convert(self, seen: Seen[None], gate: int) -> None:
         """Notes that the conversion of a gate is over; it fails only if the release has begun."""
+        self.flying -= 1
         if seen.error is None:
             self.gates[gate].convert()
 
     def begin_refusal(self, gate: int) -> None:
         """Notes that a conversion begins that must be refused; until it is over, no push of an end begins."""
+        self.begin()
         self.refusing = True
 
     def end_refusal(self, gate: int) -> None:
         """Notes that this conversion is over."""
+        self.flying -= 1
         self.refusing = False
+
+    def begin_request(self, gate: int) -> None:
+        """Notes that the request of the partitions of a gate begins, after which live elements may be polled."""
+        self.begin()
+        self.gates[gate].requesting = True
 
     def request(self, seen: Seen[None], gate: int) -> None:
         """Notes that the request of the partitions of a gate is over; it fails only if the release has begun."""
+        self.flying -= 1
         self.gates[gate].requested |= seen.error is None
         if self.phase == "recovering" and all(one.requested for one in self.gates):
             self.phase = "live"
@@ -158,6 +222,7 @@ class Ledger(Lifetime):
     # ---- the network -------------------------------------------------------------------------------------------------
     def send(self, channel: int, element: Element) -> None:
         """Notes that the producer of a channel begins to send an element."""
+        self.begin()
         self.sending = element
         self.lines[channel].send(element)
 
@@ -185,6 +250,7 @@ class Ledger(Lifetime):
 
     def came_into(self, gate: Gate) -> None:
         """Notes that an operation is over after which the gate may have notified the consumer."""
+        self.flying -= 1
         gate.busy -= 1
         self.idle = 0
         if self.in_poll:
@@ -198,26 +264,35 @@ class Ledger(Lifetime):
             if type(signal) is PriorityAvailable:
                 self.urged = self.urged_again = True
             elif type(signal) is StateConsumed:
-                self.lines[signal.channel].consumed = True
+                line = self.lines[signal.channel]
+                line.consumed = self.raced = True
+                line.told += 1
 
     def begin_poll(self) -> None:
-        """Notes that a poll begins, and which gates must have an element for it."""
+        """Notes that a poll begins, and which gates and channels must have an element for it."""
+        self.begin()
         self.in_poll = True
         self.in_poll_of_released = self.released
         self.interrupted = None
         self.urged_again = self.due_urgent = False
         for gate in self.gates:
             gate.due = False
-            if not (gate.busy or gate.ended()):
-                for line in gate.lines:
-                    if line.readable():
-                        gate.due = True
-                        self.due_urgent |= line.comes_first()
+            certain = not gate.busy
+            for line in gate.lines:
+                line.due = certain and line.ordinary()
+                if line.due:
+                    gate.due = True
+                else:
+                    line.waited = 0
+                if certain and line.urgent and line.passes():
+                    gate.due = True
+                    self.due_urgent |= line.comes_first()
             if not gate.due:
                 gate.waited = 0
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that the poll is over. The rules have already judged what it answered."""
+        self.flying -= 1
         self.in_poll = False
         if self.failed:
             return
@@ -228,16 +303,22 @@ class Ledger(Lifetime):
         if taken is None:
             self.urged = self.urged_again or (self.urged and self.due_urgent)
             self.idle += 1
+            if self.idle >= len(self.gates) and not self.mixed:
+                self.raced = False
             self.starved = self.starved + 1 if True in [gate.due for gate in self.gates] else 0
             return
         self.idle = self.starved = 0
         self.urged = taken.more_priority or self.urged_again
+        line = self.lines[taken.channel]
         if not taken.element.data_type.has_priority:
             for gate in self.gates:
                 gate.waited += gate.due
-        line = self.lines[taken.channel]
-        line.gate.waited = 0
+            for other in line.gate.lines:
+                other.waited += other.due
+        line.gate.waited = line.waited = 0
         line.take(taken.element)
+        if seen.signals and (credit := credit_of(seen.signals)):
+            line.gate.credit(credit)
         if line.ended and all(gate.ended() for gate in self.gates):
             self.phase = "ended"
 
@@ -246,9 +327,14 @@ class Ledger(Lifetime):
         self.probe = False
         if seen.value:
             self.notice.awake = True
+        elif not self.flying:
+            self.raced = False
+            for line in self.lines:
+                line.end_left = False
 
     def resume(self, seen: Seen[None], channel: int) -> None:
         """Notes that the consumer resumed the producer of a channel."""
+        self.flying -= 1
         if seen.error is None:
             line = self.lines[channel]
             line.blocked = line.halted = False
@@ -257,6 +343,7 @@ class Ledger(Lifetime):
     def begin_release(self) -> None:
         """Notes that a release begins, at an arbitrary moment. From now on the consumer need not get any element."""
         super().begin_release()
+        self.begin()
         self.released_from = self.phase
         self.released_under_push = self.recovery_busy
         self.released_in_poll = self.in_poll
@@ -265,6 +352,11 @@ class Ledger(Lifetime):
         self.notice.awake = self.probe = self.urged = False
         for line in self.lines:
             line.drop()
+
+    def release(self) -> None:
+        """Notes that the release is over."""
+        self.flying -= 1
+        super().release()
 
     def fail(self) -> None:
         """Notes that the task failed: the union is released, and operations in flight are abandoned."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from conformance.parts.lane import Lane, Sent
 from conformance.parts.words import name
-from conformance.ports import Element, EndOfData, EndOfPartition, Recovery
+from conformance.ports import Buffer, Element, EndOfData, EndOfPartition, Recovery
 
 
 class Line(Lane):
     """One channel of a union and the elements in it."""
 
     __slots__ = (
-        "barriers", "ended", "expects_end", "gate", "halted", "holds_priority", "local", "number", "sent_end",
-        "stopping",
+        "barriers", "crowded", "due", "end_left", "ended", "expects_end", "gate", "halted", "holds_priority", "local",
+        "number", "sent_end", "stopping", "told", "waited",
     )  # fmt: skip
 
     def __init__(self, gate: Gate, number: int, local: bool, passes_blocked: bool) -> None:
@@ -32,6 +32,18 @@ class Line(Lane):
         self.stopping = self.sent_end = self.ended = False
         """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
         self.barriers = 0
+        self.end_left = False
+        """Whether the conversion perhaps moved the end of recovered data into the physical channel, and the consumer
+        perhaps has not taken it there. In 2.3.0 it takes a turn of its own, which no poll shows."""
+        self.told = 0
+        """How often `StateConsumed` was emitted."""
+        self.crowded = False
+        """Whether live data came into the channel while there was something in it, so that it may be in memory for
+        which the producer gets no credit."""
+        self.due = False
+        """Whether the last poll had to find an element without priority in this channel when it began."""
+        self.waited = 0
+        """Number of elements without priority that such polls answered from other channels of the gate."""
 
     def is_connected(self) -> bool:
         """Returns whether the producer can send an element."""
@@ -77,6 +89,17 @@ class Line(Lane):
         recovered = ", recovered," if queue is self.waiting else ""
         return f"{name(queue[0].element)}{recovered} of channel {self.number}"
 
+    def sent(self) -> int:
+        """Returns the number of elements in the channel."""
+        return len(self.waiting) + len(self.live) + len(self.urgent)
+
+    def held(self) -> int:
+        """Returns the number of segments that the channel holds at least. A remote channel may have its data in memory
+        that no pool counts."""
+        if not self.local:
+            return 0 if self.gate.converted else len(self.waiting)
+        return len(self.waiting) + [type(sent.element) is Buffer for sent in self.live].count(True)
+
     def send(self, element: Element, silent: bool = False, stashed: bool = False) -> Sent:
         """Notes that the producer begins to send an element, and returns its entry."""
         kind = element.data_type
@@ -84,12 +107,24 @@ class Line(Lane):
         self.halted |= kind.blocks_upstream and not self.local
         self.stopping |= type(element) is EndOfData
         self.sent_end |= type(element) is EndOfPartition
+        if type(element) is Buffer and (self.live or self.waiting):
+            self.crowded = True
         return super().send(element, silent or (kind.has_priority and self.is_silent()), stashed)
 
     def take(self, element: Element) -> None:
         """Notes that the consumer took the first element."""
         kind = element.data_type
-        del (self.urgent if kind.has_priority else self.waiting or self.live)[0]
+        if type(element) is Buffer and not self.local:
+            self.gate.free += 1
+            self.gate.owed += not (self.crowded or self.waiting)
+        if kind.has_priority:
+            del self.urgent[0]
+        elif self.waiting:
+            del self.waiting[0]
+        else:
+            del self.live[0]
+            self.end_left = False
+            self.crowded &= bool(self.live)
         self.blocked |= kind.blocks_upstream
         self.ended |= type(element) is EndOfPartition
 
@@ -102,14 +137,18 @@ class Line(Lane):
 class Gate:
     """One gate of a union."""
 
-    __slots__ = ("busy", "converted", "due", "lines", "number", "recovery", "requested", "waited")
+    __slots__ = (
+        "busy", "converted", "due", "free", "lines", "number", "owed", "recovery", "requested", "requesting", "sold",
+        "waited",
+    )  # fmt: skip
 
     def __init__(self, number: int, recovery: Recovery) -> None:
         self.number = number
         self.recovery = recovery
         self.lines: list[Line] = []
         self.converted = recovery is Recovery.NONE
-        self.requested = False
+        self.requested = self.requesting = False
+        """Whether the partitions were requested; whether a request has begun."""
         self.busy = 0
         """Number of operations in flight that bring an element into this gate. Until they are over, the consumer need
         not find anything here, because one of them may still have to notify it of everything that came meanwhile."""
@@ -117,6 +156,11 @@ class Gate:
         """Whether the last poll had to find an element in this gate when it began."""
         self.waited = 0
         """Number of elements without priority that such polls answered from other gates."""
+        self.free = self.owed = 0
+        """Number of data buffers that were polled from remote channels and for which no credit was announced; number of
+        those for which it must be announced at last."""
+        self.sold = False
+        """Whether a poll announced credit for a buffer."""
 
     def ended(self) -> bool:
         """Returns whether the consumer took the end of partition of every channel."""
@@ -125,6 +169,12 @@ class Gate:
     def blocked(self) -> bool:
         """Returns whether all channels are blocked."""
         return False not in [line.blocked for line in self.lines]
+
+    def credit(self, credit: int) -> None:
+        """Notes that a poll announced so much credit for buffers that it recycled."""
+        self.sold = True
+        self.free -= credit
+        self.owed = max(0, self.owed - credit)
 
     def must_refuse(self) -> bool:
         """Returns whether a conversion would lose state."""
@@ -149,12 +199,14 @@ class Gate:
     def convert(self) -> None:
         """Notes that the gate was converted. With `in-memory`, recovered data was moved into the physical channels."""
         self.converted = True
+        for line in self.lines:
+            line.waited = 0
         if self.recovery is Recovery.IN_MEMORY:
             for line in self.lines:
                 line.expects_end = line.consumed
+                line.end_left = not line.consumed
                 line.consumed = True
 
     def turns_of_ends(self) -> int:
-        """Returns how many turns the ends of recovered data may use up. In 2.3.0 the conversion moves an end of
-        recovered data into the physical channel, and taking it, which no poll shows, uses up a turn of the gate."""
-        return sum([line.finishing for line in self.lines]) if self.recovery is Recovery.IN_MEMORY else 0
+        """Returns how many turns the ends of recovered data may use up."""
+        return sum([line.end_left for line in self.lines])

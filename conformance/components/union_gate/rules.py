@@ -109,6 +109,25 @@ def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     return bool(waiting)
 
 
+@rule(steps.poll, invariant="I-30")
+def channels_of_a_gate_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
+    """While a channel has elements, the union hands out at most one element without priority of each other channel of
+    the same gate before the channel has its turn (correspondingly more if ends of recovered data take turns of their
+    own)."""
+    if (taken := seen.value) is None or taken.element.data_type.has_priority or ledger.failed:
+        return False
+    served = ledger.lines[taken.channel]
+    others = len(served.gate.lines) - 1
+    waiting = [line for line in served.gate.lines if line.due and line is not served] if others else ()
+    for line in waiting:
+        most = (1 + line.end_left) * others
+        if line.waited >= most:
+            where = f"channel {line.number} had an element all the time"
+            owed = f"{where}, and at most {most} of other channels of its gate may come before it"
+            return Broken(FailureClass.STUCK, owed, f"{line.waited + 1} elements of these channels came")
+    return bool(waiting)
+
+
 @rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",))
 def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     """While one gate is empty, recovering or blocked, the union still hands out the data and the barriers of the other
@@ -117,7 +136,7 @@ def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     slow = [gate for gate in ledger.gates if not (gate.due or gate.ended())]
     if not due or not slow or ledger.failed:
         return False
-    if seen.value is not None or ledger.starved < len(ledger.gates):
+    if seen.value is not None or ledger.starved < len(ledger.gates) + ledger.turns_of_ends():
         return seen.value is not None
     line = next(line for gate in due for line in gate.lines if line.readable())
     owed = f"{line.first()} can be polled, although other gates are empty, recovering or blocked"
@@ -201,10 +220,10 @@ def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) 
 @rule(steps.available, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
 def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """After more empty polls in a row than there are gates plus one, with no other operation in between, the union
-    answers that it is not available."""
+    answers that it is not available (after correspondingly more, if ends of recovered data take turns of their own)."""
     if not ledger.idle or ledger.failed or ledger.phase == "ended":
         return False
-    if not seen.value or ledger.idle <= len(ledger.gates) + 1:
+    if not seen.value or not ledger.is_empty():
         return not seen.value
     if ledger.due() is not None:
         return False
@@ -294,6 +313,42 @@ def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[None, int]) ->
     return refused or Broken(FailureClass.LOST, owed, got(seen.error))
 
 
+@rule(steps.poll, invariant="I-26")
+def live_elements_wait_for_the_request_of_their_gate(ledger: Ledger, seen: Polled) -> Judgement:
+    """The union hands out no live element of a gate before the partitions of this gate are requested, whatever was
+    requested of other gates."""
+    taken = seen.value
+    if taken is None or ledger.failed or not 0 <= taken.channel < len(ledger.lines):
+        return False
+    line = ledger.lines[taken.channel]
+    if line.waiting and not taken.element.data_type.has_priority:
+        return False
+    if line.gate.requesting:
+        return True
+    owed = f"the partitions of gate {line.gate.number} were not requested: none of its live elements may come"
+    return Broken(FailureClass.PROTOCOL, owed, f"the poll answered {name(taken.element)} of channel {taken.channel}")
+
+
+@rule(steps.poll, invariant="I-26", after_learning=True)
+def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen: Polled) -> Judgement:
+    """The union emits StateConsumed once for a channel, after the end of recovered data was pushed and all recovered
+    buffers were polled."""
+    told = [signal.channel for signal in seen.signals if type(signal) is StateConsumed] if seen.signals else ()
+    if not told or ledger.failed:
+        return False
+    for number in told:
+        line, observed = ledger.lines[number], f"StateConsumed was emitted for channel {number}"
+        if line.told > 1:
+            return Broken(FailureClass.DUPLICATED, "StateConsumed must be emitted once for a channel", observed)
+        if not line.finishing:
+            owed = f"the end of recovered data of channel {number} was not pushed"
+            return Broken(FailureClass.PROTOCOL, owed, observed)
+        if line.waiting and not line.end_left:
+            owed = f"recovered {name(line.waiting[0].element)} must be polled from channel {number} before"
+            return Broken(FailureClass.LOST, owed, observed)
+    return True
+
+
 @rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-26", tickets=("FLINK-38544",))
 def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """The consumer finally takes every end of recovered data that was pushed, unless a conversion handed it over, and
@@ -310,6 +365,23 @@ def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
+@rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True)
+def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """Before release and while no operation is in flight, the union holds a segment for each data buffer that waits, a
+    listener for each local channel that was requested, and besides only the buffers that its remote channels and its
+    gates may set aside, and futures of channels that recover; for channels and gates that have ended, it holds
+    nothing."""
+    if ledger.failed:
+        return False
+    for what, least, most in ledger.bounds():
+        held = getattr(seen.value, what)
+        if held is not None and not least <= held <= most:
+            kind = FailureClass.LEAKED if held > most else FailureClass.LOST
+            between = str(least) if least == most else f"between {least} and {most}"
+            return Broken(kind, f"the union must hold {between} {what} now", f"it holds {held}")
+    return True
+
+
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
     formerly=("released-gates-hold-nothing",),

@@ -131,7 +131,8 @@ def finish_recovery(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer
     return port.finish_recovery(channel)
 
 
-@step("task", RECOVERING, when=gates(Gate.may_convert), learn=Ledger.convert, weight=10, fails=True)
+@step("task", RECOVERING, when=gates(Gate.may_convert), begin=Ledger.begin, learn=Ledger.convert, weight=10,
+      fails=True)  # fmt: skip
 def convert(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 
@@ -141,7 +142,8 @@ def convert_early(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None
     return port.convert(gate)
 
 
-@step("task", RECOVERING, when=gates(may_request), learn=Ledger.request, weight=12, fails=True)
+@step("task", RECOVERING, when=gates(may_request), begin=Ledger.begin_request, learn=Ledger.request, weight=12,
+      fails=True)  # fmt: skip
 def request_partitions(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.request_partitions(gate)
 
@@ -151,7 +153,7 @@ def poll(port: UnionGatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
-@step("task", UNTIL_FAILED, when=blocked, learn=Ledger.resume, weight=6, fails=True)
+@step("task", UNTIL_FAILED, when=blocked, begin=Ledger.begin, learn=Ledger.resume, weight=6, fails=True)
 def resume(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.resume(channel)
 

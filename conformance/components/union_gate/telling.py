@@ -1,0 +1,108 @@
+"""The rules of what a union tells: flags of its answers, reasons to poll, and credit. Specification: union-gate.md."""
+
+from __future__ import annotations
+
+from conformance.components.union_gate import steps
+from conformance.components.union_gate.ledger import Ledger, credit_of
+from conformance.components.union_gate.rules import RULES, Polled
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Kind, Seen
+from conformance.ports import Resources
+from conformance.ports.outcomes import PriorityAvailable
+
+__all__ = ["RULES", "Polled"]
+rule = RULES.rule
+
+
+# ---- flags of an answer ----------------------------------------------------------------------------------------------
+@rule(steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True)
+def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
+    """If an element can be polled when a poll has answered one and no other operation has overlapped it, the answer
+    says that more follows, or the poll notifies the consumer."""
+    if seen.value is None or ledger.failed or ledger.phase == "ended" or (line := ledger.due()) is None:
+        return False
+    if ledger.notice.awake:
+        return True
+    if ledger.mixed:
+        return UNSURE
+    owed = f"{line.first()} can be polled next, so the answer must say that more follows"
+    return Broken(FailureClass.STUCK, owed, "it said that nothing follows, and the consumer was not notified")
+
+
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-21104",), quiet=True)
+def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judgement:
+    """If everything that was sent was polled, an answer does not say that more follows, unless a notification of
+    something that was polled came late."""
+    if (taken := seen.value) is None or not taken.more or ledger.failed:
+        return False
+    for line in ledger.lines:
+        if line.waiting or line.live or line.urgent or ledger.end_waits(line):
+            return True
+    if ledger.raced:
+        return UNSURE
+    owed = "everything that was sent was polled, so the answer must say that nothing follows"
+    return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
+
+
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
+def more_priority_is_said_only_if_a_priority_event_is_left(ledger: Ledger, seen: Polled) -> Judgement:
+    """An answer says that a priority event follows only if one was sent and not polled."""
+    if (taken := seen.value) is None or not taken.more_priority or ledger.failed:
+        return False
+    if ledger.priority_events() > taken.element.data_type.has_priority:
+        return True
+    owed = "every priority event that was sent was polled, so the answer must say that none follows"
+    return Broken(FailureClass.PROTOCOL, owed, "it said that a priority event follows")
+
+
+# ---- notifications ---------------------------------------------------------------------------------------------------
+@rule(*steps.FEEDS, steps.poll, invariant="I-32", tickets=("FLINK-20145",))
+def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The union notifies the consumer of a priority event only if one was sent and not polled, unless the notification
+    came late because operations overlapped."""
+    if not seen.signals or ledger.failed or True not in [type(signal) is PriorityAvailable for signal in seen.signals]:
+        return False
+    if ledger.priority_events():
+        return True
+    if ledger.mixed:
+        return UNSURE
+    owed = "every priority event that was sent was polled, so the consumer must not be notified of one"
+    return Broken(FailureClass.PROTOCOL, owed, "it was notified of one")
+
+
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
+def empty_polls_do_not_go_on_for_ever(ledger: Ledger, seen: Polled) -> Judgement:
+    """After more empty polls in a row than there are gates plus one, with no other operation in between, a poll does
+    not notify the consumer (after correspondingly more, if ends of recovered data take turns of their own)."""
+    if not ledger.idle or ledger.failed or ledger.phase == "ended":
+        return False
+    if not ledger.notice.awake or not ledger.is_empty():
+        return not ledger.notice.awake
+    if ledger.due() is not None:
+        return False
+    owed = f"{ledger.idle} polls in a row answered nothing, and no other operation has run: nobody must be notified"
+    return Broken(FailureClass.PROTOCOL, owed, "the last poll notified the consumer")
+
+
+# ---- credit ----------------------------------------------------------------------------------------------------------
+@rule(steps.poll, invariant="I-96")
+def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) -> Judgement:
+    """The credit that polls announce is not more than the number of data buffers that were polled from remote channels
+    of that gate, apart from what a channel announces when its recovery ends."""
+    if (taken := seen.value) is None or not seen.signals or ledger.failed or not (credit := credit_of(seen.signals)):
+        return False
+    free = ledger.lines[taken.channel].gate.free + 1
+    owed = f"{free} data buffers were recycled since credit was announced for all of them"
+    return credit <= free or Broken(FailureClass.PROTOCOL, owed, f"credit for {credit} buffers was announced")
+
+
+@rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-96", quiet=True)
+def credit_comes_back(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """For each live buffer that came into an empty remote channel and was polled, the gate finally announces credit to
+    one of its producers."""
+    if not ledger.closing or ledger.failed:
+        return False
+    for gate in ledger.gates:
+        if gate.owed and not any(line.stopping for line in gate.lines):
+            owed = f"credit for {gate.owed} more buffers that were polled must be announced in gate {gate.number}"
+            return Broken(FailureClass.LOST, owed, "it was not announced, and nothing more is polled")
+    return True in [gate.sold for gate in ledger.gates]

@@ -1,0 +1,115 @@
+"""A thread that waits for anything but a lock holds no lock."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import pytest
+
+from conformance.driver import COMES_TO_AN_END, NO_CIRCLE, NO_LOCK_MEANWHILE, FailureClass, Run, run_scenario
+from conformance.scheduling import Clock, Condition, Future, Lock, Mailbox, Pause, Pool
+from tests.engines.toy import program
+from tests.engines.toy_gate import Gate, Toy, ToyConfig
+
+PUSH = [("push", 0), ("finish", "recovery")]
+
+
+def one_permit() -> Pool:
+    pool = Pool("pool", 1)
+    pool.free = 0
+    return pool
+
+
+def other_condition() -> Awaitable[None]:
+    other = Lock("other lock")
+
+    async def wait() -> None:
+        async with other:
+            await Condition("something", other).wait()
+
+    return wait()
+
+
+NEVER_READY: dict[str, Callable[[], Awaitable[object]]] = {
+    "future": lambda: Future("answer"),
+    "pool": one_permit,
+    "timer": lambda: Clock().timer("timeout", 100),
+    "mailbox": lambda: Mailbox[int]("mails"),
+    "condition of another lock": other_condition,
+}
+
+
+def pushed(gate: type[Gate], interleaving: Literal["whole", "fine"]) -> Run:
+    return run_scenario(program(Toy(gate, "waiting")), ToyConfig(1, interleaving), PUSH)
+
+
+def waiting(wanted: Callable[[], Awaitable[object]], locked: bool) -> type[Gate]:
+    class Waiting(Gate):
+        async def push(self, channel: int, buffer: int) -> None:
+            if locked:
+                async with self.lock:
+                    await wanted()
+            await wanted()
+
+    return Waiting
+
+
+@pytest.mark.parametrize("interleaving", ["whole", "fine"])
+@pytest.mark.parametrize("wanted", NEVER_READY.values(), ids=NEVER_READY)
+def test_whoever_waits_with_a_lock_is_accused(wanted, interleaving):
+    violation = pushed(waiting(wanted, locked=True), interleaving).violation
+    assert violation is not None
+    assert violation.property.slug == NO_LOCK_MEANWHILE
+    assert violation.broken.failure_class is FailureClass.DEADLOCKED
+    assert violation.broken.observed.startswith("recovery waits for ")
+    assert violation.broken.observed.endswith("and holds gate lock")
+    assert violation.step == ("push", 0)
+
+
+@pytest.mark.parametrize("interleaving", ["whole", "fine"])
+@pytest.mark.parametrize("wanted", NEVER_READY.values(), ids=NEVER_READY)
+def test_whoever_waits_without_a_lock_is_not(wanted, interleaving):
+    run = pushed(waiting(wanted, locked=False), interleaving)
+    assert run.violation is not None
+    assert run.violation.property.slug == COMES_TO_AN_END  # nobody ever ends the wait
+    ready = program()
+    assert NO_LOCK_MEANWHILE in ready.exercised(run.exercised)
+
+
+@pytest.mark.parametrize("interleaving", ["whole", "fine"])
+def test_a_condition_gives_its_own_lock_back_while_its_thread_waits(interleaving):
+    class AtACondition(Gate):
+        async def push(self, channel: int, buffer: int) -> None:
+            async with self.lock:
+                await Condition("something", self.lock).wait()
+
+    violation = pushed(AtACondition, interleaving).violation
+    assert violation is not None
+    assert violation.property.slug == COMES_TO_AN_END
+
+
+@pytest.mark.parametrize("interleaving", ["whole", "fine"])
+def test_what_is_ready_is_not_waited_for(interleaving):
+    class AwaitsWhatIsThere(Gate):
+        async def push(self, channel: int, buffer: int) -> None:
+            done = Future("done")
+            done.complete()
+            async with self.lock:
+                await done
+                await Pool("pool", 1)
+                await Pause("a place")
+            await super().push(channel, buffer)
+
+    assert pushed(AwaitsWhatIsThere, interleaving).violation is None
+
+
+def test_a_thread_may_wait_for_a_lock_with_a_lock():
+    class TakesTwo(Gate):
+        async def push(self, channel: int, buffer: int) -> None:
+            async with self.lock, self.lock:
+                pass
+
+    violation = pushed(TakesTwo, "whole").violation
+    assert violation is not None
+    assert violation.property.slug == NO_CIRCLE

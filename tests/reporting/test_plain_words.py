@@ -1,0 +1,103 @@
+"""What people read is in words: no text shows how Python writes an object."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines import Replay, read_scenario, replay
+from conformance.engines.explore import Explorer, scope_of
+from conformance.parts.words import name
+from conformance.ports import (
+    Alignment,
+    Announcement,
+    Barrier,
+    Buffer,
+    CancelMarker,
+    EndOfData,
+    EndOfPartition,
+    Event,
+    RecoveryCompletion,
+    RecoveryMetadata,
+    find_implementation,
+    find_known_bug,
+)
+from conformance.reporting import exploration_table, tell
+from conformance.reporting.words import element_in_words, value_in_words
+
+CORPUS = sorted((Path(__file__).parent.parent / "corpus").glob("*.json"))
+PYTHON = re.compile(
+    r"<\w+[ .]|object at|\b[A-Z]\w+\(|\b(?:None|True|False)\b|\(\d*,|\(\)|\[|\]|\{|\}|\b[A-Z]\w+\.[A-Z]|frozenset|\bb'"
+)
+"""Objects, calls of classes, constants, tuples, lists, dictionaries, members of enumerations, bytes."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<reference_impl.gate.Gate object at 0x7f>", "Buffer(ids=(1,))", "it answered None", "must be True", "(1,)",
+        "()", "[1, 2]", "{'a': 1}", "Reason.SUBSUMED", "CheckpointReason.SUBSUMED", "frozenset({1})", "b'x'",
+    ],
+)  # fmt: skip
+def test_python_is_recognised(text):
+    assert PYTHON.search(text)
+
+
+def texts(shown: Replay) -> list[str]:
+    """What a person reads of a replay."""
+    story = tell(shown)
+    found = [f"{one.step}; {one.answer}; {one.signals}" for one in story.steps]
+    if shown.violation is not None:
+        found += [shown.violation.broken.owed, shown.violation.broken.observed]
+    return found
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_what_is_said_about_a_known_bug_is_in_words(path):
+    shown = replay(read_scenario(path), find_known_bug(path.stem).build())
+    assert shown.violation is not None
+    assert [text for text in texts(shown) if PYTHON.search(text)] == []
+
+
+def test_lists_and_unknown_answers_are_described():
+    assert value_in_words([]) == "none"
+    assert value_in_words([3, 4]) == "3, 4"
+    assert value_in_words([[0, 1], []]) == "0: 0, 1 | 1: none"
+    assert value_in_words((True, None)) == "true, nothing"
+
+
+def test_a_scope_is_shown_as_it_is_given():
+    program = Program(COMPONENTS["subpartition"], find_implementation("reference"))
+    result = Explorer(program, scope_of(program.component, {})).explore(depth=0)
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(exploration_table(result))
+    assert "recovered=null" in capture.get()
+    assert scope_of(program.component, {"recovered": "null"}).config == result.scope.config
+
+
+ELEMENTS = {
+    Buffer((1, 2)): ("records 1, 2", "records 1, 2"),
+    Buffer(()): ("an empty buffer", "an empty buffer"),
+    Barrier(3, Alignment.UNALIGNED): ("the unaligned barrier 3", "unaligned barrier 3"),
+    Announcement(3, 7): ("the announcement of barrier 3", "announcement of barrier 3 at seq 7"),
+    CancelMarker(3): ("the cancel marker of checkpoint 3", "cancel marker of checkpoint 3"),
+    Event(3): ("event 3", "event 3"),
+    RecoveryMetadata(0, 1): (
+        "the recovery metadata of subtask 0, channel 1",
+        "recovery metadata of subtask 0, channel 1",
+    ),
+    RecoveryCompletion(): ("the end of output state", "end of output state"),
+    EndOfData(): ("the end of data", "end of data"),
+    EndOfPartition(): ("the end of partition", "end of partition"),
+}
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda one: type(one).__name__)
+def test_rules_and_stories_have_the_same_words_for_an_element(element):
+    assert (name(element), element_in_words(element)) == ELEMENTS[element]
