@@ -396,7 +396,9 @@ def nobody_is_told_without_a_view(ledger: Ledger, seen: Seen[object]) -> Judgeme
     if not seen.signals:
         return True
     why = "the subpartition was released" if ledger.failed else "no view is attached"
-    return Broken(FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it emitted {seen.signals[0]}")
+    return Broken(
+        FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it emitted {type(seen.signals[0]).__name__}"
+    )
 
 
 # ---- judgements that several rules share -----------------------------------------------------------------------------
