@@ -318,13 +318,13 @@ class Ledger(Lifetime):
         """Notes that the request of the subpartition is over. Priority events that were sent before may be silent."""
         if not self.requested and not self.released:
             self.requested = True
-            self.heard_from = self.lane.arrived
+            self.heard_from = self.lane.arrived if self.lane.urgent else 0
 
     def begin_take(self) -> None:
         """Notes that a take begins, and what it must find."""
         self.afterlife += self.released
         if not self.notice.awake:
-            self.vain = 0
+            self.vain = -1  # a take without a reason does not count
         self.must = self.something_waits()
         self.must_priority = self.must and self.must_come_first()
         self.notice.begin_take()
@@ -425,8 +425,8 @@ class Ledger(Lifetime):
     def release(self) -> None:
         """Notes that the channel was released."""
         super().release()
-        self.notice.awake = self.urged = False
-        self.marked = 0
+        self.notice.awake = self.urged = self.end_left = False
+        self.marked = self.vain = 0
 
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; operations in flight are abandoned."""

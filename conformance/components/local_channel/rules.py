@@ -192,8 +192,8 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
     return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
 
 
-@rule(*ADDS, *PUSHES, steps.request_subpartition, steps.take, steps.resume, invariant="I-31", quiet=True)
-def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(steps.take, invariant="I-31", quiet=True)
+def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Took) -> Judgement:
     """If the consumer was notified of a priority event that it has not taken, a priority event waits."""
     if ledger.notice.announced < ledger.next_live or ledger.released:
         return False
@@ -263,7 +263,7 @@ adopt(
 
 
 @rule(
-    *ADDS, steps.request_subpartition, steps.take, steps.resume,
+    steps.unaligned_barrier, steps.take,
     invariant="I-22", tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY, quiet=True,
 )  # fmt: skip
 def priority_events_are_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:

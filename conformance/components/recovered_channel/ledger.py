@@ -182,7 +182,7 @@ class Ledger(Lifetime):
         """Notes that a take begins."""
         self.afterlife += self.released
         if not self.notice.awake:
-            self.vain = 0
+            self.vain = -1  # a take without a reason does not count
         self.notice.begin_take()
         self.had = self.readable()
 
@@ -225,6 +225,7 @@ class Ledger(Lifetime):
         """Notes that the channel was released."""
         super().release()
         self.notice.awake = False
+        self.vain = 0
 
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; a push in flight is abandoned."""
