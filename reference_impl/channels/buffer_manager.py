@@ -90,11 +90,12 @@ class BufferManager:
 
         Floating buffers count until they return to the pool, also on their way to it.
         """
-        return self.exclusive + self.borrowed + self.in_use("exclusive") + self.in_use("handed over")
+        used = self.queued + self.taken
+        return self.exclusive + self.borrowed + used.count("exclusive") + used.count("handed over")
 
-    def in_use(self, kind: str) -> int:
-        """I-93. The number of data buffers of this kind that wait in the channel or are with the consumer."""
-        return self.queued.count(kind) + self.taken.count(kind)
+    def own(self) -> int:
+        """I-93. The number of data buffers in memory of its own that wait in the channel or are with the consumer."""
+        return (self.queued + self.taken).count("heap")
 
     def take_for_live(self) -> None:
         """R13."""

@@ -321,7 +321,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
         A channel that stands alone also holds its place in the line of the pool.
         """
-        own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
+        own, futures = self.buffers.own(), int(self.recovered.in_recovery)
         places = 0 if self.shares_pool else self.buffers.pool.waiting.count(self.buffers)
         return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=places, futures=futures)
 

@@ -70,8 +70,8 @@ def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgemen
 
 
 @rule(
-    steps.free_for_live, steps.event, steps.recycle, steps.take, invariant="I-96", tickets=("FLINK-39521",),
-    needs=PUSHED, after_learning=True,
+    steps.free_for_live, steps.event, steps.recycle, invariant="I-96", tickets=("FLINK-39521",), needs=PUSHED,
+    after_learning=True,
 )  # fmt: skip
 def no_credit_is_announced_during_recovery(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The channel announces no credit to the producer before its recovery is over."""

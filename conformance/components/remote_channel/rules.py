@@ -173,8 +173,10 @@ def the_gate_is_told_of_priority(ledger: Ledger, seen: Seen[object]) -> Judgemen
     urgent = ledger.lane.urgent
     if not urgent or ledger.phase not in FLOWING:
         return False
+    if ledger.pressing:
+        return True
     owed = f"{name(urgent[0].element)} waits, so the gate must have been notified of a priority event"
-    return ledger.pressing or Broken(FailureClass.STUCK, owed, "it was not")
+    return Broken(FailureClass.STUCK, owed, "it was not")
 
 
 @rule(steps.timeoutable_barrier, steps.unaligned_barrier, invariant="I-22")
