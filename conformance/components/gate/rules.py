@@ -21,7 +21,7 @@ from conformance.parts.input_state import judge_written
 from conformance.parts.notice import notifies
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
-from conformance.parts.words import got, must_fail, must_succeed, name, truth
+from conformance.parts.words import channels, got, must_fail, must_succeed, name, truth
 from conformance.ports import (
     Announcement,
     Buffer,
@@ -330,7 +330,7 @@ def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[N
     before that it resumes none."""
     done, told_to = ledger.all_tracked(), _told_to_go_on(seen)
     if len(set(told_to)) < len(told_to):
-        twice = f"told were the producers of the channels {told_to}"
+        twice = f"told were the producers of {channels(told_to)}"
         return Broken(FailureClass.DUPLICATED, "every producer must be told to go on once", twice)
     for number, side in enumerate(ledger.sides):
         if not side.local and side.completion_taken and side.resumed != done:
@@ -357,7 +357,7 @@ def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -
     if told_to == ([] if ledger.sides[channel].local else [channel]):
         return bool(told_to)
     owed = f"only the producer of channel {channel} is resumed, and it must be told once if it is remote"
-    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of the channels {told_to}")
+    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of {channels(told_to)}")
 
 
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
+from conformance.driver.setting import LOCAL
 from conformance.parts.designs import AFTER, BEFORE, BY_CONVERSION
 
 SETTINGS = Settings(
-    attrgetter("converted"),
+    lambda ledger: ledger.converted,
     BY_CONVERSION,
     lambda config: config.channels,
     never=(
@@ -35,12 +34,13 @@ SETTINGS = Settings(
         ),
         Never(
             ("the-end-of-recovered-data-is-told-once-per-channel",), Setting("in-memory", "after conversion"),
-            "Conversion may drop the end of recovered data.",
+            "The end of recovered data is not handed over.",
         ),
         Never(
             ("the-end-of-recovered-data-is-told-once-per-channel",), Setting("pushed", "before conversion"),
-            "Nothing was pushed before the conversion.",
+            "Nothing is pushed before the conversion.",
         ),
+        Never(("a-resumed-producer-is-told-to-go-on",), Setting(channel=LOCAL), "No signal tells a local producer."),
         Never(("no-conversion-loses-state",), Setting("pushed"), "Nothing was pushed before the conversion."),
     ),
 )  # fmt: skip

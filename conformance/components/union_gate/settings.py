@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
+from conformance.driver.setting import LOCAL
 
 RECOVERING, REQUESTED = "before all gates are requested", "after all gates are requested"
 RELEASED = "after release"
 
 SETTINGS = Settings(
-    attrgetter("phase"),
+    lambda ledger: ledger.phase,
     {"recovering": RECOVERING, "live": REQUESTED, "ended": REQUESTED, "failed": RELEASED},
     lambda config: [kind for kinds in config.gates for kind in kinds],
     never=(
         Never(
             (
-                "live-data-waits-for-recovered-data", "an-empty-union-lets-its-consumer-sleep",
+                "live-data-waits-for-recovered-data",
                 "the-end-of-recovered-data-is-told-for-every-gate",
+                "the-end-of-recovered-data-is-told-once-for-its-channel",
             ), Setting("none"), "Nothing is recovered.",
         ),
         *(
@@ -30,15 +30,44 @@ SETTINGS = Settings(
             for stage in (RECOVERING, REQUESTED)
         ),
         Never(
+            ("credit-goes-to-producers-of-the-same-gate", "the-right-producer-is-resumed"), Setting(channel=LOCAL),
+            "A local producer needs no credit, and no signal tells it to go on.",
+        ),
+        Never(
             ("a-union-that-has-ended-is-available", "nothing-follows-the-last-end"), Setting(stage=RECOVERING),
             "No channel ends before its gate is requested.",
         ),
+        *(
+            Never(
+                ("the-end-of-recovered-data-is-told-once-for-its-channel",), Setting(recovery, REQUESTED),
+                "Before a gate is converted, the ends of recovered data are taken, or handed over.",
+            )
+            for recovery in ("recover-first", "in-memory")
+        ),
         Never(
             (
-                "a-slow-gate-holds-up-no-other", "elements-arrive-once-in-order-from-their-channel",
-                "live-data-waits-for-recovered-data", "nothing-follows-the-last-end",
+                "credit-goes-to-producers-of-the-same-gate", "credit-is-announced-for-recycled-buffers-only",
+                "the-right-producer-is-resumed",
+            ), Setting(channel="a local channel"), "The producer of a local channel gets no credit and no signal.",
+        ),
+        Never(
+            ("credit-comes-back", "the-end-of-recovered-data-is-told-for-every-gate"), Setting(stage=RECOVERING),
+            "They are judged at the end of a run, when all gates have been requested.",
+        ),
+        Never(
+            (
+                "a-slow-gate-holds-up-no-other", "an-answer-says-that-more-follows",
+                "channels-of-a-gate-are-served-in-turn", "credit-comes-back",
+                "credit-goes-to-producers-of-the-same-gate", "credit-is-announced-for-recycled-buffers-only",
+                "elements-arrive-once-in-order-from-their-channel",
+                "empty-polls-do-not-go-on-for-ever", "gates-are-served-in-turn",
+                "live-data-waits-for-recovered-data", "live-elements-wait-for-the-request-of-their-gate",
+                "more-is-said-only-if-something-is-left", "more-priority-is-said-only-if-a-priority-event-is-left",
+                "nothing-follows-the-last-end", "only-priority-events-are-told-as-such",
                 "the-consumer-is-told-of-priority-events", "the-consumer-is-told-of-what-waits",
                 "the-end-of-recovered-data-is-told-for-every-gate",
+                "the-end-of-recovered-data-is-told-once-for-its-channel",
+                "while-it-lives-a-union-holds-what-its-gates-need",
             ), Setting(stage=RELEASED), "A released union hands out nothing.",
         ),
     ),
