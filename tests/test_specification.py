@@ -14,6 +14,7 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import Kind
 from conformance.ports import known_bugs, legal_variants
+from conformance.ports.changes import CATALOGUES
 from conformance.reporting import chapter_file, rules, specification_folder, with_judged, without_judged
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -144,12 +145,14 @@ def without_anchor(found: list[tuple[str, str]]) -> list[str]:
     return [f"{name} {number}" for name, number in found if number not in ANCHORS.get(name, ())]
 
 
-def python_files(folder: str, leave_out: str) -> list[Path]:
-    return [file for file in sorted((ROOT / folder).rglob("*.py")) if leave_out not in str(file)]
+def python_files(folder: str) -> list[Path]:
+    """The Python files of a folder, without those of known bugs and legal variants."""
+    files = sorted((ROOT / folder).rglob("*.py"))
+    return [file for file in files if not any(name in str(file) for name in CATALOGUES)]
 
 
-REFERENCE = [one for one in python_files("reference_impl", "known_bugs") if "legal_variants" not in one.parts]
-TESTS_OF_THE_REFERENCE = python_files("tests/reference_impl", "known_bugs")
+REFERENCE = python_files("reference_impl")
+TESTS_OF_THE_REFERENCE = python_files("tests/reference_impl")
 
 
 def followed(file: Path) -> str:

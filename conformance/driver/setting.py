@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 LOCAL, REMOTE = "a local channel", "a remote channel"
 """The settings of steps that concern one channel. Other steps have a setting that names all channels, as `local and
@@ -88,17 +88,8 @@ def all_kinds(kinds: Sequence[str]) -> str:
     return f"{' and '.join(sorted(set(kinds)))} channels" if kinds else ""
 
 
-class Rows(dict[Any, list[int]]):
-    """Counts by stage. A row has one place for each property and, behind them, one for each kind of step."""
-
-    __slots__ = ("blank",)
-
-    def __init__(self, blank: list[int]) -> None:
-        self.blank = blank
-
-    def __missing__(self, stage: Any) -> list[int]:
-        row = self[stage] = self.blank.copy()
-        return row
+Rows: TypeAlias = dict[Any, list[int]]
+"""Counts by stage. A row has one place for each property and, behind them, one for each kind of step."""
 
 
 class Evidence:
@@ -109,13 +100,14 @@ class Evidence:
     def __init__(self, settings: Settings, blank: list[int], goals: bytearray) -> None:
         self.settings = settings
         self.blank = blank
+        """A row without counts."""
         self.goals = goals.copy()
         """For each property, at its index in the program: 1 if it counts as exercised whatever the rows say."""
         self.unsure: dict[int, int] = {}
         """In how many cases each property, by its index, was neither judged nor had nothing to judge."""
         self.recovery: str | None = None
         """The recovery design of the port that was made last; None: none was made."""
-        self.whole = Rows(blank)
+        self.whole: Rows = {}
         """The rows of steps that concern no channel in particular."""
         self.by_channel: dict[int, Rows] = {}
         """By number, the rows of steps that concern this channel."""
@@ -132,12 +124,12 @@ class Evidence:
             if known == recovery:
                 self.whole, self.by_channel = whole, by_channel
                 return
-        self.whole = Rows(self.blank)
+        self.whole = {}
         by_kind: dict[str, Rows] = {}
         self.by_channel = {}
         for number, kind in enumerate(self.settings.kinds(config)):
             if kind not in by_kind:
-                by_kind[kind] = Rows(self.blank)
+                by_kind[kind] = {}
             self.by_channel[number] = by_kind[kind]
         self.rows.append((recovery, self.whole, self.by_channel))
 

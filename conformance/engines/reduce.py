@@ -239,10 +239,14 @@ class Reduction:
                 return False
             number, self.drawn = self.drawn, self.drawn + 1
             self._spend()
-            scenario, run = searches[number % len(searches)].run(f"again/{self.signature}/{number}")
+            seed = f"again/{self.signature}/{number}"
+            scenario, run = searches[number % len(searches)].run(seed, harmless=self._harmless)
+            if self._harmless(scenario.config, scenario.steps):
+                continue
             if self._judge is not None:
                 run = self._judge(scenario)
             if run.violation is None or not self._alike(run.violation.signature):
+                self._known[scenario.config, scenario.steps] = None
                 continue
             before = self.best
             found = self._deleted(Scenario(scenario.component, scenario.config, tuple(run.performed)))
@@ -251,6 +255,10 @@ class Reduction:
             if self.best is not before:
                 return False
         return True
+
+    def _harmless(self, config: Any, steps: Steps) -> bool:
+        """Returns whether this scenario was run before and did not fail. Short scenarios are drawn many times."""
+        return self._known.get((config, steps), self.best) is None
 
     def _searches(self) -> list[Search]:
         """Returns the searches that draw the fresh scenarios, in turn."""

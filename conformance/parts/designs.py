@@ -26,6 +26,7 @@ BY_END_OF_RECOVERY = {False: "in recovery", True: "not in recovery"}
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 RESOURCES = frozenset({Capability.RESOURCES})
 STEPPING = frozenset({Capability.STEPPING})
+ANYWHERE = frozenset({Capability.BEGINS_ANYWHERE})
 RECOVER_FIRST = recovers(Recovery.RECOVER_FIRST)
 IN_MEMORY = recovers(Recovery.IN_MEMORY)
 PUSHED = recovers(Recovery.PUSHED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from conformance.driver import Broken, FailureClass, Judgement
 from conformance.parts.records import compare_ids, in_words
 from conformance.ports import (
@@ -49,6 +51,13 @@ def short_name(element: Element) -> str:
         case EndOfPartition():
             return "end of partition"
     return f"element of type {element.data_type.label}"
+
+
+def channels(numbers: Sequence[int]) -> str:
+    """Describes channels: `channel 1` or `channels 1, 2`; without a number, `no channel`."""
+    if not numbers:
+        return "no channel"
+    return f"channel{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 def truth(value: bool) -> str:

@@ -22,6 +22,9 @@ class Capability(StrEnum):
     """`resources()` answers real counts."""
     STEPPING = "stepping"
     """Operations pause at their locks and wherever they wait, so that a scenario can interleave them there."""
+    BEGINS_ANYWHERE = "begins-anywhere"
+    """A remote channel can begin with any sequence number, as after a long run. Sequence numbers have 32 bits and wrap
+    around."""
     RECOVERS_FIRST = "recover-first"
     """The consumer takes all recovered data before a channel is converted and before the first checkpoint starts."""
     RECOVERS_IN_MEMORY = "recover-in-memory"

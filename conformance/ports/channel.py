@@ -34,12 +34,15 @@ class ChannelConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """`handed_over`: with IN_MEMORY, the record ids that the recovered channel hands over, one buffer each.
 
     `exclusive_buffers` is the initial credit of a remote channel, `floating_buffers` the most that it can borrow.
+    `first_number` is the sequence number of its first live element; only an implementation with the capability
+    `begins-anywhere` is asked for another one than 0.
     """
 
     recovery: Recovery = Recovery.NONE
     handed_over: tuple[int, ...] = ()
     exclusive_buffers: int = 2
     floating_buffers: int = 2
+    first_number: int = 0
 
 
 class InputChannelPort(Port):

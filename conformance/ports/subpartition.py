@@ -76,7 +76,8 @@ class SubpartitionPort(Port):
     element that blocks the producer (an aligned or timeoutable barrier, the end of recovered output state), the
     subpartition is blocked: until the consumer resumes it, it hands out priority events at most.
 
-    Signals: `DataAvailable`, `PriorityAvailable(seq)`; none before a view is attached.
+    Signals: `DataAvailable`, `PriorityAvailable(seq)`; none before a view is attached, and none after release. An
+    operation may signal more or less than its docstring says, within the freedoms of the specification.
     """
 
     @abstractmethod

@@ -55,7 +55,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         super().__init__(listener, index, "channel")
         self.received: PrioritizedDeque[Received] = PrioritizedDeque()
         """Received: live elements that arrived, with their numbers; priority events first."""
-        self.expected = 0
+        self.expected = config.first_number
         """Expected: the sequence number that the next live element must carry."""
         self.persister = Persister(last_stopped)
         self.recovered = make_store(config)
@@ -69,7 +69,9 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         self.requested = False
         """Requested: the subpartition was requested."""
         self.copied = 0
-        """Floating buffers that the gate has copied and that do not stand in the pool yet (R18)."""
+        """The number of data buffers that the gate has copied and that are not recycled yet (R18)."""
+        self.shares_pool = pool is not None
+        """Whether the floating pool belongs to a gate. A channel that stands alone has one of its own."""
         pool = FloatingPool(config.floating_buffers) if pool is None else pool
         self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
@@ -113,7 +115,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def accept(self, element: Element, seq: int) -> bool:
         """R6 to R9, R13. Answers whether a priority event became the first one (R10)."""
-        self.expected += 1
+        self.expected = wrapped(self.expected + 1)
         data_type = element.data_type
         if type(element) is Buffer:
             self.buffers.take_for_live()
@@ -219,14 +221,13 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def buffer_was_copied(self) -> None:
         """R18, gate.md G12."""
-        freed, credit = self.buffers.recycle(self.released)
-        self.copied += freed
-        self.buffers.announce(credit)
+        self.copied += 1
 
     async def return_copied(self) -> None:
-        """R15, R18, gate.md G12."""
-        freed, self.copied = self.copied, 0
-        await self.buffers.give_back(freed)
+        """R18, gate.md G12."""
+        count, self.copied = self.copied, 0
+        if count:
+            await self.recycle(count)
 
     async def resume(self) -> None:
         """R26."""
@@ -252,7 +253,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             live = tuple(
                 record
                 for one in self.received
-                if type(one.element) is Buffer and (self.last_barrier == NONE or one.seq < self.last_barrier_seq)
+                if type(one.element) is Buffer
+                and (self.last_barrier == NONE or is_before(one.seq, self.last_barrier_seq))
                 for record in one.element.ids
             )
             self.persister.start(checkpoint, recovered + live)
@@ -315,7 +317,20 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.buffers.pool.leave(self.buffers)
 
     def resources(self) -> Resources:
-        """I-93. The channel holds its buffers, memory of its own, a place in the line and, in recovery, a future."""
+        """I-93. The channel holds its buffers, memory of its own, and, in recovery, a future.
+
+        A channel that stands alone also holds its place in the line of the pool.
+        """
         own, futures = self.buffers.in_use("heap"), int(self.recovered.in_recovery)
-        places = self.buffers.pool.waiting.count(self.buffers)
+        places = 0 if self.shares_pool else self.buffers.pool.waiting.count(self.buffers)
         return Resources(segments=self.buffers.held(), heap=own, files=0, listeners=places, futures=futures)
+
+
+def wrapped(number: int) -> int:
+    """R6. The number as an integer of 32 bits."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def is_before(seq: int, other: int) -> bool:
+    """R29. Sequence numbers are integers of 32 bits that wrap around."""
+    return wrapped(seq - other) < 0

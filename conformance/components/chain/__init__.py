@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from conformance.components.chain.goals import RULES
 from conformance.components.chain.ledger import Ledger
+from conformance.components.chain.settings import SETTINGS
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
 from conformance.driver import Component
 from conformance.parts.designs import READBACK, recovers
@@ -67,27 +68,24 @@ def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability]) ->
 _LOCAL, _REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 _ALL = (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED)
 _CONFIGS = tuple(
-    ChainScenarioConfig(channels, recovery, recoveries, downstream, *states, interleaving)
+    ChainScenarioConfig(channels, recovery, recoveries, downstream, *states, interleaving, *buffers)
     for interleaving in ("whole", "fine")
     for channels in ((_LOCAL, _REMOTE), (_REMOTE, _LOCAL), (_LOCAL, _LOCAL), (_REMOTE, _REMOTE), (_LOCAL,), (_REMOTE,))
-    for recovery, recoveries, downstream, states in (
+    for recovery, recoveries, downstream, states, *buffers in (
         (Recovery.NONE, _ALL[:1], False, (0, 0)),
         (Recovery.RECOVER_FIRST, _ALL[:1], True, (1, 1)),
         (Recovery.NONE, _ALL[:2], False, (0, 0)),
         (Recovery.IN_MEMORY, _ALL[:2], True, (2, 1)),
-        (Recovery.IN_MEMORY, _ALL[:2], False, (1, 2)),
+        (Recovery.IN_MEMORY, _ALL[:2], False, (1, 2), 1, 0),
         (Recovery.NONE, _ALL, False, (0, 0)),
         (Recovery.RECOVER_FIRST, _ALL, False, (0, 0)),
         (Recovery.IN_MEMORY, _ALL, True, (0, 0)),
         (Recovery.PUSHED, _ALL, False, (2, 1)),
         (Recovery.PUSHED, _ALL, True, (1, 1)),
-        (Recovery.PUSHED, _ALL[2:], False, (0, 0)),
+        (Recovery.PUSHED, _ALL[2:], False, (1, 0)),
     )
 ) + tuple(
-    ChainScenarioConfig(
-        channels, recovery, recoveries, False, 1, 1, interleaving,
-        exclusive_buffers=exclusive, floating_buffers=floating,
-    )
+    ChainScenarioConfig(channels, recovery, recoveries, False, 2, 1, interleaving, exclusive, floating)
     for interleaving in ("whole", "fine")
     for channels, exclusive, floating in (
         ((_REMOTE,), 0, 1), ((_REMOTE, _REMOTE), 0, 1), ((_REMOTE, _LOCAL), 0, 2), ((_REMOTE, _REMOTE), 1, 1),
@@ -111,6 +109,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    settings=SETTINGS,
     final_phase="failed",
     prefixes=PREFIXES,
     biases=(

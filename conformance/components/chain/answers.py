@@ -1,9 +1,14 @@
-"""What a chain says of its checkpoints, as the rules read it: acknowledged, declined, and why not yet."""
+"""What a chain says of its checkpoints, as the rules read it: its barriers, acknowledged, declined, why not yet."""
 
 from __future__ import annotations
 
 from conformance.components.chain.ledger import Ledger
-from conformance.ports import Buffer, CheckpointAcknowledged, CheckpointDeclined, Consumed, Signal
+from conformance.ports import Barrier, Buffer, CheckpointAcknowledged, CheckpointDeclined, Consumed, Element, Signal
+
+
+def is_unaligned(element: Element | None) -> bool:
+    """Returns whether the element is an unaligned barrier."""
+    return type(element) is Barrier and element.alignment == "unaligned"
 
 
 def acknowledged(signals: list[Signal]) -> list[int]:

@@ -82,8 +82,9 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
 @rule(steps.resources, invariant="I-93", quiet=True, needs=RESOURCES)
 def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, a chain holds one segment for each data buffer that was sent and not consumed, one for each
-    credit, and no others except for recovered data and for channels in recovery; one listener for each attached view;
-    and no future once all recovered data is consumed."""
+    credit, and no others except for recovered data and for channels in recovery; one listener for each attached view,
+    and at most one for each channel that waits for a floating buffer; and no future once all recovered data is
+    consumed."""
     if ledger.failed:
         return False
     for what, (least, most) in ledger.holds().items():

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.components.chain import steps
-from conformance.components.chain.answers import acknowledged, declines
+from conformance.components.chain.answers import acknowledged, declines, is_unaligned
 from conformance.components.chain.buffers import RULES
 from conformance.components.chain.ledger import Ledger
-from conformance.components.chain.rules import Took, is_unaligned
+from conformance.components.chain.rules import Took
 from conformance.driver import Seen
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, STEPPING, recovers
 from conformance.ports import Barrier, ChainCheckpoint, CheckpointStatus, EndOfPartition, Recovery

@@ -169,7 +169,8 @@ class Ledger(Lifetime):
             if side.remote and (pushed or not connected):  # what is set aside is not announced yet
                 most += own
             attached += connected and not side.ended
-        listeners = attached, len(self.sides) if connected else 0
+        lining_up = sum(side.remote for side in self.sides)  # channels that may wait for a floating buffer
+        listeners = attached, len(self.sides) + lining_up if connected else 0
         futures = 0, 2 * len(self.sides) if recovering else 0
         return {"segments": (least, most), "listeners": listeners, "futures": futures}
 

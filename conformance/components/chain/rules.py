@@ -9,6 +9,7 @@ from conformance.components.chain.answers import (
     acknowledged,
     checkpoint_in_words,
     declines,
+    is_unaligned,
     was_declined,
     why_incomplete,
 )
@@ -45,11 +46,6 @@ rule = RULES.rule
 Took = Seen[Consumed | None]
 Transferred = Seen[Element | None, int]
 State = Seen[tuple[tuple[int, ...], ...]]
-
-
-def is_unaligned(element: Element | None) -> bool:
-    """Returns whether the element is an unaligned barrier."""
-    return type(element) is Barrier and element.alignment == "unaligned"
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -248,14 +244,20 @@ def a_checkpoint_is_declined_for_a_newer_one_only(ledger: Ledger, seen: Took) ->
 
 @rule(steps.consume, invariant="I-45")
 def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
-    """When the barrier of a newer checkpoint comes, the consumer declines the pending checkpoint."""
+    """When the barrier of a newer checkpoint comes, the consumer declines the pending checkpoint with the reason
+    declined-subsumed."""
     value = seen.value
     newer = 0 if value is None or type(value.element) is not Barrier else value.element.checkpoint
     if ledger.over or newer <= ledger.newest:
         return False
-    declined = was_declined(ledger.newest, seen.signals)
-    owed = f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came: it must be declined"
-    return declined or Broken(FailureClass.ORPHANED, owed, "it was not declined")
+    if CheckpointDeclined(ledger.newest, CheckpointReason.DECLINED_SUBSUMED) in seen.signals:
+        return True
+    owed = (
+        f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came: it must be declined as subsumed"
+    )
+    other = [one.reason for one in declines(seen.signals) if one.checkpoint == ledger.newest]
+    observed = f"it was declined with the reason {other[0]}" if other else "it was not declined"
+    return Broken(FailureClass.PROTOCOL if other else FailureClass.ORPHANED, owed, observed)
 
 
 @rule(steps.trigger, invariant="I-53", tickets=("FLINK-20654",))
@@ -325,7 +327,7 @@ def _judge_contents(
         if sent is None:
             continue
         judged = True
-        ids = sum([part[channel] for part in parts if channel < len(part)], ())
+        ids = tuple(one for part in parts if channel < len(part) for one in part[channel])
         if ids != tuple(range(sent)) and (observed := fault(sent, ids)):
             owed = (
                 f"the counted records, the input state and the output state of checkpoint {ledger.reading}, one after "

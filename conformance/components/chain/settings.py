@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
 from conformance.parts.designs import BEFORE, BY_CONVERSION
 
 SETTINGS = Settings(
-    attrgetter("converted"),
+    lambda ledger: ledger.converted,
     BY_CONVERSION,
     lambda config: config.channels,
     lambda config, ledger: ledger.config.recovery,

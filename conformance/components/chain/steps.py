@@ -278,21 +278,28 @@ _CONNECT = (
     transfer(0), transfer(1), transfer(0), transfer(1),
 )  # fmt: skip
 _BARRIER = barrier(0, 1, "unaligned")
+_COMPLETE = (
+    *((FINISH, thread) for thread in ("recovery", "network", "task")),
+    *_one_by_one(barrier(1, 1, "unaligned"), transfer(1), consume(), snapshot(1)),
+)
 
 A_RECORD_ARRIVES = (
     *_one_by_one(*_RECOVER, *[consume()] * 3, *_CONNECT, *[consume()] * 4, produce(1, 1), _BARRIER, transfer(0)),
     transfer(1), consume(), (RUN, "task", "channel 1 lock"),
 )  # fmt: skip
 """Leads to a checkpoint that is about to start while a record arrives."""
+A_RECORD_ARRIVED = (*A_RECORD_ARRIVES, (RUN, "task", ""), (FINISH, "network"), *_COMPLETE)
+"""A checkpoint that has just started in a channel when a record arrives there, and that completes."""
 A_RECORD_IS_PUSHED = (
     *_one_by_one(*_CONNECT, _BARRIER, transfer(0)),
-    recover(0), (RUN, "recovery", "drainer lock"), (RUN, "recovery", "drainer lock"), consume(),
+    recover(0), (RUN, "recovery", "drainer lock"), (RUN, "recovery", "drainer lock"), consume(), (FINISH, "task"),
+    *_COMPLETE,
 )  # fmt: skip
-"""Leads to a checkpoint that is about to start while a recovered record is pushed."""
+"""A checkpoint that starts, as far as it can, while a recovered record is pushed, and completes."""
 MARKED_AND_NOT_STARTED = (
     *_one_by_one(*_CONNECT, _BARRIER),
     consume(), (RUN, "task", "drainer lock"), (RUN, "task", "local channel 0 lock"),
     (RUN, "task", "local channel 0 lock"), recover(0), (FINISH, "recovery"),
 )  # fmt: skip
 """Leads to a checkpoint whose recovery barriers are inserted and that has not started."""
-PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED)
+PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED, A_RECORD_ARRIVED)

@@ -93,12 +93,12 @@ def no_channel_waits_for_a_free_buffer(ledger: Ledger, seen: Seen[object]) -> Ju
 def while_it_lives_a_gate_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, a gate holds the buffers that wait in its channels, the exclusive buffers of remote channels
     and the floating buffers that they borrowed, and nothing of a channel that has ended; at most one listener for each
-    local channel, and at most two futures for each channel in recovery."""
+    channel, and at most two futures for each channel in recovery."""
     if ledger.is_over():
         return False
     for what, (least, most) in (
         ("segments", segments(ledger)),
-        ("listeners", (0, sum([side.local and not side.ended for side in ledger.sides]))),
+        ("listeners", (0, sum([not side.ended for side in ledger.sides]))),
         ("futures", (0, 2 * sum([not (side.consumed or side.unseen_end(ledger.converted)) for side in ledger.sides]))),
     ):
         held = getattr(seen.value, what)

@@ -21,7 +21,7 @@ from conformance.parts.input_state import judge_written
 from conformance.parts.notice import notifies
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
-from conformance.parts.words import got, must_fail, must_succeed, name, truth
+from conformance.parts.words import channels, got, must_fail, must_succeed, name, truth
 from conformance.ports import (
     Announcement,
     Buffer,
@@ -191,10 +191,12 @@ def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
     operation that overlapped a poll."""
     if (taken := seen.value) is None or ledger.left(taken):
         return False
+    if not taken.more:
+        return True
     if not ledger.alone or ledger.stirred:
         return UNSURE
     owed = "nothing is left in any channel, so the poll must not say that more follows"
-    return not taken.more or Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
+    return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
 @rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
@@ -258,7 +260,7 @@ adopt(
 
 
 @rule(*steps.MOVES, invariant="I-22", tickets=("FLINK-20383", "FLINK-39018"), kind=Kind.EVENTUALLY, quiet=True)
-def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
+def priority_is_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
     it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
     if not (channel := ledger.urgent_channel()):
@@ -328,7 +330,7 @@ def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[N
     before that it resumes none."""
     done, told_to = ledger.all_tracked(), _told_to_go_on(seen)
     if len(set(told_to)) < len(told_to):
-        twice = f"told were the producers of the channels {told_to}"
+        twice = f"told were the producers of {channels(told_to)}"
         return Broken(FailureClass.DUPLICATED, "every producer must be told to go on once", twice)
     for number, side in enumerate(ledger.sides):
         if not side.local and side.completion_taken and side.resumed != done:
@@ -355,7 +357,7 @@ def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -
     if told_to == ([] if ledger.sides[channel].local else [channel]):
         return bool(told_to)
     owed = f"only the producer of channel {channel} is resumed, and it must be told once if it is remote"
-    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of the channels {told_to}")
+    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of {channels(told_to)}")
 
 
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)

@@ -45,7 +45,6 @@ def backlogs(ledger: Ledger, taken: BufferAndBacklog) -> tuple[int, int]:
     if ledger.hidden and not has_priority:
         return 0, 0
     most = ledger.buffers() - (type(element) is Buffer)
-    blocked = lane.blocked or element.data_type.blocks_upstream
-    if blocked and not (ledger.passes_blocked and len(lane.urgent) > has_priority):
-        return 0, 0
-    return (max(0, most - 1) if ledger.alone else 0), most
+    if not (lane.blocked or element.data_type.blocks_upstream):
+        return (max(0, most - 1) if ledger.alone else 0), most
+    return 0, most if ledger.passes_blocked and len(lane.urgent) > has_priority else 0

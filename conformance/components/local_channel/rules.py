@@ -77,8 +77,10 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
 
 
 def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
-    if ledger.lane.blocked or (seen.value is None and ledger.end_takes_a_turn()):
+    if ledger.lane.blocked:
         return False
+    if seen.value is None and ledger.end_takes_a_turn():
+        return UNSURE
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
     came = f"the take answered {'nothing' if seen.value is None else name(seen.value.element)}"
@@ -164,8 +166,8 @@ def the_next_type_names_what_can_be_taken(ledger: Ledger, seen: Took) -> Judgeme
 @rule(steps.take, level=Level.SHOULD, invariant="I-21")
 def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
     """The backlog that a live element carries is the number of data buffers in the subpartition, of which the last one
-    need not be counted; while the subpartition is blocked and has no priority event, and with a recovered buffer, the
-    backlog is 0."""
+    need not be counted; with a recovered buffer it is 0, and while the subpartition is blocked, unless a priority event
+    passes, which may carry the backlog or 0."""
     if seen.value is None:
         return False
     least, most = backlogs(ledger, seen.value)
@@ -184,6 +186,8 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
         return False
     if seen.value.seq == told:
         return True
+    if 0 < told - seen.value.seq < len(ledger.lane.urgent):
+        return UNSURE  # the last notification was of an event behind this one
     owed = f"the consumer was notified of the priority event with sequence number {told}"
     return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
 
@@ -306,12 +310,20 @@ adopt(
 Written = Seen[tuple[int, ...], int]
 
 
+def _unsure(ledger: Ledger) -> Judgement:
+    """Judges a checkpoint whose input state the ledger does not know: an operation in flight may be changing it, or it
+    was never started."""
+    return UNSURE if ledger.busy else False
+
+
 @rule(steps.persisted, steps.restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
 def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgement:
     """The channel writes nothing for a checkpoint whose start it refused as subsumed or declined."""
     (checkpoint,) = seen.operands
-    if ledger.busy or checkpoint not in ledger.lane.input.failed:
+    if checkpoint not in ledger.lane.input.failed:
         return False
+    if ledger.busy:
+        return UNSURE
     if not seen.value:
         return True
     owed = f"the start of checkpoint {checkpoint} was refused: the channel must write nothing for it"
@@ -324,7 +336,7 @@ def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Wri
     the design `pushed`, those in front of its recovery barrier), once and in order."""
     state = ledger.state(seen.operands[0])
     if state is None:
-        return False
+        return _unsure(ledger)
     recovered = ledger.recovered_ids
     written = tuple([record for record in seen.value if record in recovered])
     if written[: len(state.least)] == state.least and state.most[: len(written)] == written:
@@ -373,7 +385,7 @@ def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judg
     stopped."""
     state = ledger.state(seen.operands[0])
     if state is None:
-        return False
+        return _unsure(ledger)
     recovered, live = ledger.recovered_ids, state.live
     behind = [record for record in seen.value if record not in recovered and record not in live]
     if not behind:
@@ -389,7 +401,7 @@ def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) 
     order, behind the recovered data."""
     state = ledger.state(seen.operands[0])
     if state is None:
-        return False
+        return _unsure(ledger)
     recovered, owed = ledger.recovered_ids, tuple(state.live)
     live = tuple([record for record in seen.value if record not in recovered])
     if live == owed and seen.value[len(seen.value) - len(owed) :] == owed:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
 from conformance.parts.designs import BY_END_OF_RECOVERY
 
 SETTINGS = Settings(
-    attrgetter("lane.consumed"),
+    lambda ledger: ledger.lane.consumed,
     BY_END_OF_RECOVERY,
     never=(
         Never(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Settings
 from conformance.parts.designs import AFTER, BY_CONVERSION
 
 SETTINGS = Settings(
-    attrgetter("converted"),
+    lambda ledger: ledger.converted,
     BY_CONVERSION,
     never=(
         Never(

@@ -11,7 +11,7 @@ from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.settings import SETTINGS
 from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import recovers
+from conformance.parts.designs import ANYWHERE, recovers
 from conformance.ports import ChannelConfig, Recovery, RemoteChannelPort
 from conformance.scenarios import Step
 
@@ -25,6 +25,7 @@ class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=Tru
     exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     floating_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     interleaving: Literal["whole", "fine"] = "whole"
+    first_number: Annotated[int, Meta(ge=-(2**31), lt=2**31)] = 0
 
 
 _RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
@@ -32,6 +33,8 @@ _RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
 )  # fmt: skip
 
 
+_LATE = 2**31 - 3
+"""A sequence number after which the numbers soon wrap around."""
 _BEGIN: tuple[Step, ...] = (("request_subpartition",), ("finish", "task"))
 _EVENT: tuple[Step, ...] = (("event", -1), ("finish", "network"))
 
@@ -42,8 +45,9 @@ def _handed_over(config: RemoteChannelScenarioConfig) -> int:
 
 def _port_config(config: RemoteChannelScenarioConfig, handed_over: int) -> ChannelConfig:
     return ChannelConfig(
-        Recovery(config.recovery), tuple(range(handed_over)), config.exclusive_buffers, config.floating_buffers
-    )
+        Recovery(config.recovery), tuple(range(handed_over)), config.exclusive_buffers, config.floating_buffers,
+        config.first_number,
+    )  # fmt: skip
 
 
 COMPONENT = Component(
@@ -51,17 +55,17 @@ COMPONENT = Component(
     port=RemoteChannelPort,
     config_type=RemoteChannelScenarioConfig,
     configs=tuple(
-        RemoteChannelScenarioConfig(recovery, handed_over, exclusive, floating, interleaving)
+        RemoteChannelScenarioConfig(recovery, handed_over, exclusive, floating, interleaving, first)
         for interleaving in ("whole", "fine")
         for recovery, handed_over in _RECOVERIES
-        for exclusive, floating in ((2, 2), (1, 1), (0, 2), (1, 0), (0, 1))
+        for exclusive, floating, first in ((2, 2, 0), (1, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0), (2, 2, _LATE))
     ),
     port_config=lambda config: _port_config(config, _handed_over(config)),
     restored_config=lambda config, ledger: _port_config(config, 0),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers
+        config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers, config.first_number
     ),
-    needs=lambda config: recovers(config.recovery),
+    needs=lambda config: recovers(config.recovery) | (ANYWHERE if config.first_number else frozenset()),
     threads=("network", "task", "recovery"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),

@@ -8,7 +8,7 @@ from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.driver import Seen
 from conformance.parts import starts
-from conformance.parts.designs import PUSHED, STEPPING
+from conformance.parts.designs import IN_MEMORY, PUSHED, STEPPING
 from conformance.ports import Buffer, Resources
 
 __all__ = ["RULES"]
@@ -47,6 +47,13 @@ goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
 def a_checkpoint_started_with_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint started while recovered data was queued."""
     return seen.error is None and bool(ledger.lane.waiting)
+
+
+@goal(steps.checkpoint_started, needs=IN_MEMORY)
+def a_second_checkpoint_has_the_same_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint started while data that was handed over waited, and an earlier one that has it too was complete."""
+    handed_over = ledger.handed_over and ledger.lane.waiting and not ledger.lane.taken
+    return bool(handed_over) and seen.error is None and any(one.complete for one in ledger.input.states.values())
 
 
 @goal(steps.checkpoint_started, needs=STEPPING)
@@ -89,6 +96,12 @@ def released_with_a_pending_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while a producer was blocked."""
     return not ledger.released and ledger.lane.blocked
+
+
+@goal(steps.buffer, steps.event, needs=STEPPING)
+def released_while_an_element_arrived(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A release ended while an element waited to arrive."""
+    return ledger.released
 
 
 @goal(steps.release, needs=STEPPING)

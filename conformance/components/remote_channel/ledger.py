@@ -38,12 +38,15 @@ class Ledger(Accounts):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "checkpointing", "disturbed", "doubtful", "forgotten", "input", "last_barrier",
-        "moving", "newest", "notice", "over", "polling", "pressing", "records", "said", "trespassing", "tried", "twice",
+        "announced", "arriving", "checkpointing", "disturbed", "doubtful", "first_number", "forgotten", "input",
+        "last_barrier", "moving", "newest", "notice", "over", "polling", "pressing", "records", "said", "trespassing",
+        "tried", "twice",
     )  # fmt: skip
 
-    def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int) -> None:
+    def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int = 0) -> None:
         super().__init__(recovery, handed_over, (exclusive, floating))
+        self.first_number = first
+        """The sequence number of the first live element. The ledger itself counts positions from 0."""
         self.records = handed_over
         """The next record id. Restores do not reset it."""
         self.restore(tuple(range(handed_over)))
@@ -87,6 +90,15 @@ class Ledger(Accounts):
         """Whether the channel has perhaps forgotten its last barrier, so that the conversion of it may fail."""
         self.announced: dict[int, int] = {}
         """By sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
+
+    # ---- sequence numbers ------------------------------------------------------------------------------------------
+    def number(self, position: int) -> int:
+        """Returns the sequence number of the live element at this position, an integer of 32 bits."""
+        return (position + self.first_number + 2**31) % 2**32 - 2**31
+
+    def position(self, number: int) -> int:
+        """Returns the position of the live element with this sequence number."""
+        return (number - self.first_number) % 2**32
 
     # ---- queries ---------------------------------------------------------------------------------------------------
     def takeable(self) -> Sent | None:
@@ -243,7 +255,8 @@ class Ledger(Accounts):
             self.last_barrier = element.checkpoint
             self.newest = max(self.newest, element.checkpoint)
             if kind.needs_announcement:
-                lane.urgent.append(Sent(Announcement(element.checkpoint, sent.number), sent.number))
+                number = self.number(sent.number)
+                lane.urgent.append(Sent(Announcement(element.checkpoint, number), sent.number))
         lane.notice(element, sent.number)
         lane.blocked = (
             lane.blocked or kind.blocks_upstream

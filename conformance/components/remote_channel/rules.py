@@ -115,9 +115,9 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
             return lane.seq is not None
         owed = f"recovered buffers have consecutive sequence numbers, and the last one had {lane.seq - 1}"
         return Broken(FailureClass.PROTOCOL, owed, f"this one carries {value.seq}")
-    if not line or line[0].number == value.seq:
+    if not line or ledger.number(line[0].number) == value.seq:
         return bool(line)
-    owed = f"the element was received with sequence number {line[0].number}"
+    owed = f"the element was received with sequence number {ledger.number(line[0].number)}"
     return Broken(FailureClass.PROTOCOL, owed, f"it is handed out with sequence number {value.seq}")
 
 
@@ -181,7 +181,7 @@ def the_gate_is_told_of_priority(ledger: Ledger, seen: Seen[object]) -> Judgemen
 def priority_is_told_with_its_number(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If the gate is notified of a priority event that arrives, the notification carries its sequence number. The
     announcement of a barrier has the number of the barrier."""
-    number = -1 if ledger.arriving is None else ledger.arriving.number
+    number = -1 if ledger.arriving is None else ledger.number(ledger.arriving.number)
     told = [signal.seq for signal in seen.signals if type(signal) is PriorityAvailable]
     if not told or all(seq == number for seq in told):
         return bool(told)
@@ -202,7 +202,7 @@ adopt(
 def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If an element arrives that does not carry the next sequence number, the channel answers an error of kind
     reordering."""
-    owed = f"the next sequence number is {ledger.lane.arrived}, and the element carries another one"
+    owed = f"the next sequence number is {ledger.number(ledger.lane.arrived)}, and the element carries another one"
     return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
 
 

@@ -178,8 +178,8 @@ def announced(ledger: Ledger) -> Sequence[tuple[int]]:
         (seq,)
         for seq, checkpoint in ledger.announced.items()
         if checkpoint == last
-        and state.barrier_at.get(checkpoint) == seq
-        and any(sent.number == seq for sent in ledger.lane.live)
+        and state.barrier_at.get(checkpoint) == ledger.position(seq)
+        and any(sent.number == ledger.position(seq) for sent in ledger.lane.live)
     ]
 
 
@@ -194,7 +194,7 @@ def outdated(ledger: Ledger) -> Sequence[tuple[int]]:
         (seq,)
         for seq, checkpoint in ledger.announced.items()
         if (last in state.barrier_at if checkpoint < last else stopped)
-        and any(sent.number == seq for sent in ledger.lane.live)
+        and any(sent.number == ledger.position(seq) for sent in ledger.lane.live)
     ]
 
 
@@ -213,7 +213,7 @@ def _deliver(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     """Delivers the element whose arrival has begun."""
     sent = ledger.arriving
     assert sent is not None
-    return port.receive(sent.element, sent.number, ledger.said)
+    return port.receive(sent.element, ledger.number(sent.number), ledger.said)
 
 
 def _begin_event(ledger: Ledger, backlog: int) -> None:
@@ -268,19 +268,19 @@ def end_of_partition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
 
 @step("network", LIVE, when=connected, begin=Ledger.begin, end=Ledger.lose_the_connection, weight=0, fails=True)
 def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Event(0), ledger.lane.arrived + 1, NOTHING)
+    return port.receive(Event(0), ledger.number(ledger.lane.arrived + 1), NOTHING)
 
 
 @step(
     "network", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1, fails=True
 )  # fmt: skip
 def buffer_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Buffer((ledger.records,)), ledger.lane.arrived, NOTHING)
+    return port.receive(Buffer((ledger.records,)), ledger.number(ledger.lane.arrived), NOTHING)
 
 
 @step("network", LIVE, when=connected, begin=Ledger.begin_breach, end=Ledger.lose_the_connection, weight=0, fails=True)
 def blocked_with_backlog(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(RecoveryCompletion(), ledger.lane.arrived, 1)
+    return port.receive(RecoveryCompletion(), ledger.number(ledger.lane.arrived), 1)
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------

@@ -168,6 +168,8 @@ def priority_events_are_announced_once(ledger: Ledger, seen: Seen[object]) -> Ju
 def an_announced_number_is_that_of_a_priority_event(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The sequence number in a notification of a priority event is the number that a queued priority event will
     carry."""
+    if not seen.signals:
+        return False
     numbers = [signal.seq for signal in seen.signals if type(signal) is PriorityAvailable]
     if not numbers:
         return False
@@ -367,10 +369,10 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
 def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever an element can be polled, the consumer has a reason to poll: it was notified since its last poll, or an
     answer told it that an element can be polled. It asks after attaching its view and after resuming."""
-    if not ledger.view or ledger.probe or not ledger.due():
-        return False
     if ledger.awake:
         return True
+    if not ledger.view or ledger.probe or not ledger.due():
+        return False
     owed = f"{ledger.first()} can be polled, so the consumer must have a reason to poll"
     return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer told it")
 
@@ -379,10 +381,10 @@ def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
 def nobody_is_woken_for_nothing(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An operation that puts nothing into the queue does not notify the consumer of data if nothing can be polled
     afterwards: a consumer that finds nothing sleeps."""
-    if not ledger.view or ledger.can_be_polled():
+    if not seen.signals:
+        return ledger.view and not ledger.awake
+    if ledger.can_be_polled() or not any(type(signal) is DataAvailable for signal in seen.signals):
         return False
-    if not any(type(signal) is DataAvailable for signal in seen.signals):
-        return True
     return Broken(FailureClass.PROTOCOL, "nothing can be polled, so nobody must be woken", "it emitted DataAvailable")
 
 
@@ -394,7 +396,9 @@ def nobody_is_told_without_a_view(ledger: Ledger, seen: Seen[object]) -> Judgeme
     if not seen.signals:
         return True
     why = "the subpartition was released" if ledger.failed else "no view is attached"
-    return Broken(FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it emitted {seen.signals[0]}")
+    return Broken(
+        FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it emitted {type(seen.signals[0]).__name__}"
+    )
 
 
 # ---- judgements that several rules share -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, See
 from conformance.parts import lifetime, notice
 from conformance.parts.designs import RESOURCES
 from conformance.parts.lane import Sent
-from conformance.parts.words import got, must_succeed, name, truth
+from conformance.parts.words import channels, got, must_succeed, name, truth
 from conformance.ports import BufferOrEvent, Recovery, Resources
 from conformance.ports.elements import Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed
@@ -17,13 +17,6 @@ from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, Erro
 RULES = Rules[Ledger]("union-gate", answers_property("union-gate"), *thread_properties("union-gate"))
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
-
-
-def _channels(numbers: list[int]) -> str:
-    """Describes channels: `channel 1` or `channels 1, 2`; without a number, `no channel`."""
-    if not numbers:
-        return "no channel"
-    return f"channel{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
@@ -265,7 +258,7 @@ def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judg
         return False
     resumed = [signal.channel for signal in seen.signals if type(signal) is ConsumptionResumed]
     owed = f"the union must emit ConsumptionResumed for channel {channel} alone"
-    return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it emitted it for {_channels(resumed)}")
+    return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it emitted it for {channels(resumed)}")
 
 
 @rule(steps.poll, invariant="I-96")
@@ -282,8 +275,8 @@ def credit_goes_to_producers_of_the_same_gate(ledger: Ledger, seen: Polled) -> J
     if credited <= remote:
         return bool(credited)
     whose = f"a buffer of channel {seen.value.channel} was recycled"
-    owed = f"{whose}: its credit may be announced only for remote channels of its gate, {_channels(sorted(remote))}"
-    return Broken(FailureClass.PROTOCOL, owed, f"credit was announced for {_channels(sorted(credited))}")
+    owed = f"{whose}: its credit may be announced only for remote channels of its gate, {channels(sorted(remote))}"
+    return Broken(FailureClass.PROTOCOL, owed, f"credit was announced for {channels(sorted(credited))}")
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from conformance.driver import Never, Setting, Settings
+from conformance.driver.setting import LOCAL
 
 RECOVERING, REQUESTED = "before all gates are requested", "after all gates are requested"
 RELEASED = "after release"
 
 SETTINGS = Settings(
-    attrgetter("phase"),
+    lambda ledger: ledger.phase,
     {"recovering": RECOVERING, "live": REQUESTED, "ended": REQUESTED, "failed": RELEASED},
     lambda config: [kind for kinds in config.gates for kind in kinds],
     never=(
@@ -29,6 +28,10 @@ SETTINGS = Settings(
                 ), Setting(stage=stage), "Nothing was released.",
             )
             for stage in (RECOVERING, REQUESTED)
+        ),
+        Never(
+            ("credit-goes-to-producers-of-the-same-gate", "the-right-producer-is-resumed"), Setting(channel=LOCAL),
+            "A local producer needs no credit, and no signal tells it to go on.",
         ),
         Never(
             ("a-union-that-has-ended-is-available", "nothing-follows-the-last-end"), Setting(stage=RECOVERING),
