@@ -182,6 +182,7 @@ class Ledger(Lifetime):
         line = self.lines[channel]
         line.gate.busy += 1
         line.finishing = self.recovery_busy = True
+        line.end_left = self.recovery is Recovery.PUSHED
 
     def end_recovery(self, channel: int) -> None:
         """Notes that the operation of the recovery thread is over."""

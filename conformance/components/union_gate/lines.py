@@ -33,8 +33,8 @@ class Line(Lane):
         """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
         self.barriers = 0
         self.end_left = False
-        """Whether the conversion perhaps moved the end of recovered data into the physical channel, and the consumer
-        perhaps has not taken it there. In 2.3.0 it takes a turn of its own, which no poll shows."""
+        """Whether the end of recovered data is perhaps in the physical channel, because it was pushed into it or the
+        conversion moved it there, and perhaps takes a turn of its own, as in 2.3.0. No poll shows that turn."""
         self.told = 0
         """How often `StateConsumed` was emitted."""
         self.crowded = False
