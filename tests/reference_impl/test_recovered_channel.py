@@ -154,3 +154,12 @@ def test_it_has_nothing_to_do_with_the_producer():
     """recovered-channel.md V15."""
     one = fresh()
     assert not [name for name in ("request", "resume", "arrive", "receive") if hasattr(one, name)]
+
+
+def test_what_was_handed_over_is_not_handed_over_again_before_the_release():
+    """recovered-channel.md V12, V13."""
+    one = fresh(Recovery.IN_MEMORY, 0, finished=True)
+    assert whole(one.hand_over()) == (0,)
+    with pytest.raises(PortError) as caught:
+        whole(one.hand_over())
+    assert caught.value.kind is ErrorKind.STATE
