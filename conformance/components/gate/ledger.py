@@ -41,8 +41,8 @@ class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "backlog", "checkpoint", "converted", "credited", "doubtful", "exclusive", "floating", "marked",
-        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
+        "announced", "arriving", "backlog", "checkpoint", "converted", "credited", "doubtful", "exclusive", "floating",
+        "marked", "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
         "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
     )  # fmt: skip
 
