@@ -42,8 +42,8 @@ class Ledger(Lifetime):
 
     __slots__ = (
         "announced", "arriving", "backlog", "checkpoint", "converted", "credited", "doubtful", "exclusive", "floating",
-        "marked", "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
-        "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
+        "marked", "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery",
+        "sending", "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
     )  # fmt: skip
 
     def __init__(
