@@ -16,7 +16,7 @@ _FLOWING = ("live", "starting")
 def counts_credit(ledger: Ledger) -> bool:
     """Returns whether the ledger knows which buffers of the gate are in use, provided that no operation is in
     flight. Before the end of recovered data was taken, a pushed buffer may use one, and no credit is announced."""
-    if ledger.phase not in _FLOWING or True not in [side.credit is not None for side in ledger.sides]:
+    if not ledger.credited or ledger.phase not in _FLOWING:
         return False
     return ledger.recovery is not Recovery.PUSHED or False not in [side.consumed for side in ledger.sides]
 

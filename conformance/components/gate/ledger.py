@@ -41,9 +41,9 @@ class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "backlog", "checkpoint", "converted", "doubtful", "exclusive", "floating", "marked",
-        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
-        "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
+        "announced", "arriving", "backlog", "checkpoint", "converted", "credited", "doubtful", "exclusive", "floating",
+        "marked", "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery",
+        "sending", "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +54,7 @@ class Ledger(Lifetime):
         whether the producers of remote channels keep to their credit."""
         super().__init__()
         self.exclusive, self.floating = buffers
+        self.credited = credited
         self.recovery = recovery
         self.most_recovered = recovered
         self.newest = 0
