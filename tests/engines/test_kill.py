@@ -11,9 +11,11 @@ from conformance.ports import find_implementation, known_bugs
 
 BUDGET = 10_000
 """Scenarios in which a bug must be found, with the one seed of the default tests."""
-LONGEST = {"chain": (20, 16), "gate": (10, 14), "local-channel": (8, 14), "remote-channel": (8, 14)}
-"""Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started,
-a gate converted."""
+LONGEST = {
+    "chain": (20, 16), "deque": (18, 14), "gate": (10, 14), "local-channel": (8, 14), "remote-channel": (8, 14),
+}  # fmt: skip
+"""Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started, a
+gate converted, a deque filled."""
 
 
 @pytest.mark.parametrize("bug", known_bugs(), ids=lambda bug: bug.id)

@@ -19,15 +19,15 @@ from conformance.scenarios import Step, encode_history
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
-    "chain": "e7a49103239f1b92f83977b8360c440d7a1a6542fb63259042f9cc9a670e6761",
+    "chain": "3d62e6c170ad2b22366134055591e8fc33bb65ac7df6a1a145dc0c16ef076208",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
-    "gate": "6c8e2bb440f26ebfd0d9cff74ed68923a16ea1fc097bdfbbbf20ad2aef197a4c",
-    "local-channel": "c213262b16e4239ce88ecfa5bee72f709e085a4e66afba20f7d3891f645f4147",
+    "gate": "8b61005fdb2d8aa426ae30d3b9bf5450b579dbb7f62e769675c241737b9113c2",
+    "local-channel": "693fb49bf46e7240145edc6551813d2bf3ac6660675990f2598ce0ae46111f50",
     "persister": "25f716ee73e98d8573a69c7a52a1e0841ca64e766dcb54f41de9127b1e58fe41",
-    "recovered-channel": "dd1f874111da9a1995e45033da93075dd68dcdb28961c0573c6e2901d3465111",
-    "remote-channel": "9f9ee19ae0abe3417f2992c61bfb32733bda424982830630c5db2c4b807d8524",
+    "recovered-channel": "aba162e92e2847d75e2c332b16804cc6400edaa84aa1e4a4b013588d632ba9e5",
+    "remote-channel": "1155f036c3bf21571a4ca849ccba40fb3893dea4d75e3bf7965d94b57745d7a0",
     "subpartition": "8cb032f809793404ccebb6d79992468eb8ca071f8f9b5ba5ccf19b01b25808dc",
-    "union-gate": "0da9d460c2c48c14569a926a59af8a9f1325da8b4882795254fc3998038af325",
+    "union-gate": "481c35a2b5ecda56b3fbb98c2d4bd90ec88bd0e42cbdcb9644bd60480fcfd8d3",
 }
 
 
