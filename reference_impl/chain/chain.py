@@ -226,9 +226,6 @@ class Chain(ChainPort):
     async def release(self) -> None:
         """C29."""
         await self.gate.release()
-        for consumer in self.remote:
-            if consumer is not None:  # what an operation that was abandoned had in its hands is given back
-                await consumer.recycle(len(consumer.buffers.taken))
         for subpartition in self.subpartitions:
             subpartition.release()
         self.drainer.release()

@@ -76,6 +76,9 @@ class BufferManager:
         """
         self.taken: list[str] = []
         """In use: the same for the data buffers that are with the consumer."""
+        self.copied = 0
+        """How many of the buffers that are with the consumer were copied by the gate, so that they are recycled at once
+        (R18), or by a release that comes first (R34)."""
 
     def assign_exclusive(self) -> None:
         """R21. Set the exclusive buffers aside."""
@@ -157,6 +160,7 @@ class BufferManager:
     def recycle(self, released: bool) -> tuple[int, int]:
         """R18. Answers how many floating buffers return to the pool, and how much credit is announced."""
         kind = self.taken.pop(0)
+        self.copied = max(self.copied - 1, 0)
         if kind == "floating":
             return 1, 0
         if kind != "exclusive" or released:
@@ -195,8 +199,9 @@ class BufferManager:
             await self.pool.give_back()
 
     def release(self) -> int:
-        """R34. Answers how many floating buffers return to the pool; the consumer keeps those that it took."""
-        freed = self.floating + sum(kind == "floating" for kind in self.queued)
+        """R34. Answers how many floating buffers return to the pool; the consumer keeps those that it did not copy."""
+        copied, self.taken[: self.copied] = self.taken[: self.copied], ["recycled"] * self.copied
+        freed = self.floating + sum(kind == "floating" for kind in [*self.queued, *copied])
         self.exclusive = self.floating = 0
         self.queued = []
         return freed

@@ -68,8 +68,6 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Upstream ready: the producer has sent something; pushes wait for it."""
         self.requested = False
         """Requested: the subpartition was requested."""
-        self.copied = 0
-        """The number of data buffers that the gate has copied and that are not recycled yet (R18)."""
         self.shares_pool = pool is not None
         """Whether the floating pool belongs to a gate. A channel that stands alone has one of its own."""
         pool = FloatingPool(config.floating_buffers) if pool is None else pool
@@ -221,13 +219,12 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     def buffer_was_copied(self) -> None:
         """R18, gate.md G12."""
-        self.copied += 1
+        self.buffers.copied += 1
 
     async def return_copied(self) -> None:
         """R18, gate.md G12."""
-        count, self.copied = self.copied, 0
-        if count:
-            await self.recycle(count)
+        if self.buffers.copied:
+            await self.recycle(self.buffers.copied)
 
     async def resume(self) -> None:
         """R26."""

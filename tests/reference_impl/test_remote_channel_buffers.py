@@ -30,6 +30,20 @@ def test_a_floating_buffer_that_a_gate_copied_returns_to_the_pool_afterwards():
     assert pool.free == 1
 
 
+def test_a_release_recycles_what_a_gate_copied_in_a_poll_that_has_not_ended():
+    """remote-channel.md R18, R34."""
+    one = Channel(exclusive=1, floating=1)
+    pool = one.port.buffers.pool
+    one.send(Event(0), backlog=1)
+    one.send(1)
+    one.taken(2)
+    one.port.buffer_was_copied()
+    whole(one.port.release())
+    assert (one.port.resources().segments, pool.free) == (0, 1)
+    whole(one.port.return_copied())
+    assert (one.port.resources().segments, pool.free) == (0, 1)
+
+
 def test_numbers_wrap_around_and_stay_in_order():
     """remote-channel.md R6, R27, R29."""
     one = Channel()

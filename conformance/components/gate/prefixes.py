@@ -9,6 +9,7 @@ from conformance.components.gate.steps import (
     checkpoint_stopped,
     convert,
     end_of_output_state,
+    fail,
     finish_recovery,
     persisted,
     poll,
@@ -57,4 +58,12 @@ RELEASED_WHILE_A_PUSH_WAITS = (
     recover(1), *_one_by_one(release()), (FINISH, "recovery"),
 )  # fmt: skip
 """Leads to the release of a gate while a push waits for the producer's side."""
-PREFIXES = (TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS)
+FAILED_IN_A_POLL = (
+    *_LIVE,
+    *_one_by_one(buffer(1)),
+    poll(), (RUN, "task", "channel 1 lock"), (RUN, "task", "channel 1 lock"), fail(),
+)  # fmt: skip
+"""Leads to a failure in the middle of a poll that has copied a buffer and has not recycled it."""
+PREFIXES = (
+    TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
+)  # fmt: skip
