@@ -21,7 +21,7 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 HISTORIES = {
     "chain": "3d62e6c170ad2b22366134055591e8fc33bb65ac7df6a1a145dc0c16ef076208",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
-    "gate": "8b61005fdb2d8aa426ae30d3b9bf5450b579dbb7f62e769675c241737b9113c2",
+    "gate": "6ffd24a0abd38c800d6785fcdd45c43a0aed19e81a2f61cbc985e73ccc198787",
     "local-channel": "693fb49bf46e7240145edc6551813d2bf3ac6660675990f2598ce0ae46111f50",
     "persister": "25f716ee73e98d8573a69c7a52a1e0841ca64e766dcb54f41de9127b1e58fe41",
     "recovered-channel": "aba162e92e2847d75e2c332b16804cc6400edaa84aa1e4a4b013588d632ba9e5",
