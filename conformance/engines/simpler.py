@@ -162,6 +162,11 @@ def _numbers(program: Program, steps: Steps) -> dict[str, dict[int, None]]:
     return values
 
 
+MOST_SMALLER = 100
+"""A number is tried as each smaller one below this. Channels, checkpoints and labels are small; a sequence number that
+is about to wrap around is not, and its two thousand million smaller ones would be too many tries."""
+
+
 def _renamings(program: Program, steps: Steps) -> list[Change]:
     """Two values of one operand are exchanged, for example channel 0 and channel 1.
 
@@ -171,7 +176,7 @@ def _renamings(program: Program, steps: Steps) -> list[Change]:
         _swapping(program, name, small, big)
         for name, found in _numbers(program, steps).items()
         for big in found
-        for small in range(big)
+        for small in range(min(big, MOST_SMALLER))
     ]
 
 
@@ -202,7 +207,7 @@ def _lowerings(steps: Steps) -> list[Change]:
             for step in old
         )
         for big in numbers
-        for small in range(1, big)
+        for small in range(1, min(big, MOST_SMALLER))
     ]
     found += [
         lambda old, low=low: tuple(  # type: ignore[misc]
@@ -214,7 +219,8 @@ def _lowerings(steps: Steps) -> list[Change]:
     for index, step in enumerate(steps):
         for at, operand in enumerate(step):
             if at and isinstance(operand, int) and operand >= 0:
-                found += [_replacing(index, at, type(operand)(small)) for small in range(-1, operand)]
+                smaller = range(-1, min(operand, MOST_SMALLER))
+                found += [_replacing(index, at, type(operand)(small)) for small in smaller]
     return found
 
 
