@@ -615,12 +615,39 @@ class LocalChannel extends PhysicalChannel {
   }
 }
 
+/** The floating buffers of a gate. A channel that finds none stands in line. */
+class FloatingPool {
+  line = new Set();
+
+  constructor(size) {
+    this.free = size;
+  }
+
+  lend(channel) {
+    if (this.free === 0) {
+      this.line.add(channel);
+      return false;
+    }
+    this.free -= 1;
+    return true;
+  }
+
+  giveBack(count) {
+    this.free += count;
+    const waiting = [...this.line];
+    this.line.clear();
+    for (const channel of waiting) channel.borrow();
+  }
+}
+
 /** A channel over the network: elements that arrived wait here. The producer needs credit for each data buffer. */
 class RemoteChannel extends PhysicalChannel {
-  /** Elements with their sequence numbers, and whether they took a buffer of this channel. */
+  /** Elements with their sequence numbers, and the kind of buffer that they took, if any: exclusive or floating. */
   received = new PrioritizedQueue();
   expectedSequenceNumber = 0;
-  freeBuffers = 0;
+  free = { exclusive: 0, floating: 0 };
+  /** How many free buffers the last backlog of the producer asks for. */
+  required = 0;
   /** The newest barrier that arrived: its checkpoint and sequence number. */
   lastBarrier = null;
 
@@ -629,7 +656,11 @@ class RemoteChannel extends PhysicalChannel {
     this.exclusiveBuffers = config.exclusive_buffers ?? 2;
   }
 
-  arrive(element) {
+  get freeBuffers() {
+    return this.free.exclusive + this.free.floating;
+  }
+
+  arrive(element, backlog) {
     if (this.released) return;
     const seq = this.expectedSequenceNumber++;
     this.#enqueue(element, seq);
@@ -637,14 +668,42 @@ class RemoteChannel extends PhysicalChannel {
     if (this.persister.inspect(element) && element.checkpoint > newest) {
       this.lastBarrier = { checkpoint: element.checkpoint, seq };
     }
+    if (blocksUpstream(element) && this.exclusiveBuffers === 0) this.#returnFloating();
     this.notifyIfReadable();
+    if (backlog >= 0) {
+      this.required = backlog + this.exclusiveBuffers;
+      this.borrow();
+    }
+  }
+
+  /** Borrows floating buffers until there are as many free buffers as required, and announces them as credit. */
+  borrow() {
+    let credit = 0;
+    while (!this.released && this.freeBuffers < this.required && this.gate.pool.lend(this)) {
+      this.free.floating += 1;
+      credit += 1;
+    }
+    if (credit > 0) this.gate.emit({ type: "credit-announced", credit, channel: this.index });
+  }
+
+  /** A blocked producer needs no credit. */
+  #returnFloating() {
+    this.required = 0;
+    const freed = this.free.floating;
+    this.free.floating = 0;
+    this.gate.pool.giveBack(freed);
+  }
+
+  /** Data that arrives without credit gets memory of its own, for which no credit is announced afterwards. */
+  #takeBuffer() {
+    const kind = this.free.floating > 0 ? "floating" : this.free.exclusive > 0 ? "exclusive" : null;
+    if (kind !== null) this.free[kind] -= 1;
+    this.required -= 1;
+    return kind;
   }
 
   #enqueue(element, seq) {
-    // Data that arrives without credit gets memory of its own, for which no credit is announced afterwards.
-    const hasBuffer = isData(element) && this.freeBuffers > 0;
-    if (hasBuffer) this.freeBuffers -= 1;
-    const received = { element, seq, hasBuffer };
+    const received = { element, seq, buffer: isData(element) ? this.#takeBuffer() : null };
     if (hasPriority(element)) {
       this.received.addPriority(received);
       return;
@@ -652,14 +711,14 @@ class RemoteChannel extends PhysicalChannel {
     this.received.add(received);
     if (isTimeoutable(element)) {
       const announcement = { type: "announcement", checkpoint: element.checkpoint, seq };
-      this.received.addPriority({ element: announcement, seq, hasBuffer: false });
+      this.received.addPriority({ element: announcement, seq, buffer: null });
     }
   }
 
   /** The request carries the initial credit. */
   request() {
     this.requested = true;
-    this.freeBuffers = this.exclusiveBuffers;
+    this.free.exclusive = this.exclusiveBuffers;
     this.notifyIfReadable();
   }
 
@@ -674,14 +733,21 @@ class RemoteChannel extends PhysicalChannel {
   takeLive() {
     const taken = this.received.poll();
     if (taken === undefined) return null;
-    if (taken.hasBuffer) this.#recycle();
+    if (taken.buffer !== null) this.#recycle(taken.buffer);
     return taken;
   }
 
-  /** The consumer reads a buffer before it polls again, so the buffer is free at once. */
-  #recycle() {
-    this.freeBuffers += 1;
-    this.gate.emit({ type: "credit-announced", credit: 1, channel: this.index });
+  /**
+   * The consumer reads a buffer before it polls again, so the buffer is free at once. A floating one returns to the pool,
+   * and so does one in exchange for an exclusive one that is more than the producer needs.
+   */
+  #recycle(kind) {
+    if (kind === "exclusive") this.free.exclusive += 1;
+    if (kind === "floating") this.gate.pool.giveBack(1);
+    else if (this.free.floating > 0 && this.freeBuffers > this.required) {
+      this.free.floating -= 1;
+      this.gate.pool.giveBack(1);
+    } else this.gate.emit({ type: "credit-announced", credit: 1, channel: this.index });
   }
 
   get liveBuffers() {
@@ -720,13 +786,16 @@ class RemoteChannel extends PhysicalChannel {
 
   release() {
     super.release();
+    const borrowed = this.free.floating + this.received.items.filter(({ buffer }) => buffer === "floating").length;
     this.received.clear();
-    this.freeBuffers = 0;
+    this.free = { exclusive: 0, floating: 0 };
+    this.gate.pool.line.delete(this);
+    this.gate.pool.giveBack(borrowed);
   }
 
   resources() {
-    const borrowed = this.received.items.filter(({ hasBuffer }) => hasBuffer).length;
-    return { segments: this.freeBuffers + borrowed + this.recovered.length, listeners: 0, futures: 0 };
+    const used = this.received.items.filter(({ buffer }) => buffer !== null).length;
+    return { segments: this.freeBuffers + used + this.recovered.length, listeners: 0, futures: 0 };
   }
 }
 
@@ -743,6 +812,7 @@ class Gate {
     if (!["none", "recover-first", "in-memory"].includes(recovery)) throw new Error(`no recovery ${recovery} here`);
     this.config = config;
     this.emit = emit;
+    this.pool = new FloatingPool(config.floating_buffers ?? 2);
     this.converted = recovery === "none";
     this.channels = config.channels.map((_, index) =>
       this.converted ? this.#physicalChannel(index, [], 0) : new RecoveredChannel(this, index, recovery),
@@ -889,8 +959,8 @@ class Gate {
 
   // network, observers, release
 
-  arrive(channel, element) {
-    this.#physical(channel).arrive(element);
+  arrive(channel, element, backlog) {
+    this.#physical(channel).arrive(element, backlog);
   }
 
   inUse(channel) {

@@ -58,7 +58,7 @@ class DiesOfBarriers(Persister):
 
     def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
         super().start(checkpoint, known)
-        if checkpoint >= 26:
+        if 20 <= checkpoint < 1_000:
             os._exit(9)
 
 

@@ -192,8 +192,8 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
     return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
 
 
-@rule(steps.take, invariant="I-31", quiet=True)
-def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Took) -> Judgement:
+@rule(steps.take, *ADDS, invariant="I-31", quiet=True)
+def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the consumer was notified of a priority event that it has not taken, a priority event waits."""
     if ledger.notice.announced < ledger.next_live or ledger.released:
         return False

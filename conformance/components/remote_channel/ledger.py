@@ -38,9 +38,9 @@ class Ledger(Accounts):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "announced", "arriving", "checkpointing", "disturbed", "doubtful", "first_number", "forgotten", "input",
-        "last_barrier", "moving", "newest", "notice", "over", "polling", "pressing", "records", "said", "trespassing",
-        "tried", "twice",
+        "announced", "arriving", "checkpointing", "disturbed", "doubtful", "end_left", "first_number", "forgotten",
+        "input", "last_barrier", "moving", "newest", "notice", "over", "polling", "pressing", "records", "said",
+        "trespassing", "tried", "twice",
     )  # fmt: skip
 
     def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int = 0) -> None:
@@ -63,9 +63,9 @@ class Ledger(Accounts):
         self.input = self.lane.input
         """The input state that the channel must have written."""
         self.credit = Credit(*self.buffers)
-        self.notice = Notice(
-            awake=self.recovery == "in-memory"
-        )  # at the conversion the gate asks for the buffers in use
+        self.end_left = self.recovery == "in-memory"
+        """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
+        self.notice = Notice(awake=self.end_left)  # at the conversion the gate asks for the buffers in use
         self.pressing = False
         """Whether the gate knows of a priority event: it was told of one, or the last take said that one follows."""
         self.twice = False
@@ -114,7 +114,7 @@ class Ledger(Accounts):
 
     def must_answer(self) -> bool:
         """Returns whether an element could certainly be taken when the take began."""
-        return self.alone and self.phase in FLOWING and self.takeable() is not None
+        return self.alone and self.phase in FLOWING and self.takeable() is not None and not self.end_may_follow()
 
     def something_waits(self) -> bool:
         """Returns whether an element or the end of recovered data can certainly be taken."""
@@ -134,6 +134,10 @@ class Ledger(Accounts):
         if not lane.live:
             return _NONE
         return _DATA if type(lane.live[0].element) is Buffer else _EVENT
+
+    def end_may_follow(self) -> bool:
+        """Returns whether the next take may find an end of recovered data that was handed over."""
+        return self.end_left and not self.lane.waiting and not self.lane.urgent
 
     def first(self) -> str:
         """Describes what the next take must find."""
@@ -290,6 +294,7 @@ class Ledger(Accounts):
         taken, lane = seen.value, self.lane
         self.notice.took(taken is not None and taken.next != "none")
         if taken is None:
+            self.end_left = False
             return
         self.pressing = self.pressing or taken.next == "priority"
         element = taken.element
@@ -300,6 +305,7 @@ class Ledger(Accounts):
             self.credit.recovered += 1
         else:
             del lane.live[0]
+            self.end_left = False
         if type(element) is Buffer:
             self.credit.held += 1
         elif type(element) is Announcement:

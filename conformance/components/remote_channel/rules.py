@@ -28,6 +28,7 @@ from conformance.ports import (
     ConsumptionResumed,
     DataAvailable,
     ErrorKind,
+    Next,
     PriorityAvailable,
 )
 
@@ -134,14 +135,15 @@ adopt(taking.a_take_answers_what_is_there, steps.take)
 
 @rule(steps.take, invariant="I-22", after_learning=True)
 def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
-    """A take that answers an element names the type of what the next take would find. It says that the backlog is 0."""
+    """A take that answers an element names the type of what the next take would find, be it the end of recovered data
+    that was handed over. It says that the backlog is 0."""
     value = seen.value
     if value is None:
         return False
     if not ledger.alone:
         return UNSURE
     owed = ledger.following()
-    if value.next is not owed:
+    if value.next is not owed and not (value.next is Next.EVENT and ledger.end_may_follow()):
         what = f"the next type is {owed}"
         return Broken(FailureClass.PROTOCOL, what, f"the take says that it is {value.next}")
     if value.backlog:
@@ -153,7 +155,7 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
 @rule(steps.take, invariant="I-22")
 def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
     """A take that finds nothing does not notify the gate. Otherwise the gate would take again and again."""
-    if seen.value is not None or recovery.ends(seen.signals):
+    if seen.value is not None or recovery.ends(seen.signals) or ledger.end_may_follow():
         return False
     if not ledger.alone:
         return UNSURE

@@ -217,6 +217,7 @@ class Ledger(Lifetime):
         """Notes that the request of the partitions of a gate is over; it fails only if the release has begun."""
         self.flying -= 1
         self.gates[gate].requested |= seen.error is None
+        self.raced |= seen.error is None  # the gate may have queued a channel that has nothing yet
         if self.phase == "recovering" and all(one.requested for one in self.gates):
             self.phase = "live"
 
@@ -268,6 +269,10 @@ class Ledger(Lifetime):
                 line = self.lines[signal.channel]
                 line.consumed = self.raced = True
                 line.told += 1
+            elif type(signal) is CreditAnnounced:
+                gate = self.lines[signal.channel].gate
+                if not self.in_poll or gate.busy:
+                    gate.early += signal.credit
 
     def begin_poll(self) -> None:
         """Notes that a poll begins, and which gates and channels must have an element for it."""

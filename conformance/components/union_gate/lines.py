@@ -138,8 +138,8 @@ class Gate:
     """One gate of a union."""
 
     __slots__ = (
-        "busy", "converted", "due", "free", "lines", "number", "owed", "recovery", "requested", "requesting", "sold",
-        "waited",
+        "busy", "converted", "due", "early", "free", "lines", "number", "owed", "recovery", "requested", "requesting",
+        "sold", "waited",
     )  # fmt: skip
 
     def __init__(self, number: int, recovery: Recovery) -> None:
@@ -159,6 +159,9 @@ class Gate:
         self.free = self.owed = 0
         """Number of data buffers that were polled from remote channels and for which no credit was announced; number of
         those for which it must be announced at last."""
+        self.early = 0
+        """How much credit was announced outside of polls: an engine may borrow a floating buffer at once, and give it
+        back when the other one is polled."""
         self.sold = False
         """Whether a poll announced credit for a buffer."""
 

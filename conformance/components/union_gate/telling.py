@@ -31,7 +31,7 @@ def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
 @rule(steps.poll, invariant="I-32", tickets=("FLINK-21104",), quiet=True)
 def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judgement:
     """If everything that was sent was polled, an answer does not say that more follows, unless a notification of
-    something that was polled came late."""
+    something that was polled came late, or a gate has queued an empty channel at the request of its partitions."""
     if (taken := seen.value) is None or not taken.more or ledger.failed:
         return False
     for line in ledger.lines:
@@ -97,12 +97,13 @@ def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) 
 
 @rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-96", quiet=True)
 def credit_comes_back(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
-    """For each live buffer that came into an empty remote channel and was polled, the gate finally announces credit to
-    one of its producers."""
+    """For each live buffer that came into an empty remote channel and was polled, the gate announces credit to one of
+    its producers, at the latest when nothing more is polled."""
     if not ledger.closing or ledger.failed:
         return False
     for gate in ledger.gates:
-        if gate.owed and not any(line.stopping for line in gate.lines):
-            owed = f"credit for {gate.owed} more buffers that were polled must be announced in gate {gate.number}"
+        if gate.owed > gate.early and not any(line.stopping for line in gate.lines):
+            missing = gate.owed - gate.early
+            owed = f"credit for {missing} more buffers that were polled must be announced in gate {gate.number}"
             return Broken(FailureClass.LOST, owed, "it was not announced, and nothing more is polled")
     return True in [gate.sold for gate in ledger.gates]

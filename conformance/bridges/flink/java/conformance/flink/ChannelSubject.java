@@ -22,6 +22,9 @@ abstract class ChannelSubject implements Subject {
     final int exclusiveBuffers;
 
     ChannelSubject(JsonNode config) throws BadRequest, IOException {
+        if ((int) Json.number(Json.field(config, "first_number")) != 0) {
+            throw new BadRequest("the channels of Flink begin with the sequence number 0");
+        }
         exclusiveBuffers = (int) Json.number(Json.field(config, "exclusive_buffers"));
         memory = new Memory(1, exclusiveBuffers, (int) Json.number(Json.field(config, "floating_buffers")));
         gate =

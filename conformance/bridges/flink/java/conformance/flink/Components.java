@@ -18,21 +18,24 @@ enum Components {
             "recovery",
             "handed_over",
             "exclusive_buffers",
-            "floating_buffers"),
+            "floating_buffers",
+            "first_number"),
     LOCAL_CHANNEL(
             "local-channel",
             LocalChannelSubject::new,
             "recovery",
             "handed_over",
             "exclusive_buffers",
-            "floating_buffers"),
+            "floating_buffers",
+            "first_number"),
     REMOTE_CHANNEL(
             "remote-channel",
             RemoteChannelSubject::new,
             "recovery",
             "handed_over",
             "exclusive_buffers",
-            "floating_buffers"),
+            "floating_buffers",
+            "first_number"),
     GATE("gate", GateSubject::new, "channels", "recovery", "exclusive_buffers", "floating_buffers"),
     UNION_GATE("union-gate", UnionGateSubject::new, "gates");
 
