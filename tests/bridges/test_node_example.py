@@ -18,7 +18,7 @@ NODE = shutil.which("node") or ""
 ADAPTER = Path(__file__).resolve().parents[2] / "examples" / "node" / "adapter.mjs"
 OFFERED = ("subpartition", "gate")
 SCENARIOS = 1000
-SCENARIOS_TO_A_BUG = 500
+SCENARIOS_TO_A_BUG = 1_500
 REDUCTION = 20
 """Runs in which a violation is made shorter: here it is only looked at which one it is."""
 
