@@ -9,7 +9,15 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.cli.options import check_components, component_option, json_option, notes, out, seed_option
+from conformance.cli.options import (
+    check_components,
+    component_option,
+    json_option,
+    notes,
+    out,
+    processes_option,
+    seed_option,
+)
 from conformance.components import COMPONENTS
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
@@ -38,9 +46,7 @@ OPERATOR_SCENARIOS = 1_000
     "--scenarios", type=click.IntRange(1), default=MOST_SCENARIOS, show_default=True,
     help="A bug that was not found in this many scenarios has survived.",
 )  # fmt: skip
-@click.option(
-    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
-)
+@processes_option
 @click.option(
     "--optimal", is_flag=True, help="Also explore whether a shorter scenario of the same configuration shows the bug."
 )

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.cli.options import check_components, component_option, json_option, notes, out, seed_option
+from conformance.cli.options import (
+    check_components,
+    component_option,
+    json_option,
+    notes,
+    out,
+    processes_option,
+    seed_option,
+)
 from conformance.engines.variants import MOST_SCENARIOS, try_variants
 from conformance.ports import find_legal_variant, legal_variants
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
@@ -22,9 +30,7 @@ from conformance.scenarios import encode_scenario
     "--scenarios", type=click.IntRange(1), default=MOST_SCENARIOS, show_default=True,
     help="How many scenarios to run with each variant.",
 )  # fmt: skip
-@click.option(
-    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
-)
+@processes_option
 @click.option(
     "--report",
     "report_path",

@@ -48,6 +48,9 @@ known_option = click.option(
     "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
     help="A list of known failures (TOML). Other failures, and entries that no longer fail, are violations.",
 )  # fmt: skip
+processes_option = click.option(
+    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
+)
 seed_option = click.option(
     "--seed",
     default="0",

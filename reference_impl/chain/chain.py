@@ -143,17 +143,11 @@ class Chain(ChainPort):
         assert consumer is not None
         backlog, taken = reader.take_backlog(), reader.next()
         if backlog:
-            await self.deliver_backlog(consumer, backlog)
+            await consumer.hear_backlog(backlog)
         if taken is None:
             return None
         await consumer.receive(taken.element, taken.seq, taken.backlog)
         return taken.element
-
-    async def deliver_backlog(self, consumer: RemoteChannel, backlog: int) -> None:
-        """C10, remote-channel.md R14. A backlog that came as a message of its own."""
-        async with consumer.lock:
-            credit = 0 if consumer.released else await consumer.buffers.request_floating(backlog)
-        consumer.buffers.announce(credit)
 
     def reader(self, channel: int) -> Reader:
         """C8 to C10. The reader of a remote channel that is connected."""

@@ -107,9 +107,13 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         if readable and not was_readable:
             await self.listener.data_available(self)
         if backlog >= 0:
-            async with self.lock:
-                credit = 0 if self.released else await self.buffers.request_floating(backlog)
-            self.buffers.announce(credit)
+            await self.hear_backlog(backlog)
+
+    async def hear_backlog(self, backlog: int) -> None:
+        """R14. The producer said its backlog, with an element or in a message of its own."""
+        async with self.lock:
+            credit = 0 if self.released else await self.buffers.request_floating(backlog)
+        self.buffers.announce(credit)
 
     def accept(self, element: Element, seq: int) -> bool:
         """R6 to R9, R13. Answers whether a priority event became the first one (R10)."""
