@@ -9,8 +9,10 @@ from conformance.components.gate.steps import (
     checkpoint_stopped,
     convert,
     end_of_output_state,
+    event_with_backlog,
     fail,
     finish_recovery,
+    in_use,
     persisted,
     poll,
     recover,
@@ -50,9 +52,9 @@ TAKEN_BEFORE_ITS_NOTIFICATION = (
 STOPPED_BEFORE_CONVERSION = (
     *_one_by_one(checkpoint_stopped(1)),
     *_LIVE,
-    *_one_by_one(checkpoint_started(1), buffer(0), buffer(1), poll(), persisted(1)),
+    *_one_by_one(checkpoint_started(1), buffer(0), buffer(1), in_use(0), in_use(1), poll(), persisted(1)),
 )
-"""Leads to a checkpoint that was stopped before the conversion and starts after it."""
+"""Leads to a checkpoint that was stopped before the conversion and starts after it, with data in every channel."""
 RELEASED_WHILE_A_PUSH_WAITS = (
     *_one_by_one(convert(), request_partitions()),
     recover(1), *_one_by_one(release()), (FINISH, "recovery"),
@@ -64,6 +66,17 @@ FAILED_IN_A_POLL = (
     poll(), (RUN, "task", "channel 1 lock"), (RUN, "task", "channel 1 lock"), fail(),
 )  # fmt: skip
 """Leads to a failure in the middle of a poll that has copied a buffer and has not recycled it."""
+SUBSUMED = (
+    *_LIVE,
+    *_one_by_one(unaligned_barrier(0, 1), poll(), unaligned_barrier(0, 2), poll(), checkpoint_started(1)),
+)
+"""Leads to a checkpoint that starts after the consumer has polled the barrier of a newer one."""
+WAITING_FOR_CREDIT = (
+    *_LIVE,
+    *_one_by_one(event_with_backlog(0, 3), buffer(1), poll(), poll(), event_with_backlog(2, 3), buffer(1), poll()),
+)
+"""Leads to producers that wait for credit while a channel of another kind is polled."""
 PREFIXES = (
-    TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
+    TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL, SUBSUMED,
+    WAITING_FOR_CREDIT,
 )  # fmt: skip

@@ -101,7 +101,7 @@ def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled
     """After the consumer has polled an element that blocks the producer, the gate hands out only priority events of
     that channel until the consumer resumes it."""
     if (taken := seen.value) is None or not ledger.sides[taken.channel].blocked:
-        return False
+        return True in [side.blocked and bool(side.live) and side.live[0].sure for side in ledger.sides]  # it stayed
     owed = f"channel {taken.channel} is blocked and was not resumed: only its priority events may come"
     return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
