@@ -201,8 +201,8 @@ adopt(
 def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
     it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
-    if ledger.urged or ledger.failed:
-        return ledger.urged
+    if ledger.failed or ledger.urged:
+        return not ledger.failed
     for line in ledger.lines:
         if line.urgent and line.comes_first():
             owed = f"{line.first()} can be polled and has priority, so the consumer must have been notified of priority"
