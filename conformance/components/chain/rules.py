@@ -154,10 +154,11 @@ _PASSES = {
 
 
 def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
-    """Judges a poll that began when an unaligned barrier was due that must pass this: it must answer such a barrier."""
+    """Judges a poll that began when an unaligned barrier was due that must pass this: it must answer such a barrier, or
+    one that has arrived in another channel, which proves nothing."""
     value = seen.value
     if value is not None and is_unaligned(value.element):
-        return True
+        return ledger.sides[value.channel].must_pass() == passes
     got = "nothing" if value is None else f"{name(value.element)} of channel {value.channel}"
     owed = f"the unaligned barrier in channel {ledger.urgent[passes]} must be taken {_PASSES[passes]}"
     return Broken(FailureClass.STUCK, owed, f"the consumer took {got}")
@@ -395,7 +396,7 @@ def the_state_of_the_consumer_is_what_it_counted(ledger: Ledger, seen: State) ->
     """The state of the consumer contains exactly the records that it counted, restored ones included."""
     expected = tuple(tuple(range(side.counted)) for side in ledger.sides)
     if seen.value == expected:
-        return any(expected)
+        return any(expected) or ledger.recovering()
     held = [*seen.value, *[()] * len(expected)]
     channel = next((number for number, ids in enumerate(expected) if held[number] != ids), 0)
     owed = f"the consumer counted the first {len(expected[channel])} records of channel {channel}"
