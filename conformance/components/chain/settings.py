@@ -21,6 +21,7 @@ SETTINGS = Settings(
                 "a-subsumed-checkpoint-is-declined", "an-aligned-barrier-keeps-its-place",
                 "an-aligned-checkpoint-holds-no-channel-state", "an-unaligned-barrier-does-not-pass-another",
                 "an-unaligned-barrier-goes-first", "channel-state-is-in-order", "everything-sent-is-counted",
+                "no-producer-goes-on-before-all-output-state-has-ended",
                 "nothing-behind-a-barrier-is-in-the-checkpoint", "nothing-is-in-a-checkpoint-twice",
                 "nothing-is-missing-in-a-checkpoint", "recovered-data-does-not-hold-up-a-checkpoint",
                 "the-end-of-partition-comes-last",
@@ -31,12 +32,15 @@ SETTINGS = Settings(
             BEFORE, "No partition is requested, so that no producer has credit.",
         ),
         Never(
-            ("a-restored-chain-counts-everything", "recovered-records-are-counted-before-live-ones"),
+            (
+                "a-restored-chain-counts-everything", "no-producer-goes-on-before-all-output-state-has-ended",
+                "recovered-records-are-counted-before-live-ones",
+            ),
             Setting("none"), "Nothing is recovered.",
         ),
         Never(
             ("a-blocked-producer-nearby-does-not-hold-up-a-checkpoint",),
-            Setting(channel=REMOTE), "The property a-blocked-producer-elsewhere-does-not-hold-up-a-checkpoint is judged.",
+            Setting(channel=REMOTE), "The property of producers elsewhere is judged instead.",
         ),
     ),
 )  # fmt: skip
