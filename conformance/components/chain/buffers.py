@@ -23,7 +23,7 @@ def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferr
     side = ledger.sides[seen.operands[0]]
     if side.had > 0:
         return True
-    if side.credit > 0:
+    if side.credit.granted > 0:
         return UNSURE
     owed = f"the producer of channel {side.channel} has no credit, so no data may leave it"
     return Broken(FailureClass.PROTOCOL, owed, "a data buffer left it")
@@ -34,7 +34,7 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
     """The credit of a remote producer and the data buffers that wait at the consumer are together never more than the
     exclusive buffers of the channel and the floating buffers."""
     exclusive, floating = ledger.config.exclusive_buffers, ledger.config.floating_buffers
-    used = [side.credit + side.arrived for side in ledger.sides if side.remote]
+    used = [side.credit.granted + side.arrived for side in ledger.sides if side.remote]
     for number in used:
         if number > exclusive + floating:
             owed = f"a channel has {exclusive} exclusive buffers, and there are {floating} floating ones"
@@ -71,9 +71,10 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
         if not side.remote or side.ended or side.in_recovery(ledger.config.recovery):
             continue
         judged = True
-        if side.credit + side.arrived < exclusive:
+        if side.credit.granted + side.arrived < exclusive:
             owed = f"channel {side.channel} has {exclusive} exclusive buffers, which hold data or are announced"
-            observed = f"{side.arrived} buffers wait at the consumer, and the credit of the producer is {side.credit}"
+            credit = side.credit.granted
+            observed = f"{side.arrived} buffers wait at the consumer, and the credit of the producer is {credit}"
             return Broken(FailureClass.LOST, owed, observed)
     return judged
 

@@ -163,7 +163,7 @@ class Ledger(Lifetime):
         for side in self.sides:
             pushed = side.in_recovery(config.recovery)
             recovering |= pushed
-            there = side.arrived + side.credit
+            there = side.arrived + side.credit.granted
             least += there + (side.buffers if side.producing or side.finished else 0)  # output may come later
             most += there + side.buffers + max(side.input_end - side.counted, 0)
             if side.remote and (pushed or not connected):  # what is set aside is not announced yet
@@ -186,7 +186,7 @@ class Ledger(Lifetime):
                 self.sides[signal.channel].state_consumed = True
 
     def _credit_announced(self, side: Side, credit: int) -> None:
-        side.credit += credit
+        side.credit.granted += credit
         side.idle = False
         side.early |= side.in_recovery(self.config.recovery)
 
@@ -268,7 +268,7 @@ class Ledger(Lifetime):
         for side in self.sides:
             side.idle = False
             if side.remote and not side.in_recovery(self.config.recovery):
-                side.credit += self.config.exclusive_buffers
+                side.credit.open()
         self._advance()
 
     def _advance(self) -> None:
@@ -283,7 +283,7 @@ class Ledger(Lifetime):
         self.vain = 0
         side = self.sides[channel]
         side.idle = True
-        side.had = side.credit
+        side.had = side.credit.granted
         side.must_leave = side.leaving > 0
 
     def transferred(self, seen: Seen[Element | None], channel: int) -> None:
@@ -294,7 +294,7 @@ class Ledger(Lifetime):
             return
         side.idle = False
         if type(element) is Buffer:
-            side.credit -= 1
+            side.credit.spend()
             side.buffers -= 1
             side.arrived += 1
             return
@@ -306,8 +306,8 @@ class Ledger(Lifetime):
 
     def _blocked(self, side: Side) -> None:
         side.blocked = True
+        side.credit.lose()
         if not self.config.exclusive_buffers:  # its floating buffers return to the pool, from which others may get them
-            side.credit = 0
             for one in self.sides:
                 one.idle = False
 
@@ -339,7 +339,7 @@ class Ledger(Lifetime):
             self._barrier_taken(side, element)
         elif type(element) is EndOfPartition:
             side.ended = side.got = True
-            side.credit = 0
+            side.credit.end()
         for signal in seen.signals:
             if type(signal) is CheckpointAcknowledged:
                 self._acknowledged(signal.checkpoint)

@@ -178,7 +178,7 @@ class Ledger(Accounts):
             elif type(signal) is StateConsumed:
                 self.twice = self.lane.consumed
                 self.lane.consumed = True
-                self.credit.open()
+                self.credit.borrow()
             elif type(signal) is CreditAnnounced:
                 self.credit.granted += signal.credit
                 announced = True
@@ -190,7 +190,7 @@ class Ledger(Accounts):
         self.end()
         self.phase = "live"
         if self.recovery != "pushed":
-            self.credit.granted += self.credit.exclusive
+            self.credit.open()
 
     def begin_breach(self) -> None:
         """Notes that an element that the producer must not send begins to arrive."""
@@ -327,7 +327,7 @@ class Ledger(Accounts):
         """Notes that the consumer resumed the producer."""
         self.end()
         self.lane.blocked = False
-        self.credit.resume()
+        self.credit.lose()
 
     # ---- updates: checkpoints --------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:
