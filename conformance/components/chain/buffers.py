@@ -5,7 +5,8 @@ from __future__ import annotations
 from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import RULES, Took, Transferred
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Kind, Seen
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
+from conformance.parts import notice
 from conformance.parts.designs import PUSHED, RESOURCES
 from conformance.ports import Buffer, Resources
 
@@ -98,16 +99,7 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
 
 
 # ---- the consumer sleeps ---------------------------------------------------------------------------------------------
-@rule(steps.consume, kind=Kind.EVENTUALLY, invariant="I-22", quiet=True)
-def an_empty_chain_lets_its_consumer_sleep(ledger: Ledger, seen: Took) -> Judgement:
-    """If nothing else happens, a consumer that was notified and finds nothing is not notified again and again."""
-    if seen.value is not None:
-        return False
-    if not ledger.awake or ledger.vain <= MOST_IN_VAIN:
-        return not ledger.awake
-    owed = "nothing can be taken and nothing happens, so the consumer must not be notified"
-    return Broken(FailureClass.PROTOCOL, owed, f"it was notified again after {ledger.vain} takes that found nothing")
-
-
-MOST_IN_VAIN = 3
-"""Number of takes in a row that find nothing, while nothing else happens, after which a notification has no reason."""
+RULES.adopt(
+    notice.a_consumer_that_finds_nothing_may_sleep, steps.consume,
+    formerly=("an-empty-chain-lets-its-consumer-sleep",),
+)  # fmt: skip
