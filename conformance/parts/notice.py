@@ -138,9 +138,9 @@ class Idle(Protocol):
 def a_consumer_that_finds_nothing_may_sleep(ledger: Idle, seen: Seen[object]) -> Judgement:
     """A consumer that was told to take, and found nothing several times in a row with no other operation in between,
     is not told again."""
-    if not ledger.vain:
-        return False
-    if ledger.vain <= ledger.most_in_vain or not ledger.notice.awake:
-        return True
+    if not ledger.notice.awake:  # a take that answers nothing, but tells something, took the end of recovered data
+        return seen.value is None and seen.error is None and not seen.signals
+    if ledger.vain <= ledger.most_in_vain:
+        return ledger.vain > 0
     owed = f"{ledger.vain} takes in a row found nothing, so the consumer must not be told to take again"
     return Broken(FailureClass.STUCK, owed, "it was told to take again")

@@ -8,6 +8,7 @@ from conformance.components.chain.rules import RULES, Took, Transferred
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
 from conformance.parts import notice
 from conformance.parts.designs import PUSHED, RESOURCES
+from conformance.parts.words import many, name
 from conformance.ports import Buffer, Resources
 
 __all__ = ["RULES"]
@@ -38,11 +39,11 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
     used = [side.credit.granted + side.arrived for side in ledger.sides if side.remote]
     for number in used:
         if number > exclusive + floating:
-            owed = f"a channel has {exclusive} exclusive buffers, and there are {floating} floating ones"
-            return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {number} buffers")
+            owed = f"a channel has {many(exclusive, 'exclusive buffer')} and shares {many(floating, 'floating buffer')}"
+            return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {many(number, 'buffer')}")
     borrowed = sum(max(number - exclusive, 0) for number in used)
     if borrowed > floating:
-        owed = f"the channels share {floating} floating buffers"
+        owed = f"the channels share {many(floating, 'floating buffer')}"
         return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data of all channels need {borrowed} of them")
     return any(used)
 
@@ -72,12 +73,27 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
         if not side.remote or side.ended or side.in_recovery(ledger.config.recovery):
             continue
         judged = True
-        if side.credit.granted + side.arrived < exclusive:
-            owed = f"channel {side.channel} has {exclusive} exclusive buffers, which hold data or are announced"
-            credit = side.credit.granted
-            observed = f"{side.arrived} buffers wait at the consumer, and the credit of the producer is {credit}"
+        if (credit := side.credit.granted) + side.arrived < exclusive:
+            owed = f"channel {side.channel} has {many(exclusive, 'exclusive buffer')} to hold data or to be announced"
+            observed = f"data waits in {many(side.arrived, 'buffer')}, and the credit of the producer is {credit}"
             return Broken(FailureClass.LOST, owed, observed)
     return judged
+
+
+@rule(steps.consume, invariant="I-17")
+def no_producer_goes_on_before_all_output_state_has_ended(ledger: Ledger, seen: Took) -> Judgement:
+    """After the consumer has taken the end of the output state of a channel, it counts no record of this channel before
+    it has taken the end of the output state of every channel."""
+    value = seen.value
+    if value is None or type(value.element) is not Buffer:
+        return False
+    ended = [side.completion_taken for side in ledger.sides]
+    if True not in ended or False not in ended:
+        return False
+    if not ended[value.channel]:
+        return True
+    owed = f"channel {ended.index(False)} has not ended its output state, so the producer of channel {value.channel}"
+    return Broken(FailureClass.REORDERED, f"{owed} must wait", f"the consumer counted {name(value.element)} of it")
 
 
 # ---- what a chain holds ----------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class Ledger(Lifetime):
         for signal in signals:
             if type(signal) is StateConsumed:
                 side = self.sides[signal.channel]
-                if side.told_end or not side.finishing:
+                if side.told_end or side.waiting or not side.finishing:
                     self.mistold = signal.channel + 1
                 side.consumed = side.told_end = True
             elif type(signal) is ConsumptionResumed:
