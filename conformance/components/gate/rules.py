@@ -9,7 +9,6 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
-    Kind,
     Rules,
     Seen,
     answers_property,
@@ -265,14 +264,7 @@ adopt(
 )  # fmt: skip
 
 
-@rule(*steps.MOVES, invariant="I-22", tickets=("FLINK-20383", "FLINK-39018"), kind=Kind.EVENTUALLY, quiet=True)
-def priority_is_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
-    it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
-    if not (channel := ledger.urgent_channel()):
-        return False
-    owed = f"a priority event of channel {channel - 1} can be polled, so the consumer must be notified of priority"
-    return ledger.urged or Broken(FailureClass.STUCK, owed, "it was notified of data at most")
+adopt(notice.priority_is_told_apart_from_data, *steps.MOVES, tickets=("FLINK-20383", "FLINK-39018"))
 
 
 @rule(steps.poll, invariant="I-33")

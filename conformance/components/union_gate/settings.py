@@ -82,7 +82,7 @@ SETTINGS = Settings(
                 "live-data-waits-for-recovered-data", "live-elements-wait-for-the-request-of-their-gate",
                 "more-is-said-only-if-something-is-left", "more-priority-is-said-only-if-a-priority-event-is-left",
                 "nothing-follows-the-last-end", "only-priority-events-are-told-as-such",
-                "the-consumer-is-told-of-priority-events", "the-consumer-is-told-of-what-waits",
+                "priority-is-told-apart-from-data", "the-consumer-is-told-of-what-waits",
                 "the-end-of-recovered-data-is-told-for-every-gate",
                 "the-end-of-recovered-data-is-told-once-for-its-channel", "unread-state-is-not-converted-away",
                 "while-it-lives-a-union-holds-what-its-gates-need",
