@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.records import in_words, were
 
 ALL = 0
@@ -179,7 +179,7 @@ def written_class(expected: tuple[int, ...], got: tuple[int, ...]) -> FailureCla
 def judge_written(input: InputState, checkpoint: int, got: tuple[int, ...], where: str = "") -> Judgement:
     """Judges whether exactly the records in front of its barrier were written for a checkpoint, once and in order."""
     if not input.is_sure(checkpoint):
-        return False
+        return UNSURE
     expected = input.expected(checkpoint)
     if tuple(got) == expected:
         return bool(expected)

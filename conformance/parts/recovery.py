@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.lane import Recovered
 from conformance.parts.records import in_words
 from conformance.parts.words import must_fail, must_succeed, truth
@@ -143,7 +143,7 @@ def a_channel_is_in_recovery_until_the_end_was_taken(ledger: InRecovery, seen: S
     recovered data; then, and with every other recovery design, it answers that it is not."""
     owed = ledger.in_recovery()
     if owed is None:
-        return False
+        return UNSURE
     if seen.value is owed:
         return True
     why = "has not been taken yet" if owed else "was taken, or nothing is pushed into this channel"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.words import got, must_succeed, refusal
 from conformance.ports import CheckpointReason, Error
 
@@ -34,7 +34,9 @@ class Starting(Protocol):
 def judge_refusal(ledger: Starting, checkpoint: int, error: Error | None, reason: CheckpointReason) -> Judgement:
     """Judges a start that must be refused for this reason. If there are two reasons, either of them may be given."""
     against = ledger.refuses(checkpoint)
-    if against is None or reason not in against.reasons:
+    if against is None:
+        return UNSURE
+    if reason not in against.reasons:
         return False
     if refusal(error) in against.reasons:
         return True
@@ -46,7 +48,9 @@ def judge_start(ledger: Starting, checkpoint: int, error: Error | None, recovers
     """Judges a start that must succeed, because there is no reason to refuse it. `recovers`: whether the component has
     recovery barriers, so that the message speaks of them."""
     against = ledger.refuses(checkpoint)
-    if against is None or against.reasons:
+    if against is None:
+        return UNSURE
+    if against.reasons:
         return False
     if error is None:
         return True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.recovery import ends
+from conformance.parts.words import are
 from conformance.ports import BufferAndBacklog, Next
 
 
@@ -96,11 +97,11 @@ def sequence_numbers_have_no_gaps(ledger: Numbered, seen: Seen[BufferAndBacklog 
 def judge_count(counted: tuple[int, int] | None, got: int) -> Judgement:
     """Judges whether the number of buffers in use lies between the two numbers of `Counting.counted`."""
     if counted is None:
-        return False
+        return UNSURE
     least, most = counted
     if least <= got <= most:
         return least > 0
-    owed = f"{least} buffers are queued, so the number of buffers in use must be between {least} and {most}"
+    owed = f"{are(least, 'buffer')} queued, so the number of buffers in use must be {least} to {most}"
     return Broken(FailureClass.PROTOCOL, owed, f"the answer is {got}")
 
 

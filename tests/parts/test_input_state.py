@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.driver import Broken, FailureClass
+from conformance.driver import UNSURE, Broken, FailureClass
 from conformance.parts.input_state import InputState, judge_written
 
 
@@ -82,7 +82,7 @@ def test_where_nobody_can_say_nothing_is_judged():
     state = started(1)
     assert isinstance(judge_written(state, 1, (99,)), Broken)
     state.doubt_pending()
-    assert judge_written(state, 1, (99,)) is False
+    assert judge_written(state, 1, (99,)) is UNSURE
     assert judge_written(state, 2, ()) is False
     state.doubt()
     assert not state.is_sure(2)

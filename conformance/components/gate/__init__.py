@@ -31,6 +31,9 @@ class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     credited: bool = False
 
 
+_THREE = (REMOTE, LOCAL, REMOTE), (LOCAL, REMOTE, LOCAL)
+"""Three channels; only where state is recovered first, two local ones: one is polled while the other is blocked."""
+
 COMPONENT = Component(
     name="gate",
     port=GatePort,
@@ -38,7 +41,7 @@ COMPONENT = Component(
     configs=tuple(
         GateScenarioConfig(channels, recovery, 2, interleaving)
         for recovery in Recovery
-        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), (LOCAL, REMOTE, LOCAL))
+        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), _THREE[recovery is Recovery.RECOVER_FIRST])
         for interleaving in ("whole", "fine")
     )
     + tuple(

@@ -280,7 +280,7 @@ class Ledger(Lifetime):
     def end_arrival(self, channel: int, *operand: int) -> None:
         """Notes that the arrival is over: the element is in the channel."""
         self.end()
-        self.sides[channel].end_arrival()
+        self.sides[channel].end_arrival(self.arriving)
         self.sending, self.arriving, self.backlog = None, _NOTHING, -1
 
     # ---- the consumer ------------------------------------------------------------------------------------------------

@@ -54,8 +54,11 @@ TAKEN_BEFORE_ITS_NOTIFICATION = (
     *_one_by_one(buffer(0), buffer(0)),
     unaligned_barrier(0, 1), (RUN, "network", "gate lock"), poll(), (FINISH, "task"), (FINISH, "network"),
     *_one_by_one(unaligned_barrier(1, 1), poll()),
+    checkpoint_started(2), *[(RUN, "task", "channel 1 lock")] * 2, buffer(1), (FINISH, "network"), (FINISH, "task"),
+    *_one_by_one(*[unaligned_barrier(channel, 2) for channel in range(3)], persisted(2)),
 )  # fmt: skip
-"""Leads to the notification of a priority event that was polled already, and then to another priority event."""
+"""Leads to the notification of a priority event that was polled already, and then to another priority event; then to
+data that arrives while a checkpoint starts."""
 STOPPED_BEFORE_CONVERSION = (
     *_one_by_one(checkpoint_stopped(1)),
     *_LIVE,

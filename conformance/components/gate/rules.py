@@ -389,7 +389,7 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
     """For each channel, the input state of a checkpoint contains exactly the records in front of its barrier that the
     task had not polled when the checkpoint started, including those that arrive later, each once and in order."""
     (checkpoint,) = seen.operands
-    judged = False
+    judged: Judgement = False
     for number, side in enumerate(ledger.sides):
         if number >= len(seen.value):
             observed = f"the answer has the input state of {len(seen.value)} channels"
@@ -397,7 +397,8 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
         judgement = judge_written(side.input, checkpoint, seen.value[number], f" of channel {number}")
         if isinstance(judgement, Broken):
             return judgement
-        judged |= judgement is True
+        if judged is False or judgement is True:
+            judged = judgement
     return judged
 
 

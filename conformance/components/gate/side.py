@@ -116,8 +116,11 @@ class Side(Lane):
             self.notice(element, sent.number)
             self.held_back |= element.data_type.blocks_upstream
 
-    def end_arrival(self) -> None:
-        """Notes that the arrival is over. If the channel is shut by now, the consumer was perhaps not notified."""
+    def end_arrival(self, element: Element) -> None:
+        """Notes that the arrival is over. If the channel is shut by now, the consumer was perhaps not notified. Credit
+        that was announced while the producer was about to be blocked is lost, too."""
+        if self.credit is not None and element.data_type.blocks_upstream:
+            self.credit.lose()
         if self.urgent and self.shut():
             for sent in self.urgent:
                 sent.silent |= not sent.sure

@@ -84,8 +84,8 @@ class Ledger(Accounts):
         """The newest checkpoint that a step has named; the newest that the task tried to start; that of the last
         barrier."""
         self.checkpointing = self.doubtful = False
-        """Whether the start or stop of a checkpoint is in flight; whether a concurrent arrival decides if the start
-        succeeds."""
+        """Whether the start or stop of a checkpoint is in flight; whether a barrier that arrives meanwhile decides
+        if the start succeeds."""
         self.forgotten = False
         """Whether the channel has perhaps forgotten its last barrier, so that the conversion of it may fail."""
         self.announced: dict[int, int] = {}
@@ -167,7 +167,7 @@ class Ledger(Accounts):
         return self.released or None
 
     def refuses(self, checkpoint: int) -> Refusal | None:
-        """Returns the reasons to refuse the start now; None: a concurrent arrival decides."""
+        """Returns the reasons to refuse the start now; None: a barrier that arrives meanwhile decides."""
         if self.doubtful:
             return None
         unmarked = not self.lane.consumed and checkpoint not in self.lane.marks
@@ -227,7 +227,8 @@ class Ledger(Accounts):
         """Notes that the push of the next recovered record begins."""
         self.begin()
         self.lane.begin_push((self.records,))
-        self.credit.take_one()
+        if not self.credit.returning:  # otherwise, it perhaps gets memory of its own before a buffer comes back
+            self.credit.take_one()
         self.records += 1
 
     def end_push(self) -> None:
@@ -356,9 +357,10 @@ class Ledger(Accounts):
         self.begin()
         self.checkpointing = True
         self.tried = max(self.tried, checkpoint)
-        self.doubtful = self.arriving is not None
+        arriving = self.arriving
+        self.doubtful = arriving is not None and type(arriving.element) is Barrier  # data is written in either order
         self.forgotten = self.forgotten or checkpoint > self.last_barrier
-        if self.doubtful:
+        if arriving is not None:
             self.input.doubt_pending()
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
