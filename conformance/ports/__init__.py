@@ -41,7 +41,7 @@ from conformance.ports.gate import (
     UnionGateConfig,
     UnionGatePort,
 )
-from conformance.ports.implementation import Batch, Implementation, UnusableImplementation
+from conformance.ports.implementation import Batch, Implementation, Limits, UnusableImplementation
 from conformance.ports.known_bugs import KnownBug, change_of_text, read_known_bugs
 from conformance.ports.legal_variants import LegalVariant, read_legal_variants
 from conformance.ports.outcomes import (
@@ -125,6 +125,7 @@ __all__ = [
     "Item",
     "KnownBug",
     "LegalVariant",
+    "Limits",
     "LocalChannelPort",
     "Next",
     "Outcome",

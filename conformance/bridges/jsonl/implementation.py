@@ -19,6 +19,7 @@ from conformance.ports import (
     Examined,
     Implementation,
     Interfaces,
+    Limits,
     Outcome,
     Port,
     PortError,
@@ -51,6 +52,7 @@ class JsonLinesImplementation(Implementation):
         self._command = tuple(command)
         self._timeout_seconds = timeout_seconds
         self._start_seconds = start_seconds
+        self._most_memory: int | None = None
         self._current: RemotePort | None = None
 
     def command(self) -> tuple[str, ...]:
@@ -65,6 +67,7 @@ class JsonLinesImplementation(Implementation):
             timeout_seconds=self._timeout_seconds,
             start_seconds=self._start_seconds,
             exit_statuses=self.exit_statuses,
+            most_memory=self._most_memory,
         )
 
     @cached_property
@@ -95,6 +98,10 @@ class JsonLinesImplementation(Implementation):
 
     def examine(self) -> Iterable[Examined]:
         return examine(self.client, self._interfaces)
+
+    def limit(self, limits: Limits) -> None:
+        self._timeout_seconds = limits.step_seconds
+        self._most_memory = limits.memory_mib << 20
 
     def close(self) -> None:
         self._current = None
