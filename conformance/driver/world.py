@@ -91,7 +91,7 @@ class World:
             seen.value = value
         except Violation:
             raise
-        except Exception as error:
+        except BaseException as error:  # also SystemExit: an implementation that exits has crashed
             seen.value = None
             seen.error = as_error(error)
         seen.signals = signals = port.signals
@@ -196,7 +196,7 @@ class World:
         """Returns a new port of the implementation under test. Raises: Violation if the factory fails."""
         try:
             return self.program.factory(config)
-        except Exception as error:
+        except BaseException as error:
             raise unexpected(self.program.answers, as_error(error), step) from error
 
     def _record(self, step: Step) -> None:

@@ -107,7 +107,7 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
         components, capabilities = implementation.components(), implementation.capabilities
     except UnusableImplementation:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"{implementation.name} raised when asked for components and capabilities: {type(error).__name__}: {error}"
         ) from error
@@ -127,7 +127,7 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
 def _load_point(point: EntryPoint) -> Any:
     try:
         return point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"The implementation {point.name!r} is registered as {point.value}, which cannot be loaded: "
             f"{type(error).__name__}: {error}"
@@ -141,7 +141,7 @@ def _load_object(name: str) -> Any:
         sys.path.insert(0, here)  # as pytest and python -m do: an adapter usually lies in the current folder
     try:
         found = import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"{name}: the module {module_name!r} cannot be imported ({type(error).__name__}: {error}). "
             f"Python looked for it in {here} and on its module path."
@@ -175,7 +175,7 @@ def _call(name: str, factory: Callable[..., Any], argument: str | None) -> Any:
         return factory() if argument is None else factory(argument)
     except UnusableImplementation:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"{name} could not be made: {type(error).__name__}: {error}. "
             "A class must implement every abstract method; the text behind @ or : is passed as its only argument."
