@@ -13,19 +13,21 @@ from conformance.cli.options import (
     assume_option,
     capabilities_of,
     implementation_of,
+    in_process_option,
     json_option,
+    memory_option,
     notes,
     offered_of,
     out,
+    step_seconds_option,
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import replay
+from conformance.engines.apart import find
 from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
-from conformance.ports import (
-    find_implementation,
-)
+from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.scenarios import Scenario, encode_scenario, scenario_id
 
@@ -36,11 +38,18 @@ from conformance.scenarios import Scenario, encode_scenario, scenario_id
     "--implementation", "name", metavar="NAME", help="What to run it on.  [default: the name in the file, or reference]"
 )
 @assume_option
+@step_seconds_option
+@memory_option
+@in_process_option
 @json_option
-def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_path: Path | None) -> int:
+def replay_command(
+    path: Path, name: str | None, assume: tuple[str, ...], step_seconds: float, memory: int, in_process: bool,
+    json_path: Path | None,
+) -> int:  # fmt: skip
     """Run a scenario again: FAILED (1), FIXED (0) or NOT APPLICABLE (3)."""
     scenario = read_scenario(path)
-    implementation = find_implementation(name or implementation_of(scenario))
+    limits = Limits(step_seconds, memory)
+    implementation = find(name or implementation_of(scenario), limits, in_process=in_process)
     with closing(implementation):
         result = replay(scenario, implementation, capabilities_of(assume))
     story = reporting.tell(result)

@@ -12,6 +12,7 @@ from conformance.components import COMPONENTS
 from conformance.ports import (
     Capability,
     Implementation,
+    Limits,
     offered_components,
 )
 from conformance.scenarios import Scenario
@@ -51,6 +52,18 @@ known_option = click.option(
 processes_option = click.option(
     "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
 )
+step_seconds_option = click.option(
+    "--step-seconds", type=click.FloatRange(0, min_open=True), default=Limits().step_seconds, show_default=True,
+    help="How long an operation may take.",
+)  # fmt: skip
+memory_option = click.option(
+    "--memory", type=click.IntRange(1), default=Limits().memory_mib, show_default=True, metavar="MIB",
+    help="How much memory the process of an implementation may use, with those that it starts.",
+)  # fmt: skip
+in_process_option = click.option(
+    "--in-process", is_flag=True,
+    help="Run implementations in this process and without limits, for a debugger. They can end or stall the command.",
+)  # fmt: skip
 seed_option = click.option(
     "--seed",
     default="0",

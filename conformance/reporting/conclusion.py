@@ -13,6 +13,7 @@ from conformance.campaigns import CampaignResult, FindingResult
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
 from conformance.engines import Found, KnownFailure, replay, standing
+from conformance.engines.apart import find
 from conformance.engines.check import PATIENCE
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
@@ -72,7 +73,7 @@ def conclude_campaign(
             console.print(f"The campaign must find {one.name}, and did not find it.", markup=False)
         if not found and not entries:
             continue
-        with closing(find_implementation(one.name)) as implementation:
+        with closing(find(one.name)) as implementation:
             now = standing(
                 entries, one.name, implementation, result.plan.components, result.plan.assume, components
             )  # fmt: skip
