@@ -67,7 +67,7 @@ def code_of(plan: Plan, names: Names) -> Code:
         files[f"components ({Path(file).name})"] = _hash(Path(file))
     versions = {}
     for name in plan.implementations:
-        implementation = names.find(name)
+        implementation = names.here.find(name)
         versions[name] = implementation.version
         implementation.close()
         module = name.partition(":")[0]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from conformance.components import COMPONENTS
 from conformance.driver import Components
+from conformance.engines.apart import find
 from conformance.ports import Implementation, find_implementation
 
 Find = Callable[[str], Implementation]
@@ -21,6 +22,11 @@ class Names(NamedTuple):
 
     find: Find = find_implementation
     components: Components = COMPONENTS
+
+    @property
+    def here(self) -> Names:
+        """The same names for the process of the driver: it does not load implementations that are not built in."""
+        return self._replace(find=find) if self.find is find_implementation else self
 
 
 SUITE = Names()

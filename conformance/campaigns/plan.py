@@ -199,7 +199,7 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
 
 def _offered(name: str, names: Names) -> frozenset[str]:
     """Return the components that an implementation offers and that `names` contains."""
-    implementation = names.find(name)
+    implementation = names.here.find(name)
     try:
         return offered_components(implementation) & frozenset(names.components)
     finally:

@@ -17,7 +17,9 @@ from conformance.campaigns.plan import SCHEMA, Plan, check_components
 from conformance.campaigns.runners import WorkerDied, apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
+from conformance.engines.apart import Apart
 from conformance.engines.check import Found, reduce_failures, verdict
+from conformance.engines.check_apart import ApartCheck
 from conformance.engines.exercise import Exercise, exercise_of
 from conformance.engines.tally import Tally
 from conformance.scenarios import Finding, scenario_id
@@ -123,7 +125,7 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
     results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
     versions: dict[str, str] = {}
     for component in plan.components:
-        with programs(plan, component, plan.implementations, names) as found:
+        with programs(plan, component, plan.implementations, names.here) as found:
             for name, program in found.items():
                 versions[name] = program.implementation.version
                 tally = total.tallies.get((name, component), Tally())
@@ -152,6 +154,8 @@ def _reduced(
     """
     if not tally.failures:
         return ()
+    if isinstance(program.implementation, Apart):
+        return ApartCheck(program, program.implementation, plan.budget, None).reduced(tally)
     try:
         if apart_from_here:
             return apart(_reduce_by_name, plan, name, program.component.name, tally, names)

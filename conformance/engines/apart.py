@@ -14,7 +14,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 from conformance.components import COMPONENTS
-from conformance.driver import Broken, Components, Program, Run, Violation
+from conformance.driver import Broken, Components, FailureClass, Program, Run, Violation
+from conformance.engines.position import NOWHERE
 from conformance.engines.tally import Failure, Signature
 from conformance.engines.worker import Ended, Told, Worker
 from conformance.ports import (
@@ -109,7 +110,7 @@ class Apart(Implementation):
     def ask(self, *request: Any, told: Told | None = None, heard: Callable[[Entry], None] | None = None) -> Any:
         """Let a worker serve a request; start a new one if the last one has ended.
 
-        Raises: Ended; UnusableImplementation if no worker can be started any more; WorkerFailed.
+        Raises: Ended, also if no worker can be started any more; UnusableImplementation; WorkerFailed.
         """
         return self._running().ask(*request, told=told, heard=heard)
 
@@ -127,16 +128,24 @@ class Apart(Implementation):
         return run
 
     def _running(self) -> Worker:
-        if self._worker is None or not self._worker.is_usable:
-            if self._worker is not None:
-                self._worker.kill()
-            try:
-                self._worker = Worker(self._hello, self._limits, self._components)
-            except Ended as ended:
-                raise UnusableImplementation(
-                    f"{self._hello[1]}: when it was loaded and made, {ended.what}{ended.log}. It was given a process "
-                    "of its own, which must go on until the suite ends it."
-                ) from None
+        if self._worker is not None and self._worker.is_usable:
+            return self._worker
+        again = self._worker is not None
+        if self._worker is not None:
+            self._worker.kill()
+        try:
+            self._worker = Worker(self._hello, self._limits, self._components)
+        except UnusableImplementation as error:
+            if again:
+                raise Ended(f"it could not be made again: {error}", "", FailureClass.CRASHED, NOWHERE) from None
+            raise
+        except Ended as ended:
+            if again:
+                raise
+            raise UnusableImplementation(
+                f"{self._hello[1]}: when it was loaded and made, {ended.what}{ended.log}. It was given a process "
+                "of its own, which must go on until the suite ends it."
+            ) from None
         return self._worker
 
 

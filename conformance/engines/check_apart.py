@@ -60,7 +60,7 @@ class ApartCheck:
                 waiting += self._search(seed, part, told)
         for signature, failure in known.items():
             self._tally.fail(signature, failure)
-        return self._check(self._reduced())
+        return self._check(self.reduced(self._tally))
 
     def with_hypothesis(self, scenarios: int, seed: str, told: Told | None) -> Check:
         """Let Hypothesis choose the steps. If it ends the process, that is the only violation."""
@@ -73,7 +73,7 @@ class ApartCheck:
         except Ended as ended:
             self._tally.scenarios = max(ended.position.number, 0) + 1
             self._tally.fail(*self._failure(ended))
-            return self._check(self._reduced())
+            return self._check(self.reduced(self._tally))
         return Check(self._program, self._tally, found, comparison or self._comparison())
 
     # ---- the search --------------------------------------------------------------------------------------------------
@@ -114,17 +114,19 @@ class ApartCheck:
         return signature, failure
 
     # ---- the end -----------------------------------------------------------------------------------------------------
-    def _reduced(self) -> tuple[Found, ...]:
+    def reduced(self, tally: Tally) -> tuple[Found, ...]:
+        """Returns the failures of a tally in the order of signatures, each with a reduced scenario."""
         found: list[Found] = []
-        for signature, failure in sorted(self._tally.failures.items()):
-            if signature not in self._endings:
+        for signature, failure in sorted(tally.failures.items()):
+            if signature in self._endings:
+                found.append(self._shortened(signature, failure))
+                continue
+            try:
                 alone = Tally(failures={signature: failure})
-                try:
-                    found += self._apart.ask("reduce", *self._about, alone, self._budget)
-                    continue
-                except Ended:
-                    pass  # a shorter scenario does more harm than the one that was found
-            found.append(self._shortened(signature, failure))
+                found += self._apart.ask("reduce", *self._about, alone, self._budget)
+            except Ended as ended:
+                observed = f"{failure.observed} (not reduced: {ended.what})"
+                found.append(self._found(signature, failure, failure.scenario, failure.owed, observed))
         return tuple(found)
 
     def _shortened(self, signature: Signature, failure: Failure) -> Found:
@@ -141,6 +143,9 @@ class ApartCheck:
             else:
                 if reduced.signature == signature:
                     scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
+        return self._found(signature, failure, scenario, owed, observed)
+
+    def _found(self, signature: Signature, failure: Failure, scenario: Scenario, owed: str, observed: str) -> Found:
         finding = Finding(signature[0], signature[1], self._program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
         return Found(signature, owed, observed, evidence, failure.count)

@@ -142,6 +142,10 @@ class Position:
         return f"at step {len(self.scenario.steps)}, {operation}" if self.scenario.steps else f"at {operation}"
 
 
+NOWHERE = Position("", -1, None, None)
+"""No run had begun."""
+
+
 class Reader:
     """Reads where another process is."""
 

@@ -103,7 +103,7 @@ class Started:
 
     def memory(self) -> int:
         """Returns how many bytes of memory it and its descendants occupy; 0 if that cannot be found out."""
-        return sum(_resident(pid) for pid in _family(self.pid))
+        return sum(resident(pid) for pid in _family(self.pid))
 
 
 def end_with_parent() -> None:
@@ -219,7 +219,8 @@ def _family(pid: int) -> list[int]:
     return found
 
 
-def _resident(pid: int) -> int:
+def resident(pid: int) -> int:
+    """Returns how many bytes of memory one process occupies; 0 if that cannot be found out."""
     try:
         return int((_PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):

@@ -261,7 +261,7 @@ def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
     (part,) = conclude(plan, total, SUITE).implementations[0].components
     assert len(part.findings) == len(tally.failures) > 0
     for one in part.findings:
-        assert one.observed.endswith("(not reduced: the process of the reduction died)")
+        assert one.observed.endswith("(not reduced: its process exited with status 9)")
         failure = tally.failures[(one.property, one.failure_class, one.operation)]
         assert one.scenario.steps == failure.scenario.steps
         assert one.scenario.finding is not None

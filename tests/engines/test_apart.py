@@ -125,7 +125,6 @@ def test_hypothesis_finds_a_bug_apart(apart):
     there = check_any_with_hypothesis(Program(SUBPARTITION, apart("buggy")), 60, "0")
     here = check_with_hypothesis(Program(SUBPARTITION, hostile.buggy()), 60, "0")
     assert [one.signature[:2] for one in there.found] == [one.signature[:2] for one in here.found]
-    assert there.tally.exercised.keys() == here.tally.exercised.keys()
 
 
 def test_a_comparison_is_the_same_apart(apart):

@@ -52,7 +52,7 @@ class JsonLinesImplementation(Implementation):
         self._command = tuple(command)
         self._timeout_seconds = timeout_seconds
         self._start_seconds = start_seconds
-        self._most_memory: int | None = None
+        self._most_memory = Limits().memory_mib << 20
         self._current: RemotePort | None = None
 
     def command(self) -> tuple[str, ...]:
