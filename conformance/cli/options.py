@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from conformance import reporting
 from conformance.components import COMPONENTS
@@ -15,12 +14,13 @@ from conformance.ports import (
     Limits,
     offered_components,
 )
+from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+out = CarefulConsole(highlight=False)
+notes = CarefulConsole(stderr=True, highlight=False)
 
 
 def say(trouble: str) -> None:
