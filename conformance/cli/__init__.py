@@ -16,6 +16,7 @@ from conformance import __version__, campaigns
 from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
 from conformance.cli.examining import doctor
+from conformance.cli.guarding import Guarded
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status or CONFORMS)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Guarded, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="conformance")
 def cli() -> None:
     """Test the checkpointing and recovery of stream processors."""

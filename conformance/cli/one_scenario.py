@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.guarding import guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -72,13 +73,22 @@ def replay_command(
     help="Do not print the scenario: write it to this file, each time a simpler one is found.",
 )  # fmt: skip
 @click.option("--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="The maximum number of runs.")
-def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> int:
+@step_seconds_option
+@memory_option
+@in_process_option
+def shrink(
+    path: Path, name: str | None, output: Path | None, budget: int, step_seconds: float, memory: int, in_process: bool
+) -> int:
     """Make a failing scenario as short and simple as possible.
 
     To continue a reduction that its budget or Ctrl-C ended, run: conformance shrink FILE -o FILE.
     """
     scenario = read_scenario(path)
+    limits = Limits(step_seconds, memory)
+    if not in_process and (status := guarded(name or implementation_of(scenario), limits)) is not None:
+        return status
     implementation = find_implementation(name or implementation_of(scenario))
+    implementation.limit(limits)
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
         program = Program(COMPONENTS[scenario.component], implementation)

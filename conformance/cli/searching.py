@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.guarding import guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -167,15 +168,23 @@ def check(
 @click.option("--depth", type=click.IntRange(1), help="The maximum number of steps in a run.")
 @click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
 @click.option("--implementation", "name", default="reference", show_default=True)
+@step_seconds_option
+@memory_option
+@in_process_option
 @json_option
 def explore(
-    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, json_path: Path | None
-) -> int:
+    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, step_seconds: float,
+    memory: int, in_process: bool, json_path: Path | None,
+) -> int:  # fmt: skip
     """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one."""
     check_components((component,))
     if bad := [one for one in scope if "=" not in one]:
         raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")
+    limits = Limits(step_seconds, memory)
+    if not in_process and (status := guarded(name, limits)) is not None:
+        return status
     implementation = find_implementation(name)
+    implementation.limit(limits)
     offered_of(implementation, (component,))
     with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
         program = Program(COMPONENTS[component], implementation)
