@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from conformance.components import COMPONENTS
@@ -26,7 +27,9 @@ class Names(NamedTuple):
     @property
     def here(self) -> Names:
         """The same names for the process of the driver: it does not load implementations that are not built in."""
-        return self._replace(find=find) if self.find is find_implementation else self
+        if self.find is not find_implementation:
+            return self
+        return self._replace(find=partial(find, components=self.components))
 
 
 SUITE = Names()

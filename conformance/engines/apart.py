@@ -39,7 +39,7 @@ from conformance.scenarios import Entry, Scenario
 
 _SUITE = "checkpoint-conformance"
 OWED = "every operation must answer, and leave its process alone"
-NO_LIMITS = Limits()
+USUAL = Limits()
 
 
 def is_ours(name: str) -> bool:
@@ -58,7 +58,13 @@ def _normal(name: str) -> str:
     return re.sub("[-_.]+", "-", name).lower()
 
 
-def find(name: str, limits: Limits = NO_LIMITS, against: str | None = None, in_process: bool = False) -> Implementation:
+def find(
+    name: str,
+    limits: Limits = USUAL,
+    against: str | None = None,
+    in_process: bool = False,
+    components: Components = COMPONENTS,
+) -> Implementation:
     """Returns the implementation of a name: in a worker, unless it is the suite's own or `in_process` is asked for.
 
     `against`: the name of a baseline that it will be compared with. If one of the two needs a worker, both are in it.
@@ -69,14 +75,14 @@ def find(name: str, limits: Limits = NO_LIMITS, against: str | None = None, in_p
         implementation = find_implementation(name)
         implementation.limit(limits)
         return implementation
-    return Apart(name, limits, against)
+    return Apart(name, limits, against, components)
 
 
 class Apart(Implementation):
     """An implementation in a worker. The driver knows what it claims, and cannot make its ports."""
 
     def __init__(
-        self, name: str, limits: Limits = NO_LIMITS, against: str | None = None, components: Components = COMPONENTS
+        self, name: str, limits: Limits = USUAL, against: str | None = None, components: Components = COMPONENTS
     ) -> None:
         """Raises: UnusableImplementation, also if its process ends while it is made."""
         self._hello = ("hello", name, against or "", components.where, limits)

@@ -100,6 +100,7 @@ class Worker:
         """`hello` is the first request. Raises: Ended, UnusableImplementation, WorkerFailed."""
         self._limits = limits
         self._components = components
+        wire.allow(components.where)
         memory = new_memory()
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()

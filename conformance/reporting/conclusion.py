@@ -73,7 +73,7 @@ def conclude_campaign(
             console.print(f"The campaign must find {one.name}, and did not find it.", markup=False)
         if not found and not entries:
             continue
-        with closing(find(one.name)) as implementation:
+        with closing(find(one.name, components=components)) as implementation:
             now = standing(
                 entries, one.name, implementation, result.plan.components, result.plan.assume, components
             )  # fmt: skip
