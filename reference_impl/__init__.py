@@ -8,6 +8,10 @@ imports neither.
 The reference imports itself relatively, so that a copy of it with a known bug in it can be loaded beside it.
 """
 
+from types import ModuleType
+
+from conformance.ports import Implementation
+
 from .design import IN_MEMORY, PUSHED, RECOVER_FIRST, Design
 from .implementation import Reference
 
@@ -19,6 +23,7 @@ __all__ = [
     "Reference",
     "reference",
     "reference_in_memory",
+    "reference_of",
     "reference_recover_first",
 ]
 
@@ -36,3 +41,9 @@ def reference_in_memory() -> Reference:
 def reference_recover_first() -> Reference:
     """Recovery is over before the first checkpoint."""
     return Reference("reference-recover-first", RECOVER_FIRST)
+
+
+def reference_of(package: ModuleType, name: str) -> Implementation:
+    """The newest design, made out of this package, which may be a changed copy of this one."""
+    made: Implementation = package.Reference(name, package.PUSHED)
+    return made

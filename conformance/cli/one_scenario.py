@@ -93,7 +93,7 @@ def shrink(
     with closing(implementation):
         program = Program(COMPONENTS[scenario.component], implementation)
         try:
-            reduction = Reduction(program, scenario, _drawn_before(path, scenario))
+            reduction = Reduction(program, scenario, *_before(path, scenario))
             better = _Keeper(output, scenario, reduction)
             reduction.better = better.keep
             try:
@@ -133,7 +133,7 @@ class _Keeper:
             reporting.write_text(self._output, encode_scenario(self.named(scenario)))
 
     def remember(self) -> None:
-        """Write how many fresh scenarios were drawn, or remove that file if the reduction is finished."""
+        """Write how far the last stage is, or remove that file if the reduction is finished."""
         if self._output is None:
             return
         beside = _beside(self._output)
@@ -141,17 +141,19 @@ class _Keeper:
             beside.unlink(missing_ok=True)
         else:
             self.keep(self._reduction.best)
-            progress = {"scenario": scenario_id(self.named(self._reduction.best)), "drawn": self._reduction.drawn}
-            reporting.write_json(beside, progress)
+            best, drawn, vain = self._reduction.best, self._reduction.drawn, self._reduction.vain
+            reporting.write_json(beside, {"scenario": scenario_id(self.named(best)), "drawn": drawn, "vain": vain})
 
 
-def _drawn_before(path: Path, scenario: Scenario) -> int:
-    """Return how many fresh scenarios an earlier reduction of this scenario has drawn."""
+def _before(path: Path, scenario: Scenario) -> tuple[int, int]:
+    """Return how many fresh scenarios an earlier reduction of this scenario has drawn, and how many of the last ones
+    failed alike in vain."""
     try:
         progress = json.loads(_beside(path).read_text(encoding="utf-8"))
-        return int(progress["drawn"]) if progress["scenario"] == scenario_id(scenario) else 0
+        same = progress["scenario"] == scenario_id(scenario)
+        return (int(progress["drawn"]), int(progress["vain"])) if same else (0, 0)
     except (OSError, ValueError, KeyError, TypeError):
-        return 0
+        return 0, 0
 
 
 def _beside(path: Path) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from conformance.driver.drain import Drain
@@ -115,16 +116,19 @@ class Component:
             return f"{self.name} has no step {step[0]!r}; it has {names}"
         if len(step) - 1 != len(kind.operands):
             wanted = ", ".join(kind.operands) or "none"
-            return f"step {step[0]!r} takes {len(kind.operands)} operands ({wanted}), found {len(step) - 1}"
+            most = f"{len(kind.operands)} operand{'' if len(kind.operands) == 1 else 's'}"
+            return f"step {step[0]!r} takes {most} ({wanted}), found {len(step) - 1}"
         for (name, wants), value in zip(kind.operands.items(), step[1:], strict=True):
             if type(value) is not wants:
-                return f"operand {name} of step {step[0]!r} must be of type {wants.__name__}, found {value!r}"
+                found = msgspec.json.encode(value).decode()
+                return f"operand {name} of step {step[0]!r} must be of type {wants.__name__}, found {found}"
         return None
 
     def _complaint_of_turn(self, step: Step) -> str | None:
         wants = _TURNS[step[0]]
         if len(step) - 1 != len(wants) or not all(isinstance(operand, str) for operand in step):
-            return f"step {step[0]!r} takes {len(wants)} strings ({', '.join(wants)}), found {list(step[1:])!r}"
+            most, found = f"{len(wants)} string{'' if len(wants) == 1 else 's'}", msgspec.json.encode(step[1:]).decode()
+            return f"step {step[0]!r} takes {most} ({', '.join(wants)}), found {found}"
         if step[1] not in self.threads:
             return f"{self.name} has no thread {step[1]!r}; it has {', '.join(self.threads)}"
         return None

@@ -125,9 +125,18 @@ class Judge:
         try:
             msgspec.convert(msgspec.to_builtins(self.seen.value), move.kind.answers)
         except (TypeError, ValueError, msgspec.ValidationError):
-            shown = repr(self.seen.value)
-            shown = shown if len(shown) <= 80 else shown[:77] + "..."
             owed = f"{step[0]} must answer a value of the type that the interface says"
-            broken = Broken(FailureClass.CRASHED, owed, f"it answered a value of the wrong type: {shown}")
+            broken = Broken(
+                FailureClass.CRASHED, owed, f"it answered a value of the wrong type: {_shown(self.seen.value)}"
+            )
             return Violation(self.program.answers, broken, step)
         return None
+
+
+def _shown(value: object) -> str:
+    """Returns an answer as JSON, as in a scenario, and shortened; if it has no such form, only its type."""
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (TypeError, ValueError):
+        return f"one of type {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."

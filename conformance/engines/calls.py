@@ -170,16 +170,15 @@ def nonsense(component: Component, operation: str, value: Any, signals: Sequence
         try:
             msgspec.convert(msgspec.to_builtins(found), wanted)
         except (TypeError, ValueError, msgspec.ValidationError) as error:
-            shown = repr(found)
-            shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
-            return Error(ErrorKind.CRASHED, f"it {what}: {error}, found {shown}")
+            return Error(ErrorKind.CRASHED, f"it {what}: {error}, found {shown(found)}")
     return None
 
 
 def shown(what: Any) -> str:
-    """Returns a call, an outcome or a configuration as JSON, shortened to fit into a message."""
+    """Returns a call, an outcome or a configuration as JSON, shortened to fit into a message; if it has no such form,
+    only its type."""
     try:
         text = msgspec.json.encode(what).decode()
     except (TypeError, ValueError):
-        text = repr(what)
+        text = f"a value of type {type(what).__name__}"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

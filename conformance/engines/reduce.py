@@ -30,7 +30,10 @@ from conformance.scenarios import Scenario
 BUDGET = 20_000
 """How many runs one reduction may take. Nine of ten known bugs need less than half of them."""
 AGAIN = 4_000
-"""How many fresh scenarios the last stage draws. With half as many, more known bugs keep several minimal scenarios."""
+"""How many fresh scenarios the last stage draws at most. With half as many, more known bugs keep several minimal
+scenarios."""
+IN_VAIN = 15
+"""The last stage ends when so many fresh scenarios in a row failed alike, and led to nothing simpler."""
 
 Signature = tuple[str, str, str]
 _Key = tuple[Any, Steps]
@@ -89,7 +92,7 @@ def reduce(
 
 
 class Reduction:
-    """A reduction that can be interrupted at any moment and resumed from `best` and `drawn` alone.
+    """A reduction that can be interrupted at any moment and resumed from `best`, `drawn` and `vain` alone.
 
     Everything else that it remembers only saves runs.
 
@@ -101,6 +104,7 @@ class Reduction:
         program: Program,
         scenario: Scenario,
         drawn: int = 0,
+        vain: int = 0,
         better: Better | None = None,
         alike: Alike | None = None,
         judge: Judge | None = None,
@@ -114,6 +118,8 @@ class Reduction:
         """The signature of the scenario as it was given."""
         self.drawn = drawn
         """How many fresh scenarios were drawn so far."""
+        self.vain = vain
+        """How many of them failed alike since the last one that led to something simpler."""
         self.runs = 0
         self.finished = False
         self.better = better
@@ -229,12 +235,12 @@ class Reduction:
         Half of them use only the kinds of steps that the best one has, in its configuration and in all configurations
         in turn. The others use all kinds of steps, in simpler configurations and in all.
 
-        Returns whether all were drawn; False if a better scenario was found before or the budget is used up.
+        Returns whether enough were drawn; False if a better scenario was found before or the budget is used up.
         """
         if not self.best.steps:
             return True
         searches = self._searches()
-        while self.drawn < AGAIN:
+        while self.drawn < AGAIN and self.vain < IN_VAIN:
             if self._left <= 0:
                 return False
             number, self.drawn = self.drawn, self.drawn + 1
@@ -253,7 +259,9 @@ class Reduction:
             if len(found.steps) <= len(before.steps):
                 self._shortened(found)
             if self.best is not before:
+                self.vain = 0
                 return False
+            self.vain += 1
         return True
 
     def _harmless(self, config: Any, steps: Steps) -> bool:

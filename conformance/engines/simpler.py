@@ -93,7 +93,7 @@ def with_exchanged_numbers(program: Program, steps: Steps) -> Iterator[Steps]:
     In another configuration, another channel may be the remote one.
     """
     yield steps
-    for change in _renamings(program, steps):
+    for change in _renamings(program, steps, beyond=1):
         yield change(steps)
 
 
@@ -167,15 +167,16 @@ MOST_SMALLER = 100
 is about to wrap around is not, and its two thousand million smaller ones would be too many tries."""
 
 
-def _renamings(program: Program, steps: Steps) -> list[Change]:
+def _renamings(program: Program, steps: Steps, beyond: int = 0) -> list[Change]:
     """Two values of one operand are exchanged, for example channel 0 and channel 1.
 
     The name of a place where a thread pauses may contain such a number, so the numbers in these names change as well.
+    `beyond`: how many numbers that are greater than all in the steps take part.
     """
     return [
         _swapping(program, name, small, big)
         for name, found in _numbers(program, steps).items()
-        for big in found
+        for big in (*found, *range(max(found) + 1, max(found) + 1 + beyond))
         for small in range(min(big, MOST_SMALLER))
     ]
 

@@ -1,4 +1,4 @@
-"""The notifications of a consumer, and the rule that none of them is missing."""
+"""The notifications of a consumer, and the rules that none of them is missing and none comes again and again."""
 
 from __future__ import annotations
 
@@ -90,6 +90,34 @@ def the_consumer_is_told_of_what_waits(ledger: Told, seen: Seen[object]) -> Judg
     return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")
 
 
+class Urged(Protocol):
+    """A ledger of a component that tells its consumer of priority events."""
+
+    urged: bool
+    """Whether the consumer knows that a priority event waits: it was notified of one since its last take began, or that
+    take said that one follows."""
+
+    def urgent_waits(self) -> int:
+        """Returns a number above 0 if no operation is in flight and a priority event can certainly be taken of which
+        the consumer could be told, otherwise 0."""
+
+    def first_urgent(self) -> str:
+        """Describes that priority event."""
+
+
+@shared("I-22", kind=Kind.EVENTUALLY, quiet=True)
+def priority_is_told_apart_from_data(ledger: Urged, seen: Seen[object]) -> Judgement:
+    """Whenever no operation is in progress and a priority event can be taken that came when the consumer could be told
+    of it, the consumer knows that it has priority: it was notified of a priority event since its last take began, or
+    that take told it that one follows."""
+    if not ledger.urgent_waits():
+        return False
+    if ledger.urged:
+        return True
+    owed = f"{ledger.first_urgent()} can be taken, so the consumer must have been notified of priority"
+    return Broken(FailureClass.STUCK, owed, "it was notified of data at most")
+
+
 class Idle(Protocol):
     """A ledger that counts the takes that found nothing although the consumer had a reason to take."""
 
@@ -98,21 +126,21 @@ class Idle(Protocol):
     between."""
 
     @property
+    def most_in_vain(self) -> int:
+        """How many takes in a row may find nothing and give the consumer a reason to take once more."""
+
+    @property
     def notice(self) -> Notice:
         """The notifications of the consumer."""
 
 
-MOST_IN_VAIN = 2
-"""How many takes in a row may find nothing and give the consumer a reason to take once more."""
-
-
 @shared("I-22", quiet=True)
-def an_empty_channel_lets_its_consumer_sleep(ledger: Idle, seen: Seen[object]) -> Judgement:
+def a_consumer_that_finds_nothing_may_sleep(ledger: Idle, seen: Seen[object]) -> Judgement:
     """A consumer that was told to take, and found nothing several times in a row with no other operation in between,
     is not told again."""
-    if not ledger.vain:
-        return False
-    if ledger.vain <= MOST_IN_VAIN or not ledger.notice.awake:
-        return True
+    if not ledger.notice.awake:  # a take that answers nothing, but tells something, took the end of recovered data
+        return seen.value is None and seen.error is None and not seen.signals
+    if ledger.vain <= ledger.most_in_vain:
+        return ledger.vain > 0
     owed = f"{ledger.vain} takes in a row found nothing, so the consumer must not be told to take again"
     return Broken(FailureClass.STUCK, owed, "it was told to take again")

@@ -60,6 +60,16 @@ def channels(numbers: Sequence[int]) -> str:
     return f"channel{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
+def many(number: int, noun: str) -> str:
+    """Describes things by their number: `1 buffer` or `2 buffers`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def are(number: int, noun: str) -> str:
+    """Describes things by their number as the subject of a sentence: `1 buffer is` or `2 buffers are`."""
+    return f"{many(number, noun)} {'is' if number == 1 else 'are'}"
+
+
 def truth(value: bool) -> str:
     """Describes a truth value as the reports do: `true` or `false`."""
     return "true" if value else "false"

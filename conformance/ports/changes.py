@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import ModuleType
 from typing import TypeVar
@@ -24,6 +25,12 @@ Make = Callable[[ModuleType, str], Implementation]
 
 CATALOGUES = ("known_bugs", "legal_variants")
 """The subpackages that hold catalogues. A changed copy of a package leaves them out."""
+
+
+def tables(package: str) -> list[Traversable]:
+    """The TOML files in a package, in the order of their names."""
+    found = [file for file in files(package).iterdir() if file.name.endswith(".toml")]
+    return sorted(found, key=lambda file: file.name)
 
 
 def read_catalogue(file: Traversable, form: type[T]) -> T:

@@ -982,7 +982,7 @@ class Gate {
 
 // ---- the protocol ---------------------------------------------------------------------------------------------------
 
-const PROTOCOL = 2;
+const PROTOCOL = 3;
 
 const words = (text) => text.trim().split(/\s+/);
 

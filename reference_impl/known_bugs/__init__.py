@@ -3,22 +3,13 @@
 `CATALOGUE` is registered as an entry point. A bug is built when it is asked for by name, and not before.
 """
 
-from importlib.resources import files
-from types import ModuleType
+from conformance.ports import KnownBug, read_known_bugs
+from conformance.ports.changes import tables
 
-from conformance.ports import Implementation, KnownBug, read_known_bugs
-
-
-def _make(package: ModuleType, name: str) -> Implementation:
-    made: Implementation = package.Reference(name, package.PUSHED)
-    return made
-
+from .. import reference_of
 
 CATALOGUE: tuple[KnownBug, ...] = tuple(
-    bug
-    for file in sorted(files(__name__).iterdir(), key=lambda file: file.name)
-    if file.name.endswith(".toml")
-    for bug in read_known_bugs(file, "reference_impl", _make)
+    bug for file in tables(__name__) for bug in read_known_bugs(file, "reference_impl", reference_of)
 )
 
 __all__ = ["CATALOGUE"]

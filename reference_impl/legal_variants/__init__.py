@@ -3,22 +3,13 @@
 `CATALOGUE` is registered as an entry point. A variant is built when it is asked for by name, and not before.
 """
 
-from importlib.resources import files
-from types import ModuleType
+from conformance.ports import LegalVariant, read_legal_variants
+from conformance.ports.changes import tables
 
-from conformance.ports import Implementation, LegalVariant, read_legal_variants
-
-
-def _make(package: ModuleType, name: str) -> Implementation:
-    made: Implementation = package.Reference(name, package.PUSHED)
-    return made
-
+from .. import reference_of
 
 CATALOGUE: tuple[LegalVariant, ...] = tuple(
-    variant
-    for file in sorted(files(__name__).iterdir(), key=lambda file: file.name)
-    if file.name.endswith(".toml")
-    for variant in read_legal_variants(file, "reference_impl", _make)
+    variant for file in tables(__name__) for variant in read_legal_variants(file, "reference_impl", reference_of)
 )
 
 __all__ = ["CATALOGUE"]

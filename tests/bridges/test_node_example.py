@@ -124,7 +124,7 @@ def test_a_bug_in_the_example_is_found(tmp_path, old, new, component, expected):
     assert expected in {found.slug for found in result.found}
 
 
-HELLO = {"type": "hello", "protocol": 2, "suite": "0"}
+HELLO = {"type": "hello", "protocol": 3, "suite": "0"}
 OPEN = {"type": "open", "component": "subpartition", "config": {}}
 
 
@@ -139,7 +139,7 @@ def answers_to(*lines: object) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        ({**HELLO, "protocol": 1}, "this program speaks protocol 2, not 1"),
+        ({**HELLO, "protocol": 2}, "this program speaks protocol 3, not 2"),
         ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
         ({"type": "open", "component": "toString", "config": {}}, "no component toString"),
         ({"type": "open", "component": "gate", "config": {"channels": ["local"], "recovery": "pushed"}}, "pushed"),

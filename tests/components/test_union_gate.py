@@ -86,7 +86,7 @@ def test_conversion_of_one_gate_needs_nothing_of_another():
 def test_a_lost_priority_notification_is_noticed_without_a_poll():
     steps = [*LIVE, ("buffer", 0), ("buffer", 1), ("unaligned_barrier", 1)]
     found = violation("B-56a", steps)
-    assert found == ("the-consumer-is-told-of-priority-events", FailureClass.STUCK)
+    assert found == ("priority-is-told-apart-from-data", FailureClass.STUCK)
 
 
 def test_a_barrier_that_nobody_could_be_told_of_comes_in_its_turn():

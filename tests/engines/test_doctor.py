@@ -239,7 +239,7 @@ def test_without_a_name_nothing_begins():
     [
         (None, 0, "Now search for bugs: conformance check --implementation 'jsonl:"),
         (("if config:", "if False:"), 1, "One thing is WRONG. Fix the first one"),
-        (('"protocol": 2', '"protocol": 1'), 2, "This suite speaks protocol 2: buffers are of type"),
+        (('"protocol": 3', '"protocol": 2'), 2, "This suite speaks protocol 3: `arrive` of a gate has"),
     ],
 )
 def test_the_command_says_it_and_what_to_run_next(patch, status, said, deque_program, capsys):  # noqa: F811

@@ -11,8 +11,9 @@ from conformance.driver import Program, Run, run_scenario
 from conformance.engines import Search, reduce, replay
 from conformance.engines.explore import Explorer, Scope
 from conformance.engines.kill import kill
+from conformance.engines.reduce import AGAIN, IN_VAIN, Reduction
 from conformance.engines.replay import ReplayVerdict
-from conformance.engines.simpler import without_one_number
+from conformance.engines.simpler import with_exchanged_numbers, without_one_number
 from conformance.ports import find_implementation
 from conformance.scenarios import Scenario
 from tests.engines import toy, toy_gate
@@ -69,6 +70,18 @@ def test_nothing_is_run_twice():
     reduced = reduce(ready, scenario, budget=150, judge=judge)
     assert sum(seen.values()) >= 150
     assert {one for one, count in seen.items() if count > 1} <= {scenario, reduced.scenario}
+
+
+def test_drawing_again_ends_when_it_has_failed_alike_in_vain():
+    ready, scenario, _ = failing("known-bug:B-S6")
+    whole = Reduction(ready, scenario)
+    assert whole.go_on(20_000)
+    assert whole.vain == IN_VAIN
+    assert whole.drawn < AGAIN // 10
+    resumed = Reduction(ready, whole.best, whole.drawn, IN_VAIN - 1)
+    assert resumed.go_on(20_000)
+    assert (resumed.best, resumed.vain) == (whole.best, IN_VAIN)
+    assert resumed.drawn > whole.drawn
 
 
 def test_a_scenario_that_does_not_fail_is_refused():
@@ -129,6 +142,13 @@ def test_a_channel_that_is_not_needed_goes_with_all_its_steps_and_the_others_mov
     assert (("barrier", 0, 1, "aligned"), ("request_partitions",), ("transfer", 0)) in found
     assert (("barrier", 0, 1, "aligned"), ("request_partitions",)) in found
     assert list(without_one_number(ready, steps[:1])) == [steps[:1]]
+
+
+def test_a_channel_changes_places_with_one_that_no_step_names():
+    """In a simpler configuration, channel 1 may be the remote one."""
+    ready = Program(COMPONENTS["chain"], find_implementation("reference"))
+    steps = (("request_partitions",), ("transfer", 0))
+    assert (("request_partitions",), ("transfer", 1)) in list(with_exchanged_numbers(ready, steps))
 
 
 def test_lock_order_and_deadlock_are_never_mixed():

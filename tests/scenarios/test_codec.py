@@ -121,11 +121,11 @@ def test_a_history_keeps_to_its_schema(component):
             6,
             "field steps[0]: subpartition has no step 'adds'; it has abort_checkpoint,",
         ),
-        (('["add_buffer", 1]', '["add_buffer"]'), 6, "step 'add_buffer' takes 1 operands (records), found 0"),
+        (('["add_buffer", 1]', '["add_buffer"]'), 6, "step 'add_buffer' takes 1 operand (records), found 0"),
         (
             ('["add_buffer", 1]', '["add_buffer", "one"]'),
             6,
-            "operand records of step 'add_buffer' must be of type int, found 'one'",
+            "operand records of step 'add_buffer' must be of type int, found \"one\"",
         ),
         (('["finish_recovery", true]', '["finish_recovery", 1]'), 7, "must be of type bool"),
         (('["poll"]', "[]"), 8, "a step is a list that begins with its name"),

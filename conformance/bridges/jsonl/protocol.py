@@ -1,4 +1,4 @@
-"""The messages of the JSON Lines protocol, version 2. docs/jsonl-protocol.md describes them."""
+"""The messages of the JSON Lines protocol, version 3. docs/jsonl-protocol.md describes them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from msgspec import Struct
 from conformance.ports import Interfaces, Outcome
 from conformance.ports.signatures import answer_type, operand_types, operations
 
-PROTOCOL = 2
-NEW_IN_THIS_PROTOCOL = 'buffers are of type "buffer", which protocol 1 called "data"; nothing else has changed'
+PROTOCOL = 3
+NEW_IN_THIS_PROTOCOL = (
+    "`arrive` of a gate has a third argument (`backlog`), what a chain has consumed says if more follows (`more`), and "
+    "a channel has a first sequence number (`first_number`)"
+)
 """What has changed since the protocol before this one, for the message to a program that speaks that one."""
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import RULES, Took, Transferred
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Kind, Seen
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
+from conformance.parts import notice
 from conformance.parts.designs import PUSHED, RESOURCES
+from conformance.parts.words import many, name
 from conformance.ports import Buffer, Resources
 
 __all__ = ["RULES"]
@@ -23,7 +25,7 @@ def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferr
     side = ledger.sides[seen.operands[0]]
     if side.had > 0:
         return True
-    if side.credit > 0:
+    if side.credit.granted > 0:
         return UNSURE
     owed = f"the producer of channel {side.channel} has no credit, so no data may leave it"
     return Broken(FailureClass.PROTOCOL, owed, "a data buffer left it")
@@ -34,14 +36,14 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
     """The credit of a remote producer and the data buffers that wait at the consumer are together never more than the
     exclusive buffers of the channel and the floating buffers."""
     exclusive, floating = ledger.config.exclusive_buffers, ledger.config.floating_buffers
-    used = [side.credit + side.arrived for side in ledger.sides if side.remote]
+    used = [side.credit.granted + side.arrived for side in ledger.sides if side.remote]
     for number in used:
         if number > exclusive + floating:
-            owed = f"a channel has {exclusive} exclusive buffers, and there are {floating} floating ones"
-            return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {number} buffers")
+            owed = f"a channel has {many(exclusive, 'exclusive buffer')} and shares {many(floating, 'floating buffer')}"
+            return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {many(number, 'buffer')}")
     borrowed = sum(max(number - exclusive, 0) for number in used)
     if borrowed > floating:
-        owed = f"the channels share {floating} floating buffers"
+        owed = f"the channels share {many(floating, 'floating buffer')}"
         return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data of all channels need {borrowed} of them")
     return any(used)
 
@@ -71,11 +73,27 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
         if not side.remote or side.ended or side.in_recovery(ledger.config.recovery):
             continue
         judged = True
-        if side.credit + side.arrived < exclusive:
-            owed = f"channel {side.channel} has {exclusive} exclusive buffers, which hold data or are announced"
-            observed = f"{side.arrived} buffers wait at the consumer, and the credit of the producer is {side.credit}"
+        if (credit := side.credit.granted) + side.arrived < exclusive:
+            owed = f"channel {side.channel} has {many(exclusive, 'exclusive buffer')} to hold data or to be announced"
+            observed = f"data waits in {many(side.arrived, 'buffer')}, and the credit of the producer is {credit}"
             return Broken(FailureClass.LOST, owed, observed)
     return judged
+
+
+@rule(steps.consume, invariant="I-17")
+def no_producer_goes_on_before_all_output_state_has_ended(ledger: Ledger, seen: Took) -> Judgement:
+    """After the consumer has taken the end of the output state of a channel, it counts no record of this channel before
+    it has taken the end of the output state of every channel."""
+    value = seen.value
+    if value is None or type(value.element) is not Buffer:
+        return False
+    ended = [side.completion_taken for side in ledger.sides]
+    if True not in ended or False not in ended:
+        return False
+    if not ended[value.channel]:
+        return True
+    owed = f"channel {ended.index(False)} has not ended its output state, so the producer of channel {value.channel}"
+    return Broken(FailureClass.REORDERED, f"{owed} must wait", f"the consumer counted {name(value.element)} of it")
 
 
 # ---- what a chain holds ----------------------------------------------------------------------------------------------
@@ -97,16 +115,7 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
 
 
 # ---- the consumer sleeps ---------------------------------------------------------------------------------------------
-@rule(steps.consume, kind=Kind.EVENTUALLY, invariant="I-22", quiet=True)
-def an_empty_chain_lets_its_consumer_sleep(ledger: Ledger, seen: Took) -> Judgement:
-    """If nothing else happens, a consumer that was notified and finds nothing is not notified again and again."""
-    if seen.value is not None:
-        return False
-    if not ledger.awake or ledger.vain <= MOST_IN_VAIN:
-        return not ledger.awake
-    owed = "nothing can be taken and nothing happens, so the consumer must not be notified"
-    return Broken(FailureClass.PROTOCOL, owed, f"it was notified again after {ledger.vain} takes that found nothing")
-
-
-MOST_IN_VAIN = 3
-"""Number of takes in a row that find nothing, while nothing else happens, after which a notification has no reason."""
+RULES.adopt(
+    notice.a_consumer_that_finds_nothing_may_sleep, steps.consume,
+    formerly=("an-empty-chain-lets-its-consumer-sleep",),
+)  # fmt: skip

@@ -22,6 +22,7 @@ from conformance.components.chain.checkpoints import (
 from conformance.components.chain.side import Side
 from conformance.driver import Seen
 from conformance.parts.lifetime import Lifetime
+from conformance.parts.notice import Notice
 from conformance.ports import (
     Barrier,
     Buffer,
@@ -47,10 +48,11 @@ class Ledger(Lifetime):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "acknowledged", "asked_for", "awake", "began_in_recovery", "completed", "config", "consuming", "converted",
-        "cuts", "declined", "generation", "known", "newest", "origin", "over", "passes_blocked", "reading",
+        "acknowledged", "asked_for", "began_in_recovery", "completed", "config", "consuming", "converted", "cuts",
+        "declined", "generation", "known", "newest", "notice", "origin", "over", "passes_blocked", "reading",
         "recoveries", "saved", "sides", "urgent", "vain",
     )  # fmt: skip
+    most_in_vain = 3
 
     def __init__(self, config: ChainConfig, recoveries: tuple[str, ...], passes_blocked: bool) -> None:
         super().__init__()
@@ -81,12 +83,11 @@ class Ledger(Lifetime):
         """The checkpoint of this run from which the chain was restored; 0: none."""
         self.converted = config.recovery is Recovery.NONE
         self.sides = [Side(config, channel) for channel in range(len(config.channels))]
-        self.awake = False
-        """Whether the consumer has a reason to poll: it was notified, or the last answer said that more follows."""
+        self.notice = Notice()
         self.consuming = False
         """Whether the consumer is in the middle of something: a poll, or a checkpoint that it was asked for."""
         self.vain = 0
-        """Number of the last polls that found nothing, while nothing else happened."""
+        """Number of the last polls that found nothing, while nothing else happened. Each had a reason."""
         self.urgent: dict[str, int] = {}
         """By what the barrier must pass, a channel in which an unaligned barrier was due when the last poll began."""
         self.known: list[int] = []
@@ -163,7 +164,7 @@ class Ledger(Lifetime):
         for side in self.sides:
             pushed = side.in_recovery(config.recovery)
             recovering |= pushed
-            there = side.arrived + side.credit
+            there = side.arrived + side.credit.granted
             least += there + (side.buffers if side.producing or side.finished else 0)  # output may come later
             most += there + side.buffers + max(side.input_end - side.counted, 0)
             if side.remote and (pushed or not connected):  # what is set aside is not announced yet
@@ -179,14 +180,14 @@ class Ledger(Lifetime):
         """Notes the notifications of the consumer, and the credit that is announced to the producers."""
         for signal in signals:
             if type(signal) is DataAvailable or type(signal) is PriorityAvailable:
-                self.awake = True
+                self.notice.awake = True
             elif type(signal) is CreditAnnounced:
                 self._credit_announced(self.sides[signal.channel], signal.credit)
             elif type(signal) is StateConsumed:
                 self.sides[signal.channel].state_consumed = True
 
     def _credit_announced(self, side: Side, credit: int) -> None:
-        side.credit += credit
+        side.credit.granted += credit
         side.idle = False
         side.early |= side.in_recovery(self.config.recovery)
 
@@ -268,7 +269,7 @@ class Ledger(Lifetime):
         for side in self.sides:
             side.idle = False
             if side.remote and not side.in_recovery(self.config.recovery):
-                side.credit += self.config.exclusive_buffers
+                side.credit.open()
         self._advance()
 
     def _advance(self) -> None:
@@ -283,7 +284,7 @@ class Ledger(Lifetime):
         self.vain = 0
         side = self.sides[channel]
         side.idle = True
-        side.had = side.credit
+        side.had = side.credit.granted
         side.must_leave = side.leaving > 0
 
     def transferred(self, seen: Seen[Element | None], channel: int) -> None:
@@ -294,7 +295,7 @@ class Ledger(Lifetime):
             return
         side.idle = False
         if type(element) is Buffer:
-            side.credit -= 1
+            side.credit.spend()
             side.buffers -= 1
             side.arrived += 1
             return
@@ -306,8 +307,8 @@ class Ledger(Lifetime):
 
     def _blocked(self, side: Side) -> None:
         side.blocked = True
+        side.credit.lose()
         if not self.config.exclusive_buffers:  # its floating buffers return to the pool, from which others may get them
-            side.credit = 0
             for one in self.sides:
                 one.idle = False
 
@@ -315,7 +316,7 @@ class Ledger(Lifetime):
         """Notes that a poll of the consumer begins, which acts on all notifications until now."""
         self.flying += 1
         self.consuming = True
-        self.awake = False
+        self.notice.awake = False
         self.urgent = {side.must_pass(): side.channel for side in self.sides if side.due}
 
     def consumed(self, seen: Seen[Consumed | None]) -> None:
@@ -326,7 +327,7 @@ class Ledger(Lifetime):
             self.vain += 1
             return
         self.vain = 0
-        self.awake |= seen.value.more
+        self.notice.awake |= seen.value.more
         side, element = self.sides[seen.value.channel], seen.value.element
         if type(element) is Buffer:
             self._counted(side, element.ids)
@@ -339,7 +340,7 @@ class Ledger(Lifetime):
             self._barrier_taken(side, element)
         elif type(element) is EndOfPartition:
             side.ended = side.got = True
-            side.credit = 0
+            side.credit.end()
         for signal in seen.signals:
             if type(signal) is CheckpointAcknowledged:
                 self._acknowledged(signal.checkpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.parts.credit import Credit
 from conformance.ports import ChainCheckpoint, ChainConfig, ChannelKind, Recovery
 
 
@@ -58,9 +59,10 @@ class Side:
         over."""
         self.idle = False
         """Whether nothing could leave the producer at the last transfer, and nothing has happened since."""
-        self.credit = self.had = 0
-        """The credit of a remote producer, now and when the last transfer began: what was announced to it and it has
-        not spent."""
+        self.credit = Credit(config.exclusive_buffers)
+        """The credit of a remote producer."""
+        self.had = 0
+        """What it was when the last transfer began."""
         self.early = False
         """Whether credit was announced although the channel is in recovery."""
         self.buffers = self.arrived = 0

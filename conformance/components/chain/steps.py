@@ -83,7 +83,7 @@ def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Enables barriers: late ones of recent checkpoints, and those of a new checkpoint when the last one is over. Every
-    third checkpoint may be followed by a new one before it is over."""
+    third checkpoint, from the first on, may be followed by a new one before it is over."""
     known, cuts, last = ledger.known, ledger.cuts, len(ledger.cuts)
     recent = known[-_OPEN:]
     late = [
@@ -94,7 +94,7 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
         if one > side.newest
     ]
     settled = not known or (ledger.over and ledger.newest == known[-1])
-    if last >= MOST_CHECKPOINTS or not (settled or last % 3 == 0):
+    if last >= MOST_CHECKPOINTS or not (settled or last % 3 == 1):
         return late
     sides = [side for side in ledger.sides if side.producing and len(side.unconsumed) < 2]
     return late + [(side.channel, last + 1, alignment) for side in sides for alignment in _ALIGNMENTS]
@@ -112,7 +112,7 @@ def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def awake(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a poll of the consumer when it has a reason to poll."""
-    return NO_OPERANDS if ledger.awake else DISABLED
+    return NO_OPERANDS if ledger.notice.awake else DISABLED
 
 
 def triggers(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -270,6 +270,8 @@ def _one_by_one(*steps: Operands) -> tuple[Operands, ...]:
     return tuple(one for step in steps for one in (step, *((FINISH, thread) for thread in THREADS)))
 
 
+_RECOVER_ALL = (*[recover(0)] * 3, *[recover(1)] * 3, finish_recovery(0), finish_recovery(1))
+"""Of use only if recovered data is given to the gate before the conversion."""
 _RECOVER = (recover(0), recover(0), recover(1), recover(1), finish_recovery(0), finish_recovery(1))
 _CONNECT = (
     convert(), request_partitions(),
@@ -291,13 +293,13 @@ A_RECORD_ARRIVES = (
 A_RECORD_ARRIVED = (*A_RECORD_ARRIVES, (RUN, "task", ""), (FINISH, "network"), *_COMPLETE)
 """A checkpoint that has just started in a channel when a record arrives there, and that completes."""
 A_RECORD_IS_PUSHED = (
-    *_one_by_one(*_CONNECT, _BARRIER, transfer(0)),
+    *_one_by_one(*_RECOVER_ALL, *_CONNECT, _BARRIER, transfer(0)),
     recover(0), (RUN, "recovery", "drainer lock"), (RUN, "recovery", "drainer lock"), consume(), (FINISH, "task"),
     *_COMPLETE,
 )  # fmt: skip
 """A checkpoint that starts, as far as it can, while a recovered record is pushed, and completes."""
 MARKED_AND_NOT_STARTED = (
-    *_one_by_one(*_CONNECT, _BARRIER),
+    *_one_by_one(*_RECOVER_ALL, *_CONNECT, _BARRIER),
     consume(), (RUN, "task", "drainer lock"), (RUN, "task", "local channel 0 lock"),
     (RUN, "task", "local channel 0 lock"), recover(0), (FINISH, "recovery"),
 )  # fmt: skip

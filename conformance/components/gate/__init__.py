@@ -38,7 +38,7 @@ COMPONENT = Component(
     configs=tuple(
         GateScenarioConfig(channels, recovery, 2, interleaving)
         for recovery in Recovery
-        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), (REMOTE, LOCAL, REMOTE))
+        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), (LOCAL, REMOTE, LOCAL))
         for interleaving in ("whole", "fine")
     )
     + tuple(

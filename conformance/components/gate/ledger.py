@@ -112,7 +112,7 @@ class Ledger(Lifetime):
         for signal in signals:
             if type(signal) is StateConsumed:
                 side = self.sides[signal.channel]
-                if side.told_end or not side.finishing:
+                if side.told_end or side.waiting or not side.finishing:
                     self.mistold = signal.channel + 1
                 side.consumed = side.told_end = True
             elif type(signal) is ConsumptionResumed:
@@ -146,7 +146,7 @@ class Ledger(Lifetime):
                 return number
         return 0
 
-    def urgent_channel(self) -> int:
+    def urgent_waits(self) -> int:
         """Returns the first channel, counted from 1, in which a poll certainly finds a priority event of which the gate
         was notified, provided that no operation is in flight; 0: there is none."""
         for number, side in enumerate(self.sides, 1):
@@ -157,6 +157,10 @@ class Ledger(Lifetime):
     def first(self) -> str:
         """Describes what the next poll must find."""
         return f"an element of channel {self.something_waits() - 1}"
+
+    def first_urgent(self) -> str:
+        """Describes the priority event that the next poll must find."""
+        return f"a priority event of channel {self.urgent_waits() - 1}"
 
     def left(self, taken: BufferOrEvent) -> bool:
         """Returns whether anything is in a channel, certainly or not, besides the element that a poll has taken."""

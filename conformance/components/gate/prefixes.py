@@ -9,8 +9,11 @@ from conformance.components.gate.steps import (
     checkpoint_stopped,
     convert,
     end_of_output_state,
+    event_with_backlog,
     fail,
     finish_recovery,
+    in_use,
+    insert_recovery_barriers,
     persisted,
     poll,
     recover,
@@ -40,6 +43,12 @@ _LIVE = (
 )  # fmt: skip
 """Leads to a gate from whose channels live data can be polled, in every recovery design. On the way, conversion
 replaces a recovered channel that is about to notify the gate."""
+_REFUSED = _one_by_one(
+    unaligned_barrier(0, 2), poll(), unaligned_barrier(0, 3), poll(), checkpoint_started(2),
+    event_with_backlog(0, 3), buffer(1), *[poll()] * 3, event_with_backlog(2, 3), buffer(1), poll(),
+)  # fmt: skip
+"""Leads to a checkpoint that starts after the consumer has polled the barrier of a newer one; then to producers that
+wait for credit while another channel is polled."""
 TAKEN_BEFORE_ITS_NOTIFICATION = (
     *_LIVE,
     *_one_by_one(buffer(0), buffer(0)),
@@ -50,9 +59,10 @@ TAKEN_BEFORE_ITS_NOTIFICATION = (
 STOPPED_BEFORE_CONVERSION = (
     *_one_by_one(checkpoint_stopped(1)),
     *_LIVE,
-    *_one_by_one(checkpoint_started(1), buffer(0), buffer(1), poll(), persisted(1)),
+    *_one_by_one(checkpoint_started(1), buffer(0), buffer(1), in_use(0), in_use(1), poll(), persisted(1)),
+    *_REFUSED,
 )
-"""Leads to a checkpoint that was stopped before the conversion and starts after it."""
+"""Leads to a checkpoint that was stopped before the conversion and starts after it, with data in every channel."""
 RELEASED_WHILE_A_PUSH_WAITS = (
     *_one_by_one(convert(), request_partitions()),
     recover(1), *_one_by_one(release()), (FINISH, "recovery"),
@@ -64,6 +74,17 @@ FAILED_IN_A_POLL = (
     poll(), (RUN, "task", "channel 1 lock"), (RUN, "task", "channel 1 lock"), fail(),
 )  # fmt: skip
 """Leads to a failure in the middle of a poll that has copied a buffer and has not recycled it."""
+STOPPED_IN_RECOVERY = (
+    *_one_by_one(
+        convert(), request_partitions(), *[recovery_completion(channel) for channel in range(3)],
+        insert_recovery_barriers(1), checkpoint_started(1), checkpoint_stopped(1),
+        *[finish_recovery(channel) for channel in range(3)], *[poll()] * 3,
+        *[end_of_output_state(channel) for channel in range(3)], buffer(0), buffer(1), poll(), poll(), persisted(1),
+    ),
+    *_REFUSED,
+)  # fmt: skip
+"""Leads, with `pushed`, to a checkpoint that was started and stopped in recovery, and to data that comes after it."""
 PREFIXES = (
     TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
+    STOPPED_IN_RECOVERY,
 )  # fmt: skip

@@ -9,7 +9,6 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
-    Kind,
     Rules,
     Seen,
     answers_property,
@@ -79,10 +78,16 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
 
 @rule(steps.poll, invariant="I-09", after_learning=True)
 def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
-    """The gate tells that the recovered data of a channel was consumed once, after the end of that data was queued."""
-    owed = "the gate may tell once per channel that recovered data was consumed, after its end was queued"
+    """The gate tells once that the recovered data of a channel was consumed: after the end of that data was queued and
+    its buffers were polled, with `pushed` at the latest in the poll of its first live element without priority."""
     if ledger.mistold:
+        owed = "the gate may tell once per channel that recovered data was consumed, after it was polled to its end"
         return Broken(FailureClass.DUPLICATED, owed, f"it told so of channel {ledger.mistold - 1}")
+    if (taken := seen.value) is not None and ledger.recovery is Recovery.PUSHED:
+        side = ledger.sides[taken.channel]
+        if side.consumed and not side.told_end:
+            owed = f"the gate must have told that the recovered data of channel {taken.channel} was consumed"
+            return Broken(FailureClass.LOST, owed, f"it did not, and {_polled(taken)}")
     return StateConsumed in [type(signal) for signal in seen.signals]
 
 
@@ -101,7 +106,7 @@ def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled
     """After the consumer has polled an element that blocks the producer, the gate hands out only priority events of
     that channel until the consumer resumes it."""
     if (taken := seen.value) is None or not ledger.sides[taken.channel].blocked:
-        return False
+        return True in [side.blocked and bool(side.live) and side.live[0].sure for side in ledger.sides]  # it stayed
     owed = f"channel {taken.channel} is blocked and was not resumed: only its priority events may come"
     return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
@@ -259,14 +264,7 @@ adopt(
 )  # fmt: skip
 
 
-@rule(*steps.MOVES, invariant="I-22", tickets=("FLINK-20383", "FLINK-39018"), kind=Kind.EVENTUALLY, quiet=True)
-def priority_is_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
-    it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
-    if not (channel := ledger.urgent_channel()):
-        return False
-    owed = f"a priority event of channel {channel - 1} can be polled, so the consumer must be notified of priority"
-    return ledger.urged or Broken(FailureClass.STUCK, owed, "it was notified of data at most")
+adopt(notice.priority_is_told_apart_from_data, *steps.MOVES, tickets=("FLINK-20383", "FLINK-39018"))
 
 
 @rule(steps.poll, invariant="I-33")

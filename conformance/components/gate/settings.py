@@ -40,6 +40,15 @@ SETTINGS = Settings(
             ("the-end-of-recovered-data-is-told-once-per-channel",), Setting("pushed", "before conversion"),
             "Nothing is pushed before the conversion.",
         ),
+        Never(
+            ("a-gate-with-data-is-available", "buffers-in-use-count-what-waits"),
+            Setting("pushed", "before conversion"), "Nothing is pushed before the conversion, so nothing waits.",
+        ),
+        Never(
+            ("the-end-of-recovered-data-is-told-once-per-channel",), Setting("pushed", channel="remote channels"),
+            "A push waits for the first element of a remote producer, so behind the end of recovered data there is an "
+            "element, and the same poll answers it: no poll that answers nothing takes that end.",
+        ),
         Never(("a-resumed-producer-is-told-to-go-on",), Setting(channel=LOCAL), "No signal tells a local producer."),
         Never(("no-conversion-loses-state",), Setting("pushed"), "Nothing was pushed before the conversion."),
     ),

@@ -85,7 +85,7 @@ class Side(Lane):
         added."""
         buffers = sum([type(sent.element) is Buffer for sent in (*self.waiting, *self.live)])
         end = self.recovery is not Recovery.NONE and self.finishing
-        backlog = 0 if self.credit is None else max(0, self.credit.required - self.credit.exclusive)
+        backlog = 0 if self.credit is None else self.credit.backlog()
         return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog
 
     def refuses(self, checkpoint: int) -> tuple[CheckpointReason, ...]:

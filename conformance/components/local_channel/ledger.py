@@ -44,6 +44,7 @@ class Ledger(Lifetime):
         "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored", "started",
         "stopped", "to_recover", "urged", "vain", "was_over", "was_unrequested",
     )  # fmt: skip
+    most_in_vain = 2
 
     def __init__(self, recovery: Recovery, handed_over: int, passes_blocked: bool) -> None:
         super().__init__()
@@ -143,13 +144,17 @@ class Ledger(Lifetime):
         urgent = self.lane.urgent
         return bool(urgent) and (urgent[0].sure or self.notice.announced == self.next_live)
 
-    def is_owed_priority(self) -> bool:
+    def urgent_waits(self) -> bool:
         """Returns whether a priority event waits of which the channel must have notified the consumer, because it was
         sent after the request."""
         urgent = self.lane.urgent
         if not urgent or self.released or urgent[0].number < self.heard_from:
             return False
         return self.priority_passes()
+
+    def first_urgent(self) -> str:
+        """Describes the first priority event that waits."""
+        return name(self.lane.urgent[0].element)
 
     def must_answer(self) -> bool:
         """Returns whether something could certainly be taken when the take began."""

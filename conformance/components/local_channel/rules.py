@@ -262,22 +262,15 @@ adopt(
 )  # fmt: skip
 
 
-@rule(
-    steps.unaligned_barrier, steps.take,
-    invariant="I-22", tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY, quiet=True,
+adopt(
+    notice.priority_is_told_apart_from_data, steps.unaligned_barrier, steps.take,
+    tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY,
+    formerly=("priority-events-are-told-apart-from-data",),
 )  # fmt: skip
-def priority_events_are_told_apart_from_data(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event waits that was added after the subpartition was
-    requested, the consumer was notified of a priority event since its last take began, or the last answer named one."""
-    if not ledger.is_owed_priority():
-        return False
-    if ledger.urged:
-        return True
-    owed = f"{name(ledger.lane.urgent[0].element)} waits, so the consumer must have been notified of a priority event"
-    return Broken(FailureClass.STUCK, owed, "it was not, and looks for none")
-
-
-adopt(notice.an_empty_channel_lets_its_consumer_sleep, steps.take)
+adopt(
+    notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
+    formerly=("an-empty-channel-lets-its-consumer-sleep",),
+)  # fmt: skip
 adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
 adopt(lifetime.a_release_tells_nobody, steps.release)
 

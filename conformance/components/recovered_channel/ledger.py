@@ -27,6 +27,7 @@ class Ledger(Lifetime):
         "busy", "checkpoints", "converted", "had", "late_stop", "next_record", "notice", "recovered", "recovery",
         "stopped", "vain", "was_finished", "was_over",
     )  # fmt: skip
+    most_in_vain = 2
 
     def __init__(self, recovery: str) -> None:
         super().__init__()

@@ -172,7 +172,10 @@ adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, need
 adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, needs=RESOURCES, formerly=_HOLDS)
 adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
 adopt(lifetime.a_release_tells_nobody, steps.release, steps.convert)
-adopt(notice.an_empty_channel_lets_its_consumer_sleep, steps.take)
+adopt(
+    notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
+    formerly=("an-empty-channel-lets-its-consumer-sleep",),
+)  # fmt: skip
 adopt(
     notice.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
     tickets=("FLINK-39018", "FLINK-20145"),

@@ -8,6 +8,7 @@ from conformance.components.remote_channel.rules import RULES
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PUSHED, RESOURCES
+from conformance.parts.words import are, many
 from conformance.ports import CreditAnnounced, Resources
 
 __all__ = ["RULES"]
@@ -30,7 +31,7 @@ def credit_is_what_is_set_aside(ledger: Ledger, seen: Seen[int]) -> Judgement:
     if seen.value == granted:
         return True
     owed = f"the producer has a credit of {granted}, so {granted} buffers must be set aside for live data"
-    return Broken(FailureClass.PROTOCOL, owed, f"{seen.value} are set aside")
+    return Broken(FailureClass.PROTOCOL, owed, f"{are(seen.value, 'buffer')} set aside")
 
 
 @rule(steps.free_for_live, invariant="I-96", tickets=("FLINK-39521",), needs=PUSHED | RESOURCES, quiet=True)
@@ -43,8 +44,9 @@ def recovered_data_takes_the_buffers_that_are_set_aside(ledger: Ledger, seen: Se
     if least <= seen.value <= most:
         return True
     waits, held = len(ledger.lane.waiting), ledger.credit.held
-    owed = f"{waits} recovered buffers wait and the task holds {held}: {between(least, most)} buffers must be set aside"
-    return Broken(FailureClass.PROTOCOL, owed, f"{seen.value} are set aside")
+    waiting = "1 recovered buffer waits" if waits == 1 else f"{waits} recovered buffers wait"
+    owed = f"{waiting} and the task holds {held}: {between(least, most)} must be set aside"
+    return Broken(FailureClass.PROTOCOL, owed, f"{are(seen.value, 'buffer')} set aside")
 
 
 @rule(
@@ -65,8 +67,10 @@ def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgemen
             FailureClass.PROTOCOL, "at least 1 credit is announced", f"the channel announced {min(announced)}"
         )
     missing = -ledger.covered()
-    owed = f"the channel and the pool have {sum(ledger.buffers)} buffers"
-    return missing <= 0 or Broken(FailureClass.PROTOCOL, owed, f"{missing} more are in use or announced as credit")
+    owed = f"the channel and the pool have {many(sum(ledger.buffers), 'buffer')}"
+    return missing <= 0 or Broken(
+        FailureClass.PROTOCOL, owed, f"{missing} more {'is' if missing == 1 else 'are'} in use or announced as credit"
+    )
 
 
 @rule(
@@ -91,7 +95,7 @@ def exclusive_buffers_come_back(ledger: Ledger, seen: Seen[int]) -> Judgement:
     used = sum(ledger.buffers) - ledger.spare() - credit.granted
     if credit.granted + used >= credit.exclusive:
         return True
-    owed = f"the channel has {credit.exclusive} exclusive buffers, and {used} buffers are in use"
+    owed = f"the channel has {many(credit.exclusive, 'exclusive buffer')}, and {are(used, 'buffer')} in use"
     return Broken(FailureClass.STUCK, owed, f"the credit of the producer is {credit.granted}")
 
 
@@ -110,7 +114,7 @@ def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]
     spare = ledger.spare()
     if spare <= 0:
         return True
-    owed = f"the producer's backlog requires a credit of {credit.required}, and {spare} buffers are free"
+    owed = f"the producer's backlog requires a credit of {credit.required}, and {are(spare, 'buffer')} free"
     return Broken(FailureClass.STUCK, owed, f"its credit is {credit.granted}")
 
 
@@ -123,7 +127,7 @@ def no_more_is_borrowed_than_is_required(ledger: Ledger, seen: Seen[int]) -> Jud
         return False
     if credit.granted <= credit.most:
         return credit.granted > 0
-    owed = f"the producer's backlog requires at most {credit.most} buffers"
+    owed = f"the producer's backlog requires at most {many(credit.most, 'buffer')}"
     return Broken(FailureClass.LEAKED, owed, f"its credit is {credit.granted}")
 
 
@@ -148,11 +152,11 @@ def a_channel_holds_what_waits_what_is_taken_and_what_is_set_aside(ledger: Ledge
         least -= min(least + used, ledger.own_recovered())
     if not used + least <= held <= used + most:
         kind = FailureClass.LEAKED if held > used + most else FailureClass.LOST
-        owed = f"{used} data buffers are in use, and {between(least, most)} must be set aside"
-        return Broken(kind, owed, f"the channel holds {held} segments")
+        owed = f"{are(used, 'data buffer')} in use, and {between(least, most)} must be set aside"
+        return Broken(kind, owed, f"the channel holds {many(held, 'segment')}")
     if seen.value.futures and ledger.lane.consumed and ledger.lane.arrived:
         owed = "the producer has sent something, and the channel is not in recovery"
-        return Broken(FailureClass.LEAKED, owed, f"the channel holds {seen.value.futures} futures")
+        return Broken(FailureClass.LEAKED, owed, f"the channel holds {many(seen.value.futures, 'future')}")
     if seen.value.listeners and seen.value.listeners > 1:
         owed = "the channel waits for floating buffers at one place in the line of the pool"
         return Broken(FailureClass.LEAKED, owed, f"it holds {seen.value.listeners} listeners")

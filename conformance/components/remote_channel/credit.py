@@ -5,36 +5,33 @@ Specification: remote-channel.md.
 
 from __future__ import annotations
 
+from conformance.parts.credit import Demand
 from conformance.parts.lane import Lane
 from conformance.parts.lifetime import Lifetime
 from conformance.ports import Buffer
 
 
-class Credit:
+class Credit(Demand):
     """The credit of the producer, and the exclusive and floating buffers that cover it."""
 
-    __slots__ = ("early", "exclusive", "floating", "granted", "held", "most", "recovered", "required", "returning")
+    __slots__ = ("early", "floating", "held", "most", "recovered", "returning")
 
     def __init__(self, exclusive: int, floating: int) -> None:
-        self.exclusive = exclusive
+        super().__init__(exclusive)
+        self.required = exclusive
         self.floating = floating
-        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
-        self.granted = 0
-        """The credit of the producer: the announced credit less the data buffers that it sent."""
+        """Number of floating buffers of the pool."""
         self.early = False
         """Whether credit was announced during recovery."""
         self.held = self.recovered = self.returning = 0
         """Number of data buffers that the task holds; number of those that were recovered, which it took first; number
         of data buffers that it is recycling."""
-        self.required = exclusive
-        """Number of buffers that the last backlog requires: the backlog plus the exclusive buffers."""
         self.most = exclusive
         """The highest number of buffers that may be set aside, provided that no operation is in flight."""
 
     def spend(self) -> None:
         """Notes that the producer sent a data buffer: its credit and its backlog are smaller by one."""
-        self.granted -= 1
-        self.required -= 1
+        super().spend()
         self.take_one()
 
     def take_one(self) -> None:
@@ -43,10 +40,10 @@ class Credit:
 
     def hear_backlog(self, backlog: int) -> None:
         """Notes the backlog that the producer sent: the channel sets aside as many buffers as are required then."""
-        self.required = backlog + self.exclusive
-        self.open()
+        super().hear_backlog(backlog)
+        self.borrow()
 
-    def open(self) -> None:
+    def borrow(self) -> None:
         """Notes that the channel borrows as many floating buffers as are required, also at the end of recovery."""
         self.most = max(self.most, min(self.required, self.exclusive + self.floating))
 
@@ -60,11 +57,11 @@ class Credit:
         self.recovered -= recovered
         self.most = min(self.most + back, max(self.most, self.required, self.exclusive))
 
-    def resume(self) -> None:
-        """Notes that the consumer resumed the producer. Without exclusive buffers its credit is 0 until it sends a
-        backlog."""
+    def lose(self) -> None:
+        """Notes that the consumer resumed the producer: no floating buffer is set aside before it says a backlog."""
+        super().lose()
         if not self.exclusive:
-            self.granted = self.required = self.most = 0
+            self.most = 0
 
 
 class Accounts(Lifetime):
@@ -123,7 +120,7 @@ class Accounts(Lifetime):
         lane, credit = self.lane, self.credit
         least = len(lane.waiting) + self.queued()
         elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
-        return least, elements + bool(self.handed_over) + max(0, credit.required - credit.exclusive)
+        return least, elements + bool(self.handed_over) + credit.backlog()
 
     def keeps(self) -> int:
         """Returns the number of buffers that the task holds and that stay in use after release."""

@@ -39,8 +39,8 @@ class Ledger(Accounts):
 
     __slots__ = (
         "announced", "arriving", "checkpointing", "disturbed", "doubtful", "end_left", "first_number", "forgotten",
-        "input", "last_barrier", "moving", "newest", "notice", "over", "polling", "pressing", "records", "said",
-        "trespassing", "tried", "twice",
+        "input", "last_barrier", "moving", "newest", "notice", "over", "polling", "records", "said",
+        "trespassing", "tried", "twice", "urged",
     )  # fmt: skip
 
     def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int = 0) -> None:
@@ -66,7 +66,7 @@ class Ledger(Accounts):
         self.end_left = self.recovery == "in-memory"
         """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
         self.notice = Notice(awake=self.end_left)  # at the conversion the gate asks for the buffers in use
-        self.pressing = False
+        self.urged = False
         """Whether the gate knows of a priority event: it was told of one, or the last take said that one follows."""
         self.twice = False
         """Whether the channel said more than once that recovery is over, or in a channel that never was in recovery."""
@@ -144,6 +144,14 @@ class Ledger(Accounts):
         sent = self.takeable()
         return "the end of recovered data" if sent is None else name(sent.element)
 
+    def urgent_waits(self) -> bool:
+        """Returns whether a priority event waits."""
+        return bool(self.lane.urgent) and self.phase in FLOWING
+
+    def first_urgent(self) -> str:
+        """Describes the first priority event that waits."""
+        return name(self.lane.urgent[0].element)
+
     def in_recovery(self) -> bool:
         """Returns whether the end of recovered data was not taken yet."""
         return not self.lane.consumed
@@ -174,11 +182,11 @@ class Ledger(Accounts):
         announced = False
         for signal in signals:
             if type(signal) is PriorityAvailable:
-                self.pressing = True
+                self.urged = True
             elif type(signal) is StateConsumed:
                 self.twice = self.lane.consumed
                 self.lane.consumed = True
-                self.credit.open()
+                self.credit.borrow()
             elif type(signal) is CreditAnnounced:
                 self.credit.granted += signal.credit
                 announced = True
@@ -190,7 +198,7 @@ class Ledger(Accounts):
         self.end()
         self.phase = "live"
         if self.recovery != "pushed":
-            self.credit.granted += self.credit.exclusive
+            self.credit.open()
 
     def begin_breach(self) -> None:
         """Notes that an element that the producer must not send begins to arrive."""
@@ -284,7 +292,7 @@ class Ledger(Accounts):
         """Notes that a take begins."""
         self.begin_alone()
         self.notice.begin_take()
-        self.pressing = False
+        self.urged = False
         self.polling = True
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
@@ -296,7 +304,7 @@ class Ledger(Accounts):
         if taken is None:
             self.end_left = False
             return
-        self.pressing = self.pressing or taken.next == "priority"
+        self.urged = self.urged or taken.next == "priority"
         element = taken.element
         if element.data_type.has_priority:
             del lane.urgent[0]
@@ -327,7 +335,7 @@ class Ledger(Accounts):
         """Notes that the consumer resumed the producer."""
         self.end()
         self.lane.blocked = False
-        self.credit.resume()
+        self.credit.lose()
 
     # ---- updates: checkpoints --------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:

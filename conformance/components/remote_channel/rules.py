@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.ledger import FLOWING, Ledger
+from conformance.components.remote_channel.ledger import Ledger
 from conformance.driver import (
     UNSURE,
     Broken,
     FailureClass,
     Judgement,
-    Kind,
     Rules,
     Seen,
     answers_property,
@@ -165,20 +164,10 @@ def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
     return True
 
 
-@rule(
-    steps.timeoutable_barrier, steps.unaligned_barrier, steps.convert_to_priority, steps.take, invariant="I-22",
-    quiet=True, kind=Kind.EVENTUALLY,
+adopt(
+    notice.priority_is_told_apart_from_data, steps.timeoutable_barrier, steps.unaligned_barrier,
+    steps.convert_to_priority, steps.take, formerly=("the-gate-is-told-of-priority",),
 )  # fmt: skip
-def the_gate_is_told_of_priority(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event waits, the gate knows of it: since its last take began
-    it was notified of a priority event, or that take said that one follows."""
-    urgent = ledger.lane.urgent
-    if not urgent or ledger.phase not in FLOWING:
-        return False
-    if ledger.pressing:
-        return True
-    owed = f"{name(urgent[0].element)} waits, so the gate must have been notified of a priority event"
-    return Broken(FailureClass.STUCK, owed, "it was not")
 
 
 @rule(steps.timeoutable_barrier, steps.unaligned_barrier, invariant="I-22")

@@ -52,15 +52,33 @@ _TOLD_LATE: tuple[Step, ...] = (
 )  # fmt: skip
 """A gate is told of a buffer that was polled already. The next poll finds nothing in it, and pauses before it decides
 whether the gate is queued again."""
+_POLL: tuple[Step, ...] = ("poll",), ("finish", "task")
+_ENDED_WHILE_BLOCKED: tuple[Step, ...] = (
+    ("available",), *_POLL * 3, ("aligned_barrier", 0), ("finish", "network"), *_POLL,
+    ("end_of_data", 0), ("finish", "network"), ("end_of_partition", 0), ("finish", "network"), *_POLL, ("available",),
+)  # fmt: skip
+"""The end of a channel that is blocked is told, and the poll finds nothing. Then the consumer asks if it may sleep."""
+_FIRST_GATE_ALONE: tuple[Step, ...] = (
+    ("finish_recovery", 0), ("finish", "recovery"), *_POLL, ("available",), *_LIVE[:4],
+    ("finish_recovery", 0), ("finish", "recovery"), *_POLL, ("available",),
+    ("recovery_completion", 0), ("finish", "network"), ("finish", "recovery"), *(*_POLL, ("available",)) * 2,
+    ("resume", 0), ("finish", "task"), ("end_of_data", 0), ("finish", "network"), *_POLL,
+    ("end_of_partition", 0), ("finish", "network"), *_POLL, ("finished",),
+    ("finish_recovery", 1), ("finish", "recovery"), *_POLL, *_LIVE, ("finished",),
+)  # fmt: skip
+"""The first gate is recovered, requested, and ends with its first channel, before the partitions of the second gate are
+requested."""
 _PREFIXES: tuple[tuple[Step, ...], ...] = (
+    _FIRST_GATE_ALONE,
     (*_LIVE, *_SENT, ("poll",), ("run", "task", "union lock"), ("run", "task", "outside the union lock"), *_SENT),
-    (*_TOLD_LATE, *_SENT, ("finish", "task")),
+    (*_TOLD_LATE, *_SENT, ("finish", "task"), *_ENDED_WHILE_BLOCKED),
     (*_TOLD_LATE, ("unaligned_barrier", 0), ("run", "network", "outside the gate lock"), ("finish", "task"),
      ("finish", "network")),
     (*_LIVE, *_SENT, *_SENT, ("unaligned_barrier", 0), ("run", "network", "outside the gate lock"), ("poll",),
-     ("finish", "task"), ("finish", "network"), ("unaligned_barrier", 1), ("finish", "network")),
+     ("finish", "task"), ("finish", "network"), ("unaligned_barrier", 1), ("finish", "network"), *_ENDED_WHILE_BLOCKED),
 )  # fmt: skip
-"""Races between a poll and what is told of a gate, the last with a priority event that was polled already."""
+"""All but the first one have races between a poll and what is told of a gate, the last with a priority event that was
+polled already."""
 
 COMPONENT = Component(
     name="union-gate",
@@ -96,7 +114,7 @@ COMPONENT = Component(
             "buffer": 40, "poll": 30, "available": 30, "request_partitions": 40, "aligned_barrier": 0, "end_of_data": 0,
             "fail": 0, "release": 0,
         },
-        {"end_of_data": 16, "end_of_partition": 20, "poll": 60},
+        {"end_of_data": 16, "end_of_partition": 20, "poll": 60, "finished": 6},
         {"aligned_barrier": 16, "resume": 3, "unaligned_barrier": 16},
         {"recover": 30, "finish_recovery": 3, "convert_early": 6},
         {"finish_recovery": 60, "convert": 40, "request_partitions": 60, "buffer": 30},

@@ -118,6 +118,19 @@ class Ledger(Lifetime):
         line = self.due()
         return "nothing" if line is None else line.first()
 
+    def urgent_waits(self) -> int:
+        """Returns the first channel, counted from 1, in which a poll certainly finds a priority event of which the
+        consumer was notified; 0: there is none."""
+        if not self.failed:
+            for line in self.lines:
+                if line.urgent and line.comes_first():
+                    return line.number + 1
+        return 0
+
+    def first_urgent(self) -> str:
+        """Describes the priority event that the next poll must find."""
+        return self.lines[self.urgent_waits() - 1].first()
+
     def line_of(self, taken: BufferOrEvent | None) -> Line | None:
         """Returns the channel that a poll answered; None: there is no such channel, or nothing was polled."""
         return self.lines[taken.channel] if taken is not None and 0 <= taken.channel < len(self.lines) else None

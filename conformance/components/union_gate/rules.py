@@ -197,17 +197,10 @@ adopt(
 )  # fmt: skip
 
 
-@rule(*steps.FEEDS, steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True)
-def the_consumer_is_told_of_priority_events(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event can be polled, the consumer knows that it has priority:
-    it was notified of a priority event since its last poll began, or that poll told it that one can be polled."""
-    if ledger.urged or ledger.failed:
-        return ledger.urged
-    for line in ledger.lines:
-        if line.urgent and line.comes_first():
-            owed = f"{line.first()} can be polled and has priority, so the consumer must have been notified of priority"
-            return Broken(FailureClass.STUCK, owed, "it was not notified")
-    return False
+adopt(
+    notice.priority_is_told_apart_from_data, *steps.FEEDS, steps.poll,
+    tickets=("FLINK-20145",), formerly=("the-consumer-is-told-of-priority-events",),
+)  # fmt: skip
 
 
 @rule(steps.available, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)

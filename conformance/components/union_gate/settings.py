@@ -6,11 +6,11 @@ from conformance.driver import Never, Setting, Settings
 from conformance.driver.setting import LOCAL
 
 RECOVERING, REQUESTED = "before all gates are requested", "after all gates are requested"
-RELEASED = "after release"
+ENDED, RELEASED = "after the last end", "after release"
 
 SETTINGS = Settings(
     lambda ledger: ledger.phase,
-    {"recovering": RECOVERING, "live": REQUESTED, "ended": REQUESTED, "failed": RELEASED},
+    {"recovering": RECOVERING, "live": REQUESTED, "ended": ENDED, "failed": RELEASED},
     lambda config: [kind for kinds in config.gates for kind in kinds],
     never=(
         Never(
@@ -27,7 +27,7 @@ SETTINGS = Settings(
                     "released-gates-hand-out-nothing",
                 ), Setting(stage=stage), "Nothing was released.",
             )
-            for stage in (RECOVERING, REQUESTED)
+            for stage in (RECOVERING, REQUESTED, ENDED)
         ),
         Never(
             ("credit-goes-to-producers-of-the-same-gate", "the-right-producer-is-resumed"), Setting(channel=LOCAL),
@@ -36,6 +36,14 @@ SETTINGS = Settings(
         Never(
             ("a-union-that-has-ended-is-available", "nothing-follows-the-last-end"), Setting(stage=RECOVERING),
             "No channel ends before its gate is requested.",
+        ),
+        Never(("a-union-that-has-ended-is-available",), Setting(stage=REQUESTED), "A channel has not ended."),
+        *(
+            Never(
+                ("nothing-follows-the-last-end",), Setting(stage=REQUESTED, channel=channels),
+                "A channel has not ended, and a poll that answers nothing does not end one.",
+            )
+            for channels in ("local channels", "local and remote channels")
         ),
         *(
             Never(
@@ -48,25 +56,35 @@ SETTINGS = Settings(
             (
                 "credit-goes-to-producers-of-the-same-gate", "credit-is-announced-for-recycled-buffers-only",
                 "the-right-producer-is-resumed",
-            ), Setting(channel="a local channel"), "The producer of a local channel gets no credit and no signal.",
+            ), Setting(channel=LOCAL), "The producer of a local channel gets no credit and no signal.",
         ),
         Never(
             ("credit-comes-back", "the-end-of-recovered-data-is-told-for-every-gate"), Setting(stage=RECOVERING),
             "They are judged at the end of a run, when all gates have been requested.",
         ),
         Never(
+            ("credit-comes-back",), Setting(channel="local channels"), "The producer of a local channel gets no credit."
+        ),
+        Never(
             (
-                "a-slow-gate-holds-up-no-other", "an-answer-says-that-more-follows",
+                "a-union-with-data-is-available", "an-empty-union-lets-its-consumer-sleep",
+                "empty-polls-do-not-go-on-for-ever", "the-end-of-recovered-data-is-told-once-for-its-channel",
+            ), Setting(stage=ENDED), "Nothing is left to poll, and the union stays available for ever.",
+        ),
+        Never(
+            (
+                "a-priority-event-of-any-gate-comes-first", "a-slow-gate-holds-up-no-other",
+                "an-answer-says-that-more-follows",
                 "channels-of-a-gate-are-served-in-turn", "credit-comes-back",
                 "credit-goes-to-producers-of-the-same-gate", "credit-is-announced-for-recycled-buffers-only",
-                "elements-arrive-once-in-order-from-their-channel",
+                "each-gate-is-converted-on-its-own", "elements-arrive-once-in-order-from-their-channel",
                 "empty-polls-do-not-go-on-for-ever", "gates-are-served-in-turn",
                 "live-data-waits-for-recovered-data", "live-elements-wait-for-the-request-of-their-gate",
                 "more-is-said-only-if-something-is-left", "more-priority-is-said-only-if-a-priority-event-is-left",
                 "nothing-follows-the-last-end", "only-priority-events-are-told-as-such",
-                "the-consumer-is-told-of-priority-events", "the-consumer-is-told-of-what-waits",
+                "priority-is-told-apart-from-data", "the-consumer-is-told-of-what-waits",
                 "the-end-of-recovered-data-is-told-for-every-gate",
-                "the-end-of-recovered-data-is-told-once-for-its-channel",
+                "the-end-of-recovered-data-is-told-once-for-its-channel", "unread-state-is-not-converted-away",
                 "while-it-lives-a-union-holds-what-its-gates-need",
             ), Setting(stage=RELEASED), "A released union hands out nothing.",
         ),
