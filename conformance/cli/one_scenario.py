@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
 import click
+from msgspec import Meta, Struct, to_builtins
 
 from conformance import reporting
 from conformance.cli.options import (
@@ -23,11 +24,10 @@ from conformance.driver import Program
 from conformance.engines import replay
 from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
-from conformance.ports import (
-    find_implementation,
-)
+from conformance.ports import find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.scenarios import Scenario, encode_scenario, scenario_id
+from conformance.scenarios.reading import decode_json, read_bytes
 
 
 @click.command(name="replay")
@@ -96,6 +96,15 @@ def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> in
     return VIOLATION
 
 
+class _Progress(Struct, frozen=True):
+    """The content of the file beside a scenario that is being reduced."""
+
+    scenario: str
+    """Its content hash."""
+    drawn: Annotated[int, Meta(ge=0)]
+    """How many fresh scenarios were drawn."""
+
+
 class _Keeper:
     """Writes the best scenario to its file, and the progress of the reduction to a file beside it."""
 
@@ -122,17 +131,17 @@ class _Keeper:
             beside.unlink(missing_ok=True)
         else:
             self.keep(self._reduction.best)
-            progress = {"scenario": scenario_id(self.named(self._reduction.best)), "drawn": self._reduction.drawn}
-            reporting.write_json(beside, progress)
+            progress = _Progress(scenario_id(self.named(self._reduction.best)), self._reduction.drawn)
+            reporting.write_json(beside, to_builtins(progress))
 
 
 def _drawn_before(path: Path, scenario: Scenario) -> int:
     """Return how many fresh scenarios an earlier reduction of this scenario has drawn."""
     try:
-        progress = json.loads(_beside(path).read_text(encoding="utf-8"))
-        return int(progress["drawn"]) if progress["scenario"] == scenario_id(scenario) else 0
-    except (OSError, ValueError, KeyError, TypeError):
+        progress = decode_json(read_bytes(_beside(path)), _Progress)
+    except (OSError, ValueError):
         return 0
+    return progress.drawn if progress.scenario == scenario_id(scenario) else 0
 
 
 def _beside(path: Path) -> Path:

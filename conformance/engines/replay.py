@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, Program, Violation, run_scenario
 from conformance.ports import Capability, Implementation, offered_components
-from conformance.scenarios import History, Scenario, SchemaError, decode_scenario
+from conformance.scenarios import History, Scenario, decode_scenario, read_text
 
 
 class ReplayVerdict(StrEnum):
@@ -23,11 +23,7 @@ class ReplayVerdict(StrEnum):
 
 def read_scenario(path: Path, components: Components = COMPONENTS) -> Scenario:
     """Returns the scenario in a file. Raises: SchemaError, OSError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is not a scenario") from None
-    return decode_scenario(text, components, str(path))
+    return decode_scenario(read_text(path), components, str(path))
 
 
 @dataclass(frozen=True, slots=True)
