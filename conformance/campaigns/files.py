@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import CampaignError
+from conformance.campaigns.lock import LOCK
 from conformance.campaigns.plan import Block, Plan, check_components
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
@@ -34,33 +35,51 @@ BLOCKS = "blocks"
 T = TypeVar("T", bound=Struct)
 
 
-def claim(folder: Path) -> None:
+def make(folder: Path) -> None:
     """Make the folder of a new campaign. Raises: CampaignError if it is not empty or cannot be made."""
-    if folder.is_dir() and any(folder.iterdir()):
+    check_empty(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CampaignError(f"{folder} cannot be made the folder of a campaign: {error.strerror}.") from None
+
+
+def check_empty(folder: Path) -> None:
+    """Raise a CampaignError if there is anything in a folder but the lock of a driver."""
+    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):
         what = "a campaign" if (folder / PLAN).exists() else "other files"
         raise CampaignError(
             f"{folder} is not empty: it holds {what}, and a new campaign does not overwrite files. "
             "Name a folder that does not exist yet, or move this one away."
         )
-    try:
-        (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CampaignError(f"{folder} cannot be made the folder of a campaign: {error.strerror}.") from None
 
 
 def give_up(folder: Path) -> None:
-    """Remove the files and the empty folders of a campaign that ran no block, so that it can be started again."""
+    """Remove the files and the folder of a campaign that ran no block. The caller holds the lock, and ends then."""
     for name in (PLAN, CODE):
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # the folder is not empty, so another process uses it
+    with suppress(OSError):  # there is something else in the folder, so it stays
         (folder / BLOCKS).rmdir()
+        (folder / LOCK).unlink()
         folder.rmdir()
+
+
+def own(folder: Path, name: str) -> Path:
+    """Return the path of what a driver writes in its folder.
+
+    Raises: CampaignError if it is a link, since whoever made it decides where it leads.
+    """
+    path = folder / name
+    if path.is_symlink():
+        raise CampaignError(f"{path} is a link out of the folder of the campaign, and nothing is written there.")
+    return path
 
 
 def write(path: Path, content: Struct) -> None:
     """Write canonical JSON. A reader never sees an incomplete file."""
     beside = path.with_name(f".{path.name}.part")
-    with beside.open("wb") as file:
+    beside.unlink(missing_ok=True)
+    with beside.open("xb") as file:
         file.write(canonical(content).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())  # before the renaming: after a power failure, the renamed file must not be empty

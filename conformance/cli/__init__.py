@@ -6,6 +6,7 @@ wins over 1, 1 over 3, and 3 over 0.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -21,7 +22,7 @@ from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import say
 from conformance.cli.searching import check, explore
-from conformance.ports import UnusableImplementation
+from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, USAGE
 from conformance.scenarios import SchemaError
 
@@ -42,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except campaigns.CampaignInterrupted as error:
         say(str(error))
         sys.exit(INTERRUPTED)
+    except NotChosen as error:
+        say(f"{error}{_line_to_paste(sys.argv[1:] if arguments is None else arguments, error.names)}")
+        sys.exit(USAGE)
     except (UnusableImplementation, SchemaError, campaigns.CampaignError) as error:
         say(str(error))
         sys.exit(USAGE)
@@ -49,6 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         say(f"{error.filename}: {error.strerror}")
         sys.exit(USAGE)
     sys.exit(status or CONFORMS)
+
+
+def _line_to_paste(arguments: Sequence[str], names: Sequence[str]) -> str:
+    """Return the same command with these implementations, unless something in their names cannot be seen."""
+    if not all(name.isprintable() for name in names):
+        return " Look into the file: the name has characters that cannot be seen."
+    words = ["conformance", *arguments, *(word for name in names for word in ("--implementation", name))]
+    return f" For example:\n{shlex.join(words)}"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -13,7 +13,7 @@ from conformance import reporting
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
-    implementation_of,
+    implementation_for,
     json_option,
     notes,
     offered_of,
@@ -24,7 +24,6 @@ from conformance.driver import Program
 from conformance.engines import replay
 from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
-from conformance.ports import find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.scenarios import Scenario, encode_scenario, scenario_id
 from conformance.scenarios.reading import decode_json, read_bytes
@@ -33,14 +32,17 @@ from conformance.scenarios.reading import decode_json, read_bytes
 @click.command(name="replay")
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option(
-    "--implementation", "name", metavar="NAME", help="What to run it on.  [default: the name in the file, or reference]"
+    "--implementation",
+    "name",
+    metavar="NAME",
+    help="What to run it on.  [default: the one that the file names, if it is built in, or reference]",
 )
 @assume_option
 @json_option
 def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_path: Path | None) -> int:
     """Run a scenario again: FAILED (1), FIXED (0) or NOT APPLICABLE (3)."""
     scenario = read_scenario(path)
-    implementation = find_implementation(name or implementation_of(scenario))
+    implementation = implementation_for(scenario, name, path)
     with closing(implementation):
         result = replay(scenario, implementation, capabilities_of(assume))
     story = reporting.tell(result)
@@ -56,7 +58,10 @@ def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_p
 @click.command()
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option(
-    "--implementation", "name", metavar="NAME", help="What it fails on.  [default: the name in the file, or reference]"
+    "--implementation",
+    "name",
+    metavar="NAME",
+    help="What it fails on.  [default: the one that the file names, if it is built in, or reference]",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
@@ -69,7 +74,7 @@ def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> in
     To continue a reduction that its budget or Ctrl-C ended, run: conformance shrink FILE -o FILE.
     """
     scenario = read_scenario(path)
-    implementation = find_implementation(name or implementation_of(scenario))
+    implementation = implementation_for(scenario, name, path)
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
         program = Program(COMPONENTS[scenario.component], implementation)
@@ -131,6 +136,7 @@ class _Keeper:
             beside.unlink(missing_ok=True)
         else:
             self.keep(self._reduction.best)
+            beside.unlink(missing_ok=True)  # it may be a link, which whoever made it can let lead anywhere
             progress = _Progress(scenario_id(self.named(self._reduction.best)), self._reduction.drawn)
             reporting.write_json(beside, to_builtins(progress))
 

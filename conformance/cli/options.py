@@ -12,6 +12,8 @@ from conformance.components import COMPONENTS
 from conformance.ports import (
     Capability,
     Implementation,
+    check_chosen,
+    find_implementation,
     offered_components,
 )
 from conformance.scenarios import Scenario
@@ -31,6 +33,10 @@ implementation_option = click.option(
     "--implementation", "implementations", metavar="NAME", multiple=True, default=("reference",), show_default=True,
     help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND, known-bug:ID or legal-variant:ID. May be "
     "given more than once.",
+)  # fmt: skip
+chosen_option = click.option(
+    "--implementation", "chosen", metavar="NAME", multiple=True,
+    help="Run this one, which the campaign names and which is not built in. May be given more than once.",
 )  # fmt: skip
 component_option = click.option(
     "--component",
@@ -103,7 +109,14 @@ def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
     return frozenset(known[name] for name in names)
 
 
-def implementation_of(scenario: Scenario) -> str:
-    """Return the implementation in the finding of a scenario or, if it has none, the reference."""
+def implementation_for(scenario: Scenario, name: str | None, path: Path) -> Implementation:
+    """Find the implementation that the user names or, if it is built in, that in the file; otherwise the reference.
+
+    Raises: NotChosen if only the file names it and it is not built in; UnusableImplementation.
+    """
+    if name is not None:
+        return find_implementation(name)
     finding = scenario.finding
-    return finding.implementation if finding is not None and finding.implementation else "reference"
+    named = finding.implementation if finding is not None and finding.implementation else "reference"
+    check_chosen((named,), (), str(path))
+    return find_implementation(named)

@@ -62,9 +62,12 @@ from conformance.ports.outcomes import (
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
+    NotChosen,
+    check_chosen,
     find_implementation,
     find_known_bug,
     find_legal_variant,
+    is_built_in,
     known_bugs,
     legal_variants,
     offered_components,
@@ -127,6 +130,7 @@ __all__ = [
     "LegalVariant",
     "LocalChannelPort",
     "Next",
+    "NotChosen",
     "Outcome",
     "OutputState",
     "PersisterConfig",
@@ -150,9 +154,11 @@ __all__ = [
     "UnionGatePort",
     "UnusableImplementation",
     "change_of_text",
+    "check_chosen",
     "find_implementation",
     "find_known_bug",
     "find_legal_variant",
+    "is_built_in",
     "known_bugs",
     "legal_variants",
     "offered_components",
