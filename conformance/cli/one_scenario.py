@@ -13,7 +13,7 @@ from conformance import reporting
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
-    implementation_for,
+    implementation_of,
     json_option,
     notes,
     offered_of,
@@ -24,6 +24,7 @@ from conformance.driver import Program
 from conformance.engines import replay
 from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
+from conformance.ports import find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.scenarios import Scenario, encode_scenario, scenario_id
 from conformance.scenarios.reading import decode_json, read_bytes
@@ -42,7 +43,7 @@ from conformance.scenarios.reading import decode_json, read_bytes
 def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_path: Path | None) -> int:
     """Run a scenario again: FAILED (1), FIXED (0) or NOT APPLICABLE (3)."""
     scenario = read_scenario(path)
-    implementation = implementation_for(scenario, name, path)
+    implementation = find_implementation(implementation_of(scenario, name, path))
     with closing(implementation):
         result = replay(scenario, implementation, capabilities_of(assume))
     story = reporting.tell(result)
@@ -74,7 +75,7 @@ def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> in
     To continue a reduction that its budget or Ctrl-C ended, run: conformance shrink FILE -o FILE.
     """
     scenario = read_scenario(path)
-    implementation = implementation_for(scenario, name, path)
+    implementation = find_implementation(implementation_of(scenario, name, path))
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
         program = Program(COMPONENTS[scenario.component], implementation)

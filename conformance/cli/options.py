@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -13,15 +14,26 @@ from conformance.ports import (
     Capability,
     Implementation,
     check_chosen,
-    find_implementation,
     offered_components,
 )
 from conformance.scenarios import Scenario
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+NOBODY_READS = 141
+"""128 + SIGPIPE, as shells report it: whoever read the output has gone, as `head` does."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Exit without a word, and not with status 1, which means that a violation was found."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        raise SystemExit(NOBODY_READS)
+
+
+out = _Console(highlight=False)
+notes = _Console(stderr=True, highlight=False)
 
 
 def say(trouble: str) -> None:
@@ -109,14 +121,14 @@ def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
     return frozenset(known[name] for name in names)
 
 
-def implementation_for(scenario: Scenario, name: str | None, path: Path) -> Implementation:
-    """Find the implementation that the user names or, if it is built in, that in the file; otherwise the reference.
+def implementation_of(scenario: Scenario, name: str | None, path: Path) -> str:
+    """Return the implementation that the user names or, if it is built in, that in the file; otherwise the reference.
 
-    Raises: NotChosen if only the file names it and it is not built in; UnusableImplementation.
+    Raises: NotChosen if only the file names it and it is not built in.
     """
     if name is not None:
-        return find_implementation(name)
+        return name
     finding = scenario.finding
     named = finding.implementation if finding is not None and finding.implementation else "reference"
     check_chosen((named,), (), str(path))
-    return find_implementation(named)
+    return named

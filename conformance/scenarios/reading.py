@@ -113,8 +113,12 @@ def decode_json(data: bytes, form: Decoder[T] | type[T]) -> T:
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """Returns a text that may quote a file, cut off if it is too long."""
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+    """Returns a text that may quote a file for a message: cut off if it is too long, and without control characters."""
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text)} characters)"
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
 
 
 @cache
