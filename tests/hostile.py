@@ -27,7 +27,9 @@ scalars = st.one_of(
 values = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=5), scalars, max_size=2)
 
 
-def read_or_told(error: type[Exception], read: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
+def read_or_told(
+    error: type[Exception] | tuple[type[Exception], ...], read: Callable[..., T], *arguments: Any
+) -> tuple[T | None, str]:
     """What a decoder returns, or the text of the one kind of error that it may raise."""
     try:
         return read(*arguments), ""

@@ -156,7 +156,7 @@ def _check_code(folder: Path, now: Code, accept: bool) -> None:
 
 def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Callable[[], float]) -> CampaignResult:
     """Run the blocks that are not committed yet, and write the result."""
-    feed = Feed(plan, clock, partial(files.committed, folder, plan))
+    feed = Feed(plan, clock, partial(files.committed, folder, plan, runner.names.components))
 
     def commit(result: BlockResult) -> None:
         files.commit(folder, result)
@@ -176,7 +176,7 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
 
 def finish(folder: Path, plan: Plan, names: Names) -> CampaignResult:
     """Add up the committed blocks, and write the result."""
-    result = conclude(plan, merge(counting(folder, plan), names.components), names)
+    result = conclude(plan, merge(counting(folder, plan, names.components), names.components), names)
     files.write(folder / files.RESULT, result)
     return result
 

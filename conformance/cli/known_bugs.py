@@ -25,6 +25,7 @@ from conformance.ports import KnownBug, find_known_bug, known_bugs
 from conformance.ports.changes import CATALOGUES
 from conformance.reporting.status import CONFORMS, VIOLATION
 from conformance.scenarios import encode_scenario, read_toml
+from conformance.scenarios.names import as_file_name
 
 OPERATOR_SCENARIOS = 1_000
 """The scenarios per component for one operator mutant. Most mutants are found in the first few."""
@@ -120,4 +121,4 @@ def _write_corpus(folder: Path, found: Sequence[tuple[KnownBug, Line]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for bug, line in found:
         if line.forms:
-            reporting.write_text(folder / f"{bug.id}.json", encode_scenario(line.forms[0]))
+            reporting.write_text(folder / f"{as_file_name(bug.id)}.json", encode_scenario(line.forms[0]))
