@@ -62,9 +62,12 @@ from conformance.ports.outcomes import (
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
+    NotChosen,
+    check_chosen,
     find_implementation,
     find_known_bug,
     find_legal_variant,
+    is_built_in,
     known_bugs,
     legal_variants,
     offered_components,
@@ -128,6 +131,7 @@ __all__ = [
     "Limits",
     "LocalChannelPort",
     "Next",
+    "NotChosen",
     "Outcome",
     "OutputState",
     "PersisterConfig",
@@ -151,9 +155,11 @@ __all__ = [
     "UnionGatePort",
     "UnusableImplementation",
     "change_of_text",
+    "check_chosen",
     "find_implementation",
     "find_known_bug",
     "find_legal_variant",
+    "is_built_in",
     "known_bugs",
     "legal_variants",
     "offered_components",

@@ -197,7 +197,9 @@ def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):
 def test_a_file_that_was_cut_off_says_so(inline, tmp_path, share):
     whole = (inline / "result.json").read_bytes()
     (tmp_path / "result.json").write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(SchemaError, match=r"result.json: this is not JSON .*the file is damaged or was cut off"):
+    with pytest.raises(
+        SchemaError, match=r"result.json, line 1, column \d+: this is not JSON .*the file is damaged or was cut off"
+    ):
         load(tmp_path)
 
 
@@ -216,7 +218,7 @@ def test_a_damaged_block_is_not_counted_silently(tmp_path):
     block = tmp_path / "c" / "blocks" / "deque-3.json"
     whole = block.read_bytes()
     block.write_bytes(whole[:100])
-    with pytest.raises(SchemaError, match=r"deque-3.json: this is not JSON"):
+    with pytest.raises(SchemaError, match=r"deque-3.json, line 1, column 101: this is not JSON"):
         finish(tmp_path / "c", plan, SUITE)
     block.write_bytes(whole.replace(plan.digest.encode(), b"0" * 16))
     with pytest.raises(SchemaError, match=r"deque-3.json: this is a block of another plan"):

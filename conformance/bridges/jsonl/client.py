@@ -6,8 +6,6 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from conformance import __version__
 from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, shortened
 from conformance.bridges.jsonl.protocol import (
@@ -196,7 +194,7 @@ class Client:
             raise Hung(f"gave no answer to {_name(message)} within {seconds:g} s{child.log()}") from None
         try:
             reply = decode_reply(line)
-        except msgspec.DecodeError as error:
+        except ValueError as error:
             why = str(error)[:200]  # it may quote the line
             if not (line.lstrip().startswith(b"{") or isinstance(message, Hello)):
                 why += "; it must write nothing but answers to stdout, and its log to stderr"
