@@ -20,8 +20,12 @@ from conformance.scenarios import Entry, Scenario, Step
 
 SIZE = 1 << 22
 """How much of a run is kept, in bytes. Steps that do not fit are performed, and not noted."""
-_HEAD = struct.Struct("<QqQ")
-_BEATS, _NUMBER, _USED = 0, 8, 16
+_NUMBER = struct.Struct("<q")
+"""At the beginning: the number of the scenario."""
+_STATE = struct.Struct("<QQ")
+"""Then how many steps were noted, and where the notes of the run end."""
+_AT, _BEGIN = _NUMBER.size, _NUMBER.size + _STATE.size
+_write_state = _STATE.pack_into
 _CLOSING = b'"drain"\n'
 _encode = msgspec.json.Encoder().encode
 
@@ -43,7 +47,7 @@ class Writer:
     def __init__(self, descriptor: int) -> None:
         self.memory = mmap.mmap(descriptor, SIZE)
         self.beats = 0
-        self.used = _HEAD.size
+        self.used = _BEGIN
 
     def numbers(self, numbers: Iterable[int]) -> Iterator[int]:
         """Yields the numbers of scenarios, and notes each as that of the scenario that begins."""
@@ -53,22 +57,21 @@ class Writer:
 
     def number(self, number: int) -> None:
         """Note the number of the scenario that begins."""
-        struct.pack_into("<q", self.memory, _NUMBER, number)
+        _NUMBER.pack_into(self.memory, 0, number)
 
     def begin(self, line: bytes) -> None:
         """Note the beginning of a run."""
-        self.used = _HEAD.size
+        self.used = _BEGIN
         self.note(line)
 
     def note(self, line: bytes) -> None:
-        """Note a step. It is there for the reader once its end is counted as used."""
+        """Note a step. It is there for the reader once the end of the notes is behind it."""
         end = self.used + len(line)
         self.beats += 1
         if end <= SIZE:
             self.memory[self.used : end] = line
             self.used = end
-            struct.pack_into("<Q", self.memory, _USED, end)
-        struct.pack_into("<Q", self.memory, _BEATS, self.beats)
+        _write_state(self.memory, _AT, self.beats, self.used)
 
 
 class Followed:
@@ -155,17 +158,17 @@ class Reader:
     @property
     def beats(self) -> int:
         """A number that changes with every step."""
-        return int(struct.unpack_from("<Q", self._memory, _BEATS)[0])
+        return int(_STATE.unpack_from(self._memory, _AT)[0])
 
     @property
     def number(self) -> int:
         """The number of the scenario that is being run."""
-        return int(struct.unpack_from("<q", self._memory, _NUMBER)[0])
+        return int(_NUMBER.unpack_from(self._memory, 0)[0])
 
     def position(self, components: Components) -> Position:
         """Returns where the other process is. It must not be running any more."""
-        used = struct.unpack_from("<Q", self._memory, _USED)[0]
-        head, *lines = self._memory[_HEAD.size : max(used, _HEAD.size)].split(b"\n")
+        _, used = _STATE.unpack_from(self._memory, _AT)
+        head, *lines = self._memory[_BEGIN : max(used, _BEGIN)].split(b"\n")
         if not head:
             return Position("", self.number, None, None)
         side, component, config = msgspec.json.decode(head)
