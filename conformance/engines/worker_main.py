@@ -26,6 +26,7 @@ from conformance.ports import Capability, Implementation, Limits, UnusableImplem
 from conformance.ports.registry import offered_components
 from conformance.scenarios import Entry, Scenario
 from conformance.system.processes import end_with_parent
+from conformance.system.text import neutral
 
 Assumed = frozenset[Capability]
 
@@ -52,7 +53,7 @@ class _Service:
             self._against, self._baseline = against, self._found(against, limits)
         offered = tuple(sorted(offered_components(found)))
         return Described(
-            str(found.name), str(found.version), found.capabilities, offered, found.batch is not None
+            neutral(str(found.name)), neutral(str(found.version)), found.capabilities, offered, found.batch is not None
         )  # fmt: skip
 
     def _found(self, name: str, limits: Limits) -> Implementation:

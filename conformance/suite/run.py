@@ -27,6 +27,7 @@ from conformance.ports import (
     offered_components,
 )
 from conformance.scenarios import SchemaError
+from conformance.system.text import neutral
 
 OUTCOME = "conformance"
 """The user property with which a test sends its outcome to the process that prints the verdicts."""
@@ -94,7 +95,7 @@ class ConformancePlugin:
             limits, here = _limits(option), option.conformance_in_process
             self.implementations = {name: find(name, limits, in_process=here) for name in self.names}
         except (UnusableImplementation, SchemaError, OSError) as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(neutral(str(error))) from None
         self.components = {name: self._offered(one) for name, one in self.implementations.items()}
         self._checks: dict[Shard, Check] = {}
         self._programs: dict[tuple[str, str], Program] = {}

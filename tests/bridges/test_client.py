@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -274,3 +275,15 @@ def test_what_a_program_leaves_behind_when_it_exits_is_ended_too(program, tmp_pa
 def test_no_escape_sequence_of_a_program_gets_into_a_message(program):
     _, error = failing(program(r"print('\x1b[2Jgone\r\x07', file=sys.stderr); sys.exit(1)"))
     assert error.reason.endswith("its log ends with:\n  \\x1b[2Jgone\\r\\x07")
+
+
+def test_no_escape_sequence_of_a_name_reaches_the_terminal(program):
+    command = program(on_hello=r"say(**{**HELLO, 'name': '\x1b[2Jmine', 'components': []})")
+    check = ["check", "--component", "deque", "--implementation", f"jsonl:{shlex.join(command)}"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from conformance.cli import main; main()", *check],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert r"\x1b[2Jmine does not offer" in done.stderr
+    assert "\x1b" not in done.stderr

@@ -26,6 +26,7 @@ from conformance.ports import (
     UnusableImplementation,
 )
 from conformance.ports.implementation import NEW, Factory
+from conformance.system.text import neutral
 
 
 class JsonLinesImplementation(Implementation):
@@ -72,11 +73,11 @@ class JsonLinesImplementation(Implementation):
 
     @cached_property
     def name(self) -> str:  # type: ignore[override]  # requested once, then an attribute, as in the interface
-        return self.client.greeting.name
+        return neutral(self.client.greeting.name)
 
     @cached_property
     def version(self) -> str:  # type: ignore[override]
-        return self.client.greeting.version
+        return neutral(self.client.greeting.version)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
