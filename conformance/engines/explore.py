@@ -19,6 +19,7 @@ from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
 from conformance.engines.tally import Signature
 from conformance.scenarios import Finding, Scenario, Step
+from conformance.scenarios.reading import decode_json
 from conformance.scheduling import Edge, LockOrder, describe
 
 MOST_STATES = 1_000_000
@@ -93,8 +94,8 @@ def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
 def _value(text: str) -> Any:
     """Returns the value of a JSON text. Of any other text, returns the parts between commas, or else the text."""
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return decode_json(text.encode(), object)
+    except ValueError:
         return text.split(",") if "," in text else text
 
 
