@@ -68,6 +68,7 @@ def test_a_plan_and_a_result_do_not_choose_what_runs(stranger, tmp_path, capsys)
     start(folder, plan, Inline())
     result = json.loads((folder / "result.json").read_text())
     result["implementations"][0]["name"] = name
+    result["plan"]["implementations"] = [name]
     (folder / "result.json").write_text(json.dumps(result))
     assert run("campaign", "report", str(folder)) == 2
     assert shlex.split(capsys.readouterr().err.splitlines()[-1])[-2:] == ["--implementation", name]

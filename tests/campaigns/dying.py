@@ -37,6 +37,17 @@ def exits() -> Reference:
     return ExitsInDeque("exits", PUSHED)
 
 
+class WritesInDeque(Reference):
+    def _deque(self, config: Any) -> Any:
+        os.write(1, b'{"verdict":"\xff"}')
+        return super()._deque(config)
+
+
+def writes() -> Reference:
+    """Writes to stdout, past Python."""
+    return WritesInDeque("writes", PUSHED)
+
+
 def once() -> Reference:
     mark = Path(os.environ[MARK])
     if multiprocessing.parent_process() is not None and not mark.exists():
