@@ -22,7 +22,7 @@ from tests.implementations import reference
 from tests.system.test_processes import bearing
 
 HERE = "tests.engines.hostile:"
-LIMITS = Limits(1.5, 500)
+LIMITS = Limits(4, 500)
 FLUSH = (ANSWERS, "crashed", "flush")
 SUBPARTITION = COMPONENTS["subpartition"]
 
