@@ -52,6 +52,7 @@ class Started:
         )
         """Do not wait for it elsewhere: as long as nobody has, its number is not given to another process."""
         self._killed = False
+        self._status: int | None = None
 
     @property
     def pid(self) -> int:
@@ -87,19 +88,16 @@ class Started:
         if self._killed:
             return self._status
         ended = self.has_ended()
-        if (
-            self.process.returncode is None
-        ):  # nobody has waited for it, so that the number of its group is still its own
+        family = set(_family(self.pid)) - {self.pid}
+        if self.process.returncode is None:  # nobody has waited for it, so the number of its group is still its own
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
         self._killed = True
         code = self.process.wait()
         self._status = code if ended else None
-        _end_marked(self.mark)
+        _end_marked(self.mark, family)
         _reap_group(self.pid)
         return self._status
-
-    _status: int | None = None
 
     def memory(self) -> int:
         """Returns how many bytes of memory it and its descendants occupy; 0 if that cannot be found out."""
@@ -180,9 +178,11 @@ def _marked() -> Iterator[tuple[int, list[str]]]:
                         yield int(name), one[len(start) :].decode(errors="replace").split(":")
 
 
-def _end_marked(mark: str) -> None:
-    """Kill whoever bears the mark, until nobody does, and wait for those that this process has adopted."""
-    dying: set[int] = set()
+def _end_marked(mark: str, dying: set[int]) -> None:
+    """Kill whoever bears the mark, until nobody does, and wait for those that this process has adopted.
+
+    `dying` may have ended before, and then bear no mark any more.
+    """
     for _ in range(_ROUNDS):
         living = {pid for pid, marks in _marked() if mark in marks}
         for pid in living:
