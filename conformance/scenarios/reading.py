@@ -28,6 +28,8 @@ _LONGEST = 2_000
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LONG_NUMBER = re.compile(rb"(?<![0-9.])[0-9]{%d}" % (MOST_DIGITS + 1))
+_AS_DIGITS = bytes(ord("0") if chr(one).isdigit() and one < 128 else one for one in range(256))
+_DIGITS = b"0" * (MOST_DIGITS + 1)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _AT = re.compile(r" \(byte (\d+)\)$")
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8 with a byte order mark", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -101,8 +103,8 @@ def decode_json(data: bytes, form: Decoder[T] | type[T]) -> T:
 
     Raises: Unreadable if it is not JSON or exceeds the limits; Misshapen if it is JSON of another shape.
     """
-    if data.count(b"[") + data.count(b"{") > MOST_DEPTH or _LONG_NUMBER.search(data):
-        _check_limits(data)
+    if data.count(b"[") + data.count(b"{") > MOST_DEPTH or _DIGITS in data.translate(_AS_DIGITS):
+        _check_limits(data)  # exactly, without what is inside strings
     decoder: Decoder[T] = form if isinstance(form, Decoder) else _decoder(cast(Any, form))
     try:
         return decoder.decode(data)
