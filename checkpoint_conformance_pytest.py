@@ -50,6 +50,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--conformance-reports", metavar="FOLDER",
         help="where bug reports are written [default: conformance-reports in the root directory]",
     )  # fmt: skip
+    group.addoption("--conformance-step-seconds", type=float, help="how long an operation may take [default: 20]")
+    group.addoption(
+        "--conformance-memory", type=int, metavar="MIB",
+        help="how much memory the process of an implementation may use, with those that it starts [default: 2048]",
+    )  # fmt: skip
+    group.addoption(
+        "--conformance-in-process", action="store_true",
+        help="run implementations in the process of pytest and without limits, for a debugger; they can end it",
+    )  # fmt: skip
     parser.addini("conformance_implementation", "as --implementation, one per line", type="linelist", default=[])
 
 
@@ -59,6 +68,7 @@ def is_asked_for(config: pytest.Config) -> bool:
     return bool(
         option.implementation or option.component or option.known_failures or option.assume
         or option.conformance_profile or option.conformance_seed or option.conformance_reports
+        or option.conformance_in_process or option.conformance_step_seconds or option.conformance_memory
         or any(str(one).startswith("conformance.suite") for one in config.args)
     )  # fmt: skip
 

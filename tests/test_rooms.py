@@ -30,6 +30,7 @@ CHAIN = (
     ("conformance.driver",),
     ("conformance.scenarios",),
     ("conformance.ports",),
+    ("conformance.system",),
 )
 """A room may import the rooms to its right. Two rooms in one place may not import each other."""
 
@@ -38,7 +39,12 @@ BESIDES = {
     "conformance.engines": {"conformance.scheduling"},
     "conformance.scheduling": set(),
     "reference_impl": {"conformance.ports", "conformance.scheduling"},
-    "conformance.bridges": {"conformance.ports", "conformance.scenarios", "conformance.scheduling"},
+    "conformance.bridges": {
+        "conformance.ports",
+        "conformance.scenarios",
+        "conformance.scheduling",
+        "conformance.system",
+    },
 }
 """What the chain does not say. The package `conformance` itself is no room: it holds the version, for everybody."""
 
@@ -234,7 +240,8 @@ def test_the_checker_refuses(path: str, source: str, line: int, name: str) -> No
 def test_the_checker_names_the_rule() -> None:
     assert violations("conformance/bridges/jsonl/wire.py", "import strategies") == [
         "conformance/bridges/jsonl/wire.py:1: imports strategies; "
-        "conformance.bridges may import conformance.ports, conformance.scenarios, conformance.scheduling"
+        "conformance.bridges may import conformance.ports, conformance.scenarios, conformance.scheduling, "
+        "conformance.system"
     ]
 
 

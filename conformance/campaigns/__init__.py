@@ -6,6 +6,7 @@ prints the result.
 
 from conformance.campaigns.campaign import Advance, Progress, choose, resume, start
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
+from conformance.campaigns.files import own
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan, make_plan
 from conformance.campaigns.result import (
@@ -46,6 +47,7 @@ __all__ = [
     "choose",
     "load",
     "make_plan",
+    "own",
     "resume",
     "start",
     "status",

@@ -28,13 +28,17 @@ DIED = "the process that ran the block died each time"
 """The reason of a lost block whose scenarios end the process that runs them."""
 
 
+Natural = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+
+
 class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
     """All failures with one signature in a block, in the form that is written to JSON."""
 
     property: str
     failure_class: str
     operation: str
-    count: int
+    count: Positive
     owed: str
     observed: str
     scenario: ScenarioFile
@@ -43,10 +47,10 @@ class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
 class TallyRecord(Struct, frozen=True):
     """The counts and failures of one implementation in a block, in the form that is written to JSON."""
 
-    scenarios: int
-    steps: int
-    closing_steps: int
-    exercised: dict[str, int]
+    scenarios: Natural
+    steps: Natural
+    closing_steps: Natural
+    exercised: dict[str, Natural]
     failures: tuple[FailureRecord, ...]
     exercise: Exercise | None = None
     """In which settings; None: a version of the suite that did not count this ran the block."""
@@ -58,7 +62,7 @@ class DifferenceRecord(Struct, frozen=True):
     implementation: str
     operation: str
     field: str
-    count: int
+    count: Positive
     scenario: ScenarioFile
 
 
@@ -75,6 +79,8 @@ class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
     differences: tuple[DifferenceRecord, ...] = ()
     lost: str | None = None
     """Why the block could not be run, or None. No scenario of a lost block counts."""
+    checksum: str = ""
+    """Set when the block is written."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
 

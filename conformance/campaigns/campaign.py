@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from conformance.campaigns.result import CampaignResult, conclude, load
 from conformance.campaigns.runners import Inline, Processes, Runner
 from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
+from conformance.ports import check_chosen, is_built_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +92,17 @@ def start(
     """
     folder = Path(folder)
     check_components(plan, runner.names.components)
-    files.claim(folder)
-    try:
-        with held(folder):
+    files.make(folder)
+    with held(folder):
+        files.check_empty(folder)  # again: another driver may have been faster
+        try:
             files.write(folder / files.PLAN, plan)
             files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
+            (folder / files.BLOCKS).mkdir()
             return _run(folder, plan, runner, progress, clock)
-    except RunnerUnavailable:
-        files.give_up(folder)
-        raise
+        except RunnerUnavailable:
+            files.give_up(folder)
+            raise
 
 
 def resume(
@@ -108,21 +111,26 @@ def resume(
     progress: Progress = ignore,
     clock: Callable[[], float] = time.monotonic,
     accept_changed_code: bool = False,
+    chosen: Collection[str] = (),
 ) -> CampaignResult:
     """Continue a campaign that was stopped for any reason. Committed blocks are not run again.
 
+    `chosen`: those implementations of the plan that are not built in. Whoever calls this function must name them, since
+    the plan is a file, which does not decide what runs.
+
     The result is the same as without the stop, byte for byte. If the campaign already has a result, it is returned. A
-    goal in minutes starts again from zero. Raises: the errors of `start`, and CampaignError if the code has changed and
-    `accept_changed_code` is False.
+    goal in minutes starts again from zero. Raises: the errors of `start`; CampaignError if the code has changed and
+    `accept_changed_code` is False; NotChosen if an implementation is neither built in nor chosen.
     """
     folder = Path(folder)
     plan = files.read_plan(folder, runner.names.components)
+    check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
     with held(folder):
         if (folder / files.RESULT).exists():
             return load(folder, runner.names.components)
         files.tidy(folder)
         _check_code(folder, code_of(plan, runner.names), accept_changed_code)
-        (folder / files.BLOCKS).mkdir(exist_ok=True)
+        files.own(folder, files.BLOCKS).mkdir(exist_ok=True)
         return _run(folder, plan, runner, progress, clock)
 
 
@@ -148,7 +156,7 @@ def _check_code(folder: Path, now: Code, accept: bool) -> None:
 
 def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Callable[[], float]) -> CampaignResult:
     """Run the blocks that are not committed yet, and write the result."""
-    feed = Feed(plan, clock, partial(files.committed, folder, plan))
+    feed = Feed(plan, clock, partial(files.committed, folder, plan, runner.names.components))
 
     def commit(result: BlockResult) -> None:
         files.commit(folder, result)
@@ -159,16 +167,16 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
         runner.run(plan, iter(feed), commit, lambda note: progress(feed.advance(note)))
         return finish(folder, plan, runner.names)
     except KeyboardInterrupt:
-        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, feed)}") from None
+        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, feed)}") from None
     except RunnerUnavailable:
         raise
     except CampaignError as error:
-        raise CampaignError(f"{error} {_kept(folder, feed)}") from error
+        raise CampaignError(f"{error} {_kept(folder, plan, feed)}") from error
 
 
 def finish(folder: Path, plan: Plan, names: Names) -> CampaignResult:
     """Add up the committed blocks, and write the result."""
-    result = conclude(plan, merge(counting(folder, plan), names.components), names)
+    result = conclude(plan, merge(counting(folder, plan, names.components), names.components), names)
     files.write(folder / files.RESULT, result)
     return result
 
@@ -216,10 +224,13 @@ class Feed:
         return Advance(len(self._steps), self._plan.number_of_blocks, self._scenarios, self._all_steps, note)
 
 
-def _kept(folder: Path, feed: Feed) -> str:
+def _kept(folder: Path, plan: Plan, feed: Feed) -> str:
     done = feed.advance().done
+    command = ["conformance", "campaign", "resume", str(folder)]
+    for name in plan.implementations:
+        command += [] if is_built_in(name) else ["--implementation", name]
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return (
         f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / files.BLOCKS}; there is no result "
-        f"yet. Continue with: conformance campaign resume {shlex.quote(str(folder))}"
+        f"yet. Continue with: {shlex.join(command)}"
     )

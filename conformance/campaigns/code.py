@@ -11,8 +11,9 @@ import hashlib
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Plan
@@ -46,7 +47,7 @@ class Code(Struct, frozen=True):
 class CodeLog(Struct, frozen=True):
     """The code with which a campaign started, and each changed code that was accepted later."""
 
-    codes: tuple[Code, ...]
+    codes: Annotated[tuple[Code, ...], Meta(min_length=1)]
 
 
 def code_of(plan: Plan, names: Names) -> Code:
@@ -67,7 +68,7 @@ def code_of(plan: Plan, names: Names) -> Code:
         files[f"components ({Path(file).name})"] = _hash(Path(file))
     versions = {}
     for name in plan.implementations:
-        implementation = names.find(name)
+        implementation = names.here.find(name)
         versions[name] = implementation.version
         implementation.close()
         module = name.partition(":")[0]

@@ -12,19 +12,24 @@ A file whose name begins with a dot was incomplete when the campaign was stopped
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from conformance.campaigns.block import BlockResult
+from conformance.campaigns.checking import check_block
 from conformance.campaigns.errors import CampaignError
+from conformance.campaigns.lock import LOCK
 from conformance.campaigns.plan import Block, Plan, check_components
+from conformance.campaigns.seal import is_sealed, sealed
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
+from conformance.scenarios.names import as_file_name
+from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, read_bytes
 
 PLAN = "plan.json"
 CODE = "code.json"
@@ -34,34 +39,56 @@ BLOCKS = "blocks"
 T = TypeVar("T", bound=Struct)
 
 
-def claim(folder: Path) -> None:
+def make(folder: Path) -> None:
     """Make the folder of a new campaign. Raises: CampaignError if it is not empty or cannot be made."""
-    if folder.is_dir() and any(folder.iterdir()):
+    check_empty(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CampaignError(f"{folder} cannot be made the folder of a campaign: {error.strerror}.") from None
+
+
+def check_empty(folder: Path) -> None:
+    """Raise a CampaignError if there is anything in a folder but the lock of a driver."""
+    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):
         what = "a campaign" if (folder / PLAN).exists() else "other files"
         raise CampaignError(
             f"{folder} is not empty: it holds {what}, and a new campaign does not overwrite files. "
             "Name a folder that does not exist yet, or move this one away."
         )
-    try:
-        (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CampaignError(f"{folder} cannot be made the folder of a campaign: {error.strerror}.") from None
 
 
 def give_up(folder: Path) -> None:
-    """Remove the files and the empty folders of a campaign that ran no block, so that it can be started again."""
+    """Remove the files and the folder of a campaign that ran no block. The caller holds the lock, and ends then."""
     for name in (PLAN, CODE):
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # the folder is not empty, so another process uses it
+    with suppress(OSError):  # there is something else in the folder, so it stays
         (folder / BLOCKS).rmdir()
+        (folder / LOCK).unlink()
         folder.rmdir()
+
+
+def own(folder: Path, name: str) -> Path:
+    """Return the path of what a driver writes in its folder.
+
+    Raises: CampaignError if it is a link, since whoever made it decides where it leads.
+    """
+    path = folder / name
+    if path.is_symlink():
+        raise CampaignError(f"{path} is a link out of the folder of the campaign, and nothing is written there.")
+    return path
 
 
 def write(path: Path, content: Struct) -> None:
     """Write canonical JSON. A reader never sees an incomplete file."""
+    _write(path, canonical(content).encode() + b"\n")
+
+
+def _write(path: Path, data: bytes) -> None:
     beside = path.with_name(f".{path.name}.part")
-    with beside.open("wb") as file:
-        file.write(canonical(content).encode() + b"\n")
+    beside.unlink(missing_ok=True)
+    with beside.open("xb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())  # before the renaming: after a power failure, the renamed file must not be empty
     os.replace(beside, path)
@@ -70,25 +97,40 @@ def write(path: Path, content: Struct) -> None:
 def read(path: Path, kind: type[T]) -> T:
     """Read a file that `write` wrote.
 
-    Raises: CampaignError if there is no such file; SchemaError, which names the file and the field, if it is damaged.
+    Raises: CampaignError if there is no such file; SchemaError, which names the file, the field and the cure, if it is
+    damaged.
     """
+    return _read(path, kind)[0]
+
+
+def _read(path: Path, kind: type[T]) -> tuple[T, bytes]:
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except FileNotFoundError:
         ended = f"Is {path.parent} the folder of a campaign, and has that campaign ended?"
         raise CampaignError(f"{path} does not exist. {ended}") from None
     except OSError as error:
         raise CampaignError(f"{path} cannot be read: {error.strerror}.") from None
     try:
-        return msgspec.json.decode(data, type=kind)
-    except msgspec.ValidationError as error:
-        raise SchemaError(
-            f"{path}: {error}. Somebody changed the file, or another version of this suite wrote it."
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SchemaError(
-            f"{path}: this is not JSON ({error}; the file has {len(data)} bytes); the file is damaged or was cut off."
-        ) from None
+        return decode_json(data, kind), data
+    except Misshapen as error:
+        why = "Somebody changed the file, or another version of this suite wrote it"
+        raise SchemaError(f"{path}: {error}. {why}. {cure(path)}") from None
+    except Unreadable as error:
+        raise SchemaError(f"{error.told(str(path), data)}. {cure(path)}") from None
+
+
+def cure(path: Path) -> str:
+    """What to do if a file of a campaign is damaged."""
+    folder = path.parent.parent if path.parent.name == BLOCKS else path.parent
+    result = folder / RESULT
+    resume = f"conformance campaign resume {shlex.quote(str(folder))}"
+    if path.parent.name == BLOCKS:
+        too = f" and {result}" if result.exists() else ""
+        return f"Delete this file{too}, and run the block again with: {resume}"
+    if path == result:
+        return f"Delete this file, and add up the blocks again with: {resume}"
+    return "Take it from a copy of the folder, or start the campaign again in another folder."
 
 
 def read_plan(folder: Path, components: Components) -> Plan:
@@ -104,30 +146,38 @@ def read_plan(folder: Path, components: Components) -> Plan:
 
 def commit(folder: Path, result: BlockResult) -> None:
     """Write the result of a block, which makes the block count. A second commit writes the same bytes."""
-    write(_path(folder, result.block), result)
+    _write(_path(folder, result.block), sealed(result))
 
 
-def committed(folder: Path, plan: Plan, block: Block) -> BlockResult | None:
+def committed(folder: Path, plan: Plan, components: Components, block: Block) -> BlockResult | None:
     """Return the result of a block, or None if it is not committed.
 
-    Raises: SchemaError if the file is damaged, or if it is another block or a block of another plan.
+    Raises: SchemaError, which names the file and the cure, if it is damaged, or if it is another block or a block of
+    another plan.
     """
     path = _path(folder, block)
-    if not path.exists():
-        return None
-    result = read(path, BlockResult)
-    if (result.plan, result.block) != (plan.digest, block):
-        raise SchemaError(f"{path}: this is a block of another plan than {folder / PLAN}.")
-    return result
+    return _checked(path, plan, components) if path.exists() else None
 
 
-def all_committed(folder: Path, plan: Plan) -> Iterator[BlockResult]:
-    """Yield every committed block, in the order of the file names. Raises: SchemaError."""
+def all_committed(folder: Path, plan: Plan, components: Components) -> Iterator[BlockResult]:
+    """Yield every committed block, in the order of the file names. Raises: SchemaError, as `committed`."""
     for path in sorted((folder / BLOCKS).glob("[!.]*.json")):
-        result = read(path, BlockResult)
-        if result.plan != plan.digest:
-            raise SchemaError(f"{path}: this is a block of another plan than {folder / PLAN}.")
-        yield result
+        yield _checked(path, plan, components)
+
+
+def _checked(path: Path, plan: Plan, components: Components) -> BlockResult:
+    result, data = _read(path, BlockResult)
+    if result.plan != plan.digest:
+        raise SchemaError(f"{path}: this is a block of another plan than {PLAN} has. {cure(path)}")
+    if not is_sealed(data):
+        raise SchemaError(f"{path}: the checksum is not that of the file, which is damaged or changed. {cure(path)}")
+    try:
+        if path.name != f"{result.block.name}.json":
+            raise ValueError(f"it holds the block {result.block.name}")
+        check_block(result, plan, components)
+    except ValueError as error:
+        raise SchemaError(f"{path}: this cannot be a block of the campaign: {error}. {cure(path)}") from None
+    return result
 
 
 def tidy(folder: Path) -> None:
@@ -137,4 +187,4 @@ def tidy(folder: Path) -> None:
 
 
 def _path(folder: Path, block: Block) -> Path:
-    return folder / BLOCKS / f"{block.name}.json"
+    return folder / BLOCKS / f"{as_file_name(block.name)}.json"

@@ -6,14 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from conformance.campaigns.block import BlockResult, decode, decode_tally
 from conformance.campaigns.files import committed
 from conformance.campaigns.plan import Plan
 from conformance.driver import Components
 from conformance.engines.tally import Failure, Tally
-from conformance.scenarios import SchemaError
 
 Part = tuple[str, str]
 """The names of an implementation and a component."""
@@ -29,21 +26,18 @@ class Sum:
     lost: list[BlockResult] = field(default_factory=list)
 
     def add(self, result: BlockResult, components: Components) -> None:
-        """Add a block. Raises: SchemaError if a scenario in it cannot be read."""
+        """Add a block, which was run here or was checked when it was read."""
         component = result.block.component
         if result.lost is not None:
             self.lost.append(result)
             return
-        try:
-            for name, record in result.tallies.items():
-                self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record, components))
-            for one in result.differences:
-                failure = Failure(decode(one.scenario, components), "", "", one.count)
-                known = self.differences.setdefault((one.implementation, component, one.operation, one.field), failure)
-                if known is not failure:
-                    known.absorb(failure)
-        except (msgspec.ValidationError, KeyError) as error:
-            raise SchemaError(f"block {result.block.name}: a scenario in it cannot be read ({error}).") from None
+        for name, record in result.tallies.items():
+            self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record, components))
+        for one in result.differences:
+            failure = Failure(decode(one.scenario, components), "", "", one.count)
+            known = self.differences.setdefault((one.implementation, component, one.operation, one.field), failure)
+            if known is not failure:
+                known.absorb(failure)
 
 
 def merge(results: Iterable[BlockResult], components: Components) -> Sum:
@@ -54,13 +48,13 @@ def merge(results: Iterable[BlockResult], components: Components) -> Sum:
     return total
 
 
-def counting(folder: Path, plan: Plan) -> Iterator[BlockResult]:
+def counting(folder: Path, plan: Plan, components: Components) -> Iterator[BlockResult]:
     """Yield the blocks that count: those before the first one that is not committed, until the goal is reached."""
     steps = 0
     for block in plan.blocks():
         if plan.steps is not None and steps >= plan.steps:
             return
-        result = committed(folder, plan, block)
+        result = committed(folder, plan, components, block)
         if result is None:
             return
         steps += baseline_steps(plan, result)

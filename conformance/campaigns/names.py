@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from conformance.components import COMPONENTS
 from conformance.driver import Components
+from conformance.engines.apart import find
 from conformance.ports import Implementation, find_implementation
 
 Find = Callable[[str], Implementation]
@@ -21,6 +23,13 @@ class Names(NamedTuple):
 
     find: Find = find_implementation
     components: Components = COMPONENTS
+
+    @property
+    def here(self) -> Names:
+        """The same names for the process of the driver: it does not load implementations that are not built in."""
+        if self.find is not find_implementation:
+            return self
+        return self._replace(find=partial(find, components=self.components))
 
 
 SUITE = Names()

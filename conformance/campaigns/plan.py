@@ -32,6 +32,8 @@ FEWEST_BLOCKS = 8
 STEPS_PER_SCENARIO = 30
 
 SCENARIO_SECONDS = 120.0
+MOST_SECONDS = 1e6
+"""What a timer of the operating system can be set to, with room to spare."""
 
 _NO_SENSE = "The plan of the campaign makes no sense"
 
@@ -74,7 +76,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """Goal: no new block is started after this many minutes."""
     assume: tuple[Capability, ...] = ()
     """Every implementation is judged as if it claimed these capabilities."""
-    scenario_seconds: Annotated[float, Meta(gt=0)] = SCENARIO_SECONDS
+    scenario_seconds: Annotated[float, Meta(gt=0, le=MOST_SECONDS)] = SCENARIO_SECONDS
     """A scenario that takes longer than this is a finding of class *hung*."""
     budget: Annotated[int, Meta(ge=0)] = BUDGET
     """The maximum number of runs for the reduction of one finding."""
@@ -115,6 +117,14 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
             size = self.block if most is None else min(self.block, most - first)
             for component in self.components:
                 yield Block(component, number, first, size)
+
+    def has(self, block: Block) -> bool:
+        """Whether this is one of the blocks of the plan."""
+        if block.component not in self.components or block.number < 0:
+            return False
+        most, first = self._most_scenarios, block.number * self.block
+        size = self.block if most is None else min(self.block, most - first)
+        return size > 0 and (block.first, block.count) == (first, size)
 
     @property
     def _most_scenarios(self) -> int | None:
@@ -199,7 +209,7 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
 
 def _offered(name: str, names: Names) -> frozenset[str]:
     """Return the components that an implementation offers and that `names` contains."""
-    implementation = names.find(name)
+    implementation = names.here.find(name)
     try:
         return offered_components(implementation) & frozenset(names.components)
     finally:

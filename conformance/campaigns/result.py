@@ -9,19 +9,23 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from conformance.campaigns.block import encode, programs
+from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.errors import CampaignError
-from conformance.campaigns.files import RESULT, read
+from conformance.campaigns.files import RESULT, cure, read
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import SCHEMA, Plan, check_components
 from conformance.campaigns.runners import WorkerDied, apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
+from conformance.engines.apart import Apart
 from conformance.engines.check import Found, reduce_failures, verdict
+from conformance.engines.check_apart import ApartCheck
 from conformance.engines.exercise import Exercise, exercise_of
 from conformance.engines.tally import Tally
-from conformance.scenarios import Finding, scenario_id
+from conformance.scenarios import Finding, SchemaError, scenario_id
 from conformance.scenarios.codec import ScenarioFile
+from conformance.scenarios.names import as_file_name
 
 
 class PropertyResult(Struct, frozen=True):
@@ -111,11 +115,32 @@ class CampaignResult(Struct, frozen=True):
 
 
 def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
-    """Read the result of a campaign. Raises: CampaignError if there is none; SchemaError if the file is damaged."""
+    """Read the result of a campaign.
+
+    Raises: CampaignError if there is none; SchemaError, which names the cure, if the file is damaged or cannot be a
+    result of its plan.
+    """
     path = Path(folder) / RESULT
     result = read(path, CampaignResult)
     check_components(result.plan, components, path)
+    try:
+        _check(result, components)
+    except ValueError as error:
+        raise SchemaError(f"{path}: this cannot be the result of a campaign: {error}. {cure(path)}") from None
     return result
+
+
+def _check(result: CampaignResult, components: Components) -> None:
+    """Raise a ValueError if a name in a result is none of its plan, or could not be part of a path."""
+    if tuple(one.name for one in result.implementations) != result.plan.implementations:
+        raise ValueError("it has other implementations than its plan")
+    for one in result.implementations:
+        for part in one.components:
+            if part.component not in result.plan.components:
+                raise ValueError(f"the plan has no component {part.component!r}")
+            for finding in part.findings:
+                as_file_name(finding.property)
+                check_scenario(finding.scenario, components[part.component], components)
 
 
 def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
@@ -123,7 +148,7 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
     results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
     versions: dict[str, str] = {}
     for component in plan.components:
-        with programs(plan, component, plan.implementations, names) as found:
+        with programs(plan, component, plan.implementations, names.here) as found:
             for name, program in found.items():
                 versions[name] = program.implementation.version
                 tally = total.tallies.get((name, component), Tally())
@@ -152,6 +177,8 @@ def _reduced(
     """
     if not tally.failures:
         return ()
+    if isinstance(program.implementation, Apart):
+        return ApartCheck(program, program.implementation, plan.budget, None).reduced(tally)
     try:
         if apart_from_here:
             return apart(_reduce_by_name, plan, name, program.component.name, tally, names)

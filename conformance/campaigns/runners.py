@@ -19,6 +19,12 @@ from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.quarantine import quarantined
+from conformance.engines.apart import is_ours
+from conformance.ports import Limits, find_implementation
+from conformance.system.processes import resident
+
+_LOOK_SECONDS = 0.5
+"""How often a worker looks at its memory."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,7 +58,10 @@ class Runner(Protocol):
 
 
 class Inline:
-    """Runs all blocks in this process: for debugging, and as the baseline for tests of the other runners."""
+    """Runs all blocks in this process: for debugging, and as the baseline for tests of the other runners.
+
+    An implementation that is not built in could end this process, so its blocks run in one other process.
+    """
 
     name = "inline"
 
@@ -60,7 +69,10 @@ class Inline:
         self.names = names
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """See `Runner`. An implementation that ends its process ends the campaign."""
+        """See `Runner`."""
+        if self.names.find is find_implementation and not all(map(is_ours, plan.implementations)):
+            Processes(1, self.names).run(plan, blocks, commit, progress)
+            return
         for block in blocks:
             commit(attempt_block(plan, block, self.names))
 
@@ -200,7 +212,10 @@ def _follow_the_driver() -> None:
 
 
 def _end_with(sentinel: int) -> None:
-    wait_for([sentinel])
+    """End this process when the driver ends, or when this process occupies too much memory."""
+    most = Limits().memory_mib << 20
+    while not wait_for([sentinel], _LOOK_SECONDS) and resident(os.getpid()) <= most:
+        pass
     os._exit(1)
 
 

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,6 +28,7 @@ from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.runners import Commit, Say, check_sendable, cores, settled
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
+from conformance.system.folders import scratch
 
 ATTEMPTS = 4
 """The maximum number of attempts for a task. The master `local[N]` would allow only one attempt."""
@@ -130,7 +130,7 @@ class Spark:
             )
         handler = signal.getsignal(signal.SIGINT)
         with ExitStack() as undo:
-            folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="conformance-spark-")))
+            folder = undo.enter_context(scratch("conformance-spark-run-"))
             undo.enter_context(_environment(self._variables()))
             undo.enter_context(_quiet_interrupts())
             quiet = folder / "log4j2.properties"
@@ -168,6 +168,7 @@ class Spark:
             settings.append(("spark.python.unix.domain.socket.enabled", "true"))
         if self.local:
             settings += [("spark.driver.host", "127.0.0.1"), ("spark.driver.bindAddress", "127.0.0.1")]
+            settings.append(("spark.local.dir", str(quiet.parent)))  # so that nothing of a killed driver is left
         return settings
 
     def _variables(self) -> dict[str, str]:

@@ -49,7 +49,7 @@ def status(folder: Path, components: Components = COMPONENTS) -> Status:
     """
     folder = Path(folder)
     plan = files.read_plan(folder, components)
-    results = list(files.all_committed(folder, plan))
+    results = list(files.all_committed(folder, plan, components))
     total = merge(results, components)
     found = tuple(
         FoundSoFar(name, component, *signature, failure.count, len(failure.scenario.steps))

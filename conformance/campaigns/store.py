@@ -73,8 +73,10 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     """
     folder = Path(folder)
     plan = files.read_plan(folder, components)
-    results = sorted(files.all_committed(folder, plan), key=lambda one: (one.block.component, one.block.number))
-    store = folder / STORE
+    results = sorted(
+        files.all_committed(folder, plan, components), key=lambda one: (one.block.component, one.block.number)
+    )
+    store = files.own(folder, STORE)
     store.mkdir(exist_ok=True)
     for name, schema in SCHEMAS.items():
         table = pa.Table.from_pylist(list(_rows(_MAKERS[name], results, components)), schema=schema)

@@ -1,11 +1,13 @@
 """The command line. What a command prints is for people and may change; the format that `--json` writes is stable.
 
 Exit status: 0 conforms, 1 a violation was found, 2 the call or a file was wrong, 3 inconclusive. If several apply, 2
-wins over 1, 1 over 3, and 3 over 0.
+wins over 1, 1 over 3, and 3 over 0. An error of the suite itself is 70. 130 stands for Ctrl-C, and 141 for output that
+nobody reads any more.
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -16,13 +18,15 @@ from conformance import __version__, campaigns
 from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
 from conformance.cli.examining import doctor
+from conformance.cli.guarding import Guarded
+from conformance.cli.internal import told
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import say
 from conformance.cli.searching import check, explore
-from conformance.ports import UnusableImplementation
-from conformance.reporting.status import CONFORMS, USAGE
+from conformance.ports import NotChosen, UnusableImplementation
+from conformance.reporting.status import CONFORMS, INTERNAL, USAGE
 from conformance.scenarios import SchemaError
 
 INTERRUPTED = 130
@@ -30,9 +34,10 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit. An expected error is printed as one paragraph, with exit status 2."""
+    """Run a command and exit. An error is printed as one paragraph: an expected one with exit status 2."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        status = cli.main(args=given, standalone_mode=False)
     except click.exceptions.Abort:
         say("interrupted; no incomplete file was left behind")
         sys.exit(INTERRUPTED)
@@ -42,16 +47,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except campaigns.CampaignInterrupted as error:
         say(str(error))
         sys.exit(INTERRUPTED)
+    except NotChosen as error:
+        say(f"{error}{_line_to_paste(given, error.names)}")
+        sys.exit(USAGE)
     except (UnusableImplementation, SchemaError, campaigns.CampaignError) as error:
         say(str(error))
         sys.exit(USAGE)
-    except OSError as error:
-        say(f"{error.filename}: {error.strerror}")
-        sys.exit(USAGE)
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            say(f"{error.filename}: {error.strerror}")
+            sys.exit(USAGE)
+        say(told(error, given))
+        sys.exit(INTERNAL)
     sys.exit(status or CONFORMS)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _line_to_paste(arguments: Sequence[str], names: Sequence[str]) -> str:
+    """Return the same command with these implementations, unless something in their names cannot be seen."""
+    if not all(name.isprintable() for name in names):
+        return " Look into the file: the name has characters that cannot be seen."
+    words = ["conformance", *arguments, *(word for name in names for word in ("--implementation", name))]
+    return f" For example:\n{shlex.join(words)}"
+
+
+@click.group(cls=Guarded, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="conformance")
 def cli() -> None:
     """Test the checkpointing and recovery of stream processors."""

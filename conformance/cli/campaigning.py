@@ -15,6 +15,7 @@ from conformance.cli.options import (
     assume_option,
     capabilities_of,
     check_components,
+    chosen_option,
     component_option,
     implementation_option,
     json_option,
@@ -82,29 +83,33 @@ def start(
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)
-    return _conclude(result, folder, entries)
+    return _conclude(result, folder, entries, implementations)
 
 
 @campaign.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@chosen_option
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
 @click.option(
     "--accept-changed-code", is_flag=True, help="Add up blocks that different code ran, and record the change."
 )
 @known_option
-def resume(folder: Path, runner: str, master: str | None, accept_changed_code: bool, known_path: Path | None) -> int:
+def resume(
+    folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, accept_changed_code: bool,
+    known_path: Path | None,
+) -> int:  # fmt: skip
     """Continue a campaign that was stopped. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
     now = campaigns.status(folder)
     if now.finished:
         notes.print(f"The campaign in {folder} already has a result.", markup=False)
-    chosen, note = campaigns.choose(runner, master)
+    runs, note = campaigns.choose(runner, master)
     if note is not None and not now.finished:
         notes.print(note, markup=False)
     with _watching(now.planned) as watch:
-        result = campaigns.resume(folder, chosen, watch, accept_changed_code=accept_changed_code)
-    return _conclude(result, folder, entries)
+        result = campaigns.resume(folder, runs, watch, accept_changed_code=accept_changed_code, chosen=chosen)
+    return _conclude(result, folder, entries, chosen)
 
 
 @campaign.command(name="status")
@@ -138,8 +143,10 @@ def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None
         yield watch
 
 
-def _conclude(result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...]) -> int:
-    status = reporting.conclude_campaign(out, result, folder / "report", entries)
+def _conclude(
+    result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...], chosen: tuple[str, ...]
+) -> int:
+    status = reporting.conclude_campaign(out, result, campaigns.own(folder, "report"), entries, chosen=chosen)
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
     return status
 
@@ -147,10 +154,15 @@ def _conclude(result: campaigns.CampaignResult, folder: Path, entries: tuple[Kno
 @campaign.command(name="report")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: DIR/report]")
+@chosen_option
 @known_option
-def campaign_report(folder: Path, output: Path | None, known_path: Path | None) -> int:
+def campaign_report(folder: Path, output: Path | None, chosen: tuple[str, ...], known_path: Path | None) -> int:
     """Print the verdicts of a campaign, and write a bug report for each violation."""
     result = campaigns.load(folder)
     return reporting.conclude_campaign(
-        out, result, output or folder / "report", load_known_failures(known_path) if known_path else ()
+        out,
+        result,
+        output or campaigns.own(folder, "report"),
+        load_known_failures(known_path) if known_path else (),
+        chosen=chosen,
     )

@@ -24,6 +24,7 @@ from conformance.ports import (
     registered_names,
 )
 from conformance.reporting.status import CONFORMS
+from conformance.scenarios import read_text
 
 
 @click.command()
@@ -53,7 +54,7 @@ def _write_judged(folder: Path, components: Sequence[Component]) -> None:
         file = folder / reporting.chapter_file(component.name)
         if not file.is_file():
             raise click.UsageError(f"{folder} has no {file.name}, the chapter of {component.name}")
-        texts[file] = reporting.with_judged(file.read_text(encoding="utf-8"), component, known_bugs())
+        texts[file] = reporting.with_judged(read_text(file), component, known_bugs())
     for file, text in texts.items():
         reporting.write_text(file, text)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,7 +24,8 @@ from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.ports import KnownBug, find_known_bug, known_bugs
 from conformance.ports.changes import CATALOGUES
 from conformance.reporting.status import CONFORMS, VIOLATION
-from conformance.scenarios import encode_scenario
+from conformance.scenarios import encode_scenario, read_toml
+from conformance.scenarios.names import as_file_name
 
 OPERATOR_SCENARIOS = 1_000
 """The scenarios per component for one operator mutant. Most mutants are found in the first few."""
@@ -114,17 +114,11 @@ def _operators(count: int, components: tuple[str, ...], processes: int) -> list[
 
 
 def _reasons(path: Path) -> dict[str, str]:
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path} is not TOML: {error}") from None
-    if not all(isinstance(reason, str) for reason in found.values()):
-        raise click.UsageError(f'{path}: every entry must be a text: "module:function: before -> after" = "reason"')
-    return found
+    return read_toml(path, dict[str, str], 'every entry must be a text: "module:function: before -> after" = "reason"')
 
 
 def _write_corpus(folder: Path, found: Sequence[tuple[KnownBug, Line]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for bug, line in found:
         if line.forms:
-            reporting.write_text(folder / f"{bug.id}.json", encode_scenario(line.forms[0]))
+            reporting.write_text(folder / f"{as_file_name(bug.id)}.json", encode_scenario(line.forms[0]))

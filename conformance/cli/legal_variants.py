@@ -20,6 +20,7 @@ from conformance.engines.variants import MOST_SCENARIOS, try_variants
 from conformance.ports import find_legal_variant, legal_variants
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.scenarios import encode_scenario
+from conformance.scenarios.names import as_file_name
 
 
 @click.command()
@@ -66,7 +67,9 @@ def variants(
         corpus_path.mkdir(parents=True, exist_ok=True)
         for (_, variant), trial in zip(chosen, trials, strict=True):
             if trial.difference is not None:
-                reporting.write_text(corpus_path / f"{variant.id}.json", encode_scenario(trial.difference.scenario))
+                reporting.write_text(
+                    corpus_path / f"{as_file_name(variant.id)}.json", encode_scenario(trial.difference.scenario)
+                )
     if report_path is not None:
         reporting.write_text(report_path, reporting.variants_text(rows))
     if json_path is not None:

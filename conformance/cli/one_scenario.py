@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
 import click
+from msgspec import Meta, Struct, to_builtins
 
 from conformance import reporting
+from conformance.cli.guarding import guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
     implementation_of,
+    in_process_option,
     json_option,
+    memory_option,
     notes,
     offered_of,
     out,
+    step_seconds_option,
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import replay
+from conformance.engines.apart import find
 from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
-from conformance.ports import (
-    find_implementation,
-)
+from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.scenarios import Scenario, encode_scenario, scenario_id
+from conformance.scenarios.reading import decode_json, read_bytes
 
 
 @click.command(name="replay")
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option(
-    "--implementation", "name", metavar="NAME", help="What to run it on.  [default: the name in the file, or reference]"
+    "--implementation",
+    "name",
+    metavar="NAME",
+    help="What to run it on.  [default: the one that the file names, if it is built in, or reference]",
 )
 @assume_option
+@step_seconds_option
+@memory_option
+@in_process_option
 @json_option
-def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_path: Path | None) -> int:
+def replay_command(
+    path: Path, name: str | None, assume: tuple[str, ...], step_seconds: float, memory: int, in_process: bool,
+    json_path: Path | None,
+) -> int:  # fmt: skip
     """Run a scenario again: FAILED (1), FIXED (0) or NOT APPLICABLE (3)."""
     scenario = read_scenario(path)
-    implementation = find_implementation(name or implementation_of(scenario))
+    limits = Limits(step_seconds, memory)
+    implementation = find(implementation_of(scenario, name, path), limits, in_process=in_process)
     with closing(implementation):
         result = replay(scenario, implementation, capabilities_of(assume))
     story = reporting.tell(result)
@@ -56,20 +71,32 @@ def replay_command(path: Path, name: str | None, assume: tuple[str, ...], json_p
 @click.command()
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option(
-    "--implementation", "name", metavar="NAME", help="What it fails on.  [default: the name in the file, or reference]"
+    "--implementation",
+    "name",
+    metavar="NAME",
+    help="What it fails on.  [default: the one that the file names, if it is built in, or reference]",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
     help="Do not print the scenario: write it to this file, each time a simpler one is found.",
 )  # fmt: skip
 @click.option("--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="The maximum number of runs.")
-def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> int:
+@step_seconds_option
+@memory_option
+@in_process_option
+def shrink(
+    path: Path, name: str | None, output: Path | None, budget: int, step_seconds: float, memory: int, in_process: bool
+) -> int:
     """Make a failing scenario as short and simple as possible.
 
     To continue a reduction that its budget or Ctrl-C ended, run: conformance shrink FILE -o FILE.
     """
     scenario = read_scenario(path)
-    implementation = find_implementation(name or implementation_of(scenario))
+    limits, named = Limits(step_seconds, memory), implementation_of(scenario, name, path)
+    if not in_process and (status := guarded(named, limits)) is not None:
+        return status
+    implementation = find_implementation(named)
+    implementation.limit(limits)
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
         program = Program(COMPONENTS[scenario.component], implementation)
@@ -94,6 +121,17 @@ def shrink(path: Path, name: str | None, output: Path | None, budget: int) -> in
     else:
         reporting.write_text(output, encode_scenario(short))
     return VIOLATION
+
+
+class _Progress(Struct, frozen=True):
+    """The content of the file beside a scenario that is being reduced."""
+
+    scenario: str
+    """Its content hash."""
+    drawn: Annotated[int, Meta(ge=0)]
+    """How many fresh scenarios were drawn."""
+    vain: Annotated[int, Meta(ge=0)]
+    """How many of the last ones failed alike in vain."""
 
 
 class _Keeper:
@@ -122,19 +160,19 @@ class _Keeper:
             beside.unlink(missing_ok=True)
         else:
             self.keep(self._reduction.best)
+            beside.unlink(missing_ok=True)  # it may be a link, which whoever made it can let lead anywhere
             best, drawn, vain = self._reduction.best, self._reduction.drawn, self._reduction.vain
-            reporting.write_json(beside, {"scenario": scenario_id(self.named(best)), "drawn": drawn, "vain": vain})
+            reporting.write_json(beside, to_builtins(_Progress(scenario_id(self.named(best)), drawn, vain)))
 
 
 def _before(path: Path, scenario: Scenario) -> tuple[int, int]:
     """Return how many fresh scenarios an earlier reduction of this scenario has drawn, and how many of the last ones
     failed alike in vain."""
     try:
-        progress = json.loads(_beside(path).read_text(encoding="utf-8"))
-        same = progress["scenario"] == scenario_id(scenario)
-        return (int(progress["drawn"]), int(progress["vain"])) if same else (0, 0)
-    except (OSError, ValueError, KeyError, TypeError):
+        progress = decode_json(read_bytes(_beside(path)), _Progress)
+    except (OSError, ValueError):
         return 0, 0
+    return (progress.drawn, progress.vain) if progress.scenario == scenario_id(scenario) else (0, 0)
 
 
 def _beside(path: Path) -> Path:

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from conformance import reporting
 from conformance.components import COMPONENTS
 from conformance.ports import (
     Capability,
     Implementation,
+    Limits,
+    check_chosen,
     offered_components,
 )
+from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+NOBODY_READS = 141
+"""128 + SIGPIPE, as shells report it: whoever read the output has gone, as `head` does."""
+
+
+class _Console(CarefulConsole):
+    def on_broken_pipe(self) -> None:
+        """Exit without a word, and not with status 1, which means that a violation was found."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        raise SystemExit(NOBODY_READS)
+
+
+out = _Console(highlight=False)
+notes = _Console(stderr=True, highlight=False)
 
 
 def say(trouble: str) -> None:
@@ -31,6 +46,10 @@ implementation_option = click.option(
     "--implementation", "implementations", metavar="NAME", multiple=True, default=("reference",), show_default=True,
     help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND, known-bug:ID or legal-variant:ID. May be "
     "given more than once.",
+)  # fmt: skip
+chosen_option = click.option(
+    "--implementation", "chosen", metavar="NAME", multiple=True,
+    help="Run this one, which the campaign names and which is not built in. May be given more than once.",
 )  # fmt: skip
 component_option = click.option(
     "--component",
@@ -51,6 +70,18 @@ known_option = click.option(
 processes_option = click.option(
     "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
 )
+step_seconds_option = click.option(
+    "--step-seconds", type=click.FloatRange(0, min_open=True), default=Limits().step_seconds, show_default=True,
+    help="How long an operation may take.",
+)  # fmt: skip
+memory_option = click.option(
+    "--memory", type=click.IntRange(1), default=Limits().memory_mib, show_default=True, metavar="MIB",
+    help="How much memory the process of an implementation may use, with those that it starts.",
+)  # fmt: skip
+in_process_option = click.option(
+    "--in-process", is_flag=True,
+    help="Run implementations in this process and without limits, for a debugger. They can end or stall the command.",
+)  # fmt: skip
 seed_option = click.option(
     "--seed",
     default="0",
@@ -103,7 +134,14 @@ def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
     return frozenset(known[name] for name in names)
 
 
-def implementation_of(scenario: Scenario) -> str:
-    """Return the implementation in the finding of a scenario or, if it has none, the reference."""
+def implementation_of(scenario: Scenario, name: str | None, path: Path) -> str:
+    """Return the implementation that the user names or, if it is built in, that in the file; otherwise the reference.
+
+    Raises: NotChosen if only the file names it and it is not built in.
+    """
+    if name is not None:
+        return name
     finding = scenario.finding
-    return finding.implementation if finding is not None and finding.implementation else "reference"
+    named = finding.implementation if finding is not None and finding.implementation else "reference"
+    check_chosen((named,), (), str(path))
+    return named

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.guarding import guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -16,21 +17,26 @@ from conformance.cli.options import (
     check_page,
     component_option,
     implementation_option,
+    in_process_option,
     json_option,
     known_option,
+    memory_option,
     notes,
     offered_of,
     out,
     seed_option,
+    step_seconds_option,
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines import Check, Differ, Standing, check_with_hypothesis, load_known_failures, standing
-from conformance.engines import check as check_at_random
+from conformance.engines import Check, Differ, Standing, load_known_failures, standing
+from conformance.engines.apart import find
+from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.explore import MOST_STATES, Explorer, ScopeError, scope_of
 from conformance.ports import (
     Implementation,
+    Limits,
     find_implementation,
 )
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
@@ -75,11 +81,15 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, stat
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write in which settings each property was judged (Markdown), and all counts beside it (JSON).",
 )
+@step_seconds_option
+@memory_option
+@in_process_option
 @json_option
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
-    against: str | None, exercise_page: Path | None, json_path: Path | None,
+    against: str | None, exercise_page: Path | None, step_seconds: float, memory: int, in_process: bool,
+    json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
@@ -89,15 +99,15 @@ def check(
     if exercise_page is not None and exercise_page.suffix in ("", ".json"):
         raise click.UsageError("--exercise: the page needs a suffix such as .md; the JSON file beside it has .json")
     entries = load_known_failures(known_path) if known_path is not None else ()
-    chosen = [(name, find_implementation(name)) for name in implementations]
+    limits = Limits(step_seconds, memory)
+    chosen = [(name, find(name, limits, against, in_process)) for name in implementations]
     offered = [offered_of(implementation, components) for _, implementation in chosen]
-    run = check_with_hypothesis if engine == "hypothesis" else check_at_random
     results: list[tuple[Implementation, list[Check]]] = []
     reported: list[reporting.Tested] = []
     standings: list[tuple[Implementation, Standing]] = []
     statuses: list[int] = []
     with ExitStack() as stack:
-        baseline = None if against is None else stack.enter_context(closing(find_implementation(against)))
+        baseline = None if against is None else stack.enter_context(closing(find(against, limits, None, in_process)))
         for (name, implementation), mine in zip(chosen, offered, strict=True):
             checks = []
             bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
@@ -107,7 +117,11 @@ def check(
                     differ = (
                         None if against is None or baseline is None else Differ(against, baseline, program, assumed)
                     )
-                    checks.append(run(program, scenarios, seed, partial(advance, index * scenarios), differ=differ))
+                    told = partial(advance, index * scenarios)
+                    if engine == "hypothesis":
+                        checks.append(check_any_with_hypothesis(program, scenarios, seed, told, differ))
+                    else:
+                        checks.append(check_any(program, seed, range(scenarios), told, differ))
                 now = standing(entries, name, implementation, mine, assumed)
                 if report_folder is not None:
                     for found in (one for checked in checks for one in checked.found):
@@ -154,15 +168,23 @@ def check(
 @click.option("--depth", type=click.IntRange(1), help="The maximum number of steps in a run.")
 @click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
 @click.option("--implementation", "name", default="reference", show_default=True)
+@step_seconds_option
+@memory_option
+@in_process_option
 @json_option
 def explore(
-    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, json_path: Path | None
-) -> int:
+    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, step_seconds: float,
+    memory: int, in_process: bool, json_path: Path | None,
+) -> int:  # fmt: skip
     """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one."""
     check_components((component,))
     if bad := [one for one in scope if "=" not in one]:
         raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")
+    limits = Limits(step_seconds, memory)
+    if not in_process and (status := guarded(name, limits)) is not None:
+        return status
     implementation = find_implementation(name)
+    implementation.limit(limits)
     offered_of(implementation, (component,))
     with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
         program = Program(COMPONENTS[component], implementation)

@@ -16,7 +16,7 @@ from conformance.driver.own_rules import (
     answers_property,
     thread_properties,
 )
-from conformance.driver.program import Move, Program
+from conformance.driver.program import Log, Move, Program
 from conformance.driver.rule import DocstringsNeeded, Property, Rules, Shared, shared
 from conformance.driver.run import Run, run_scenario
 from conformance.driver.setting import Evidence, Never, Setting, Settings
@@ -33,14 +33,14 @@ from conformance.driver.step import (
     Steps,
     always,
 )
-from conformance.driver.violation import Violation, as_error, unexpected
+from conformance.driver.violation import Interrupt, Violation, as_error, unexpected
 from conformance.driver.world import World
 
 __all__ = [
     "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_LOCK_MEANWHILE", "NO_OPERANDS", "ONE_ORDER",
     "RUN", "UNSURE", "AnyStep", "Bound", "Broken", "Component", "Components", "DocstringsNeeded", "Drain", "Each",
-    "End", "Evidence", "FailureClass", "Judgement", "Kind", "Ledger", "Level", "Move", "Never", "Once", "Operands",
-    "Program", "Property", "Rules", "Run", "Seen", "Setting", "Settings", "Shared", "Step", "Steps", "Unsure",
-    "Verdict", "Violation", "While", "World", "always", "answers_property", "as_error", "find_components",
+    "End", "Evidence", "FailureClass", "Interrupt", "Judgement", "Kind", "Ledger", "Level", "Log", "Move", "Never",
+    "Once", "Operands", "Program", "Property", "Rules", "Run", "Seen", "Setting", "Settings", "Shared", "Step", "Steps",
+    "Unsure", "Verdict", "Violation", "While", "World", "always", "answers_property", "as_error", "find_components",
     "run_scenario", "shared", "thread_properties", "unexpected",
 ]  # fmt: skip

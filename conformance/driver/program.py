@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from conformance.driver.component import Component
 from conformance.driver.judgement import Kind
@@ -12,10 +12,33 @@ from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
 from conformance.ports import Capability, Implementation
 from conformance.ports.implementation import Factory
+from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in its answer."""
+
+
+class Log(Protocol):
+    """Follows the runs of a program in a process that may end in the middle of one."""
+
+    def begin(self, config: Any) -> list[Step]:
+        """A run begins. Returns the list to which it will append each step before it performs it."""
+
+    def closing(self) -> None:
+        """The drain of the run begins."""
+
+    def entries(self) -> list[Entry]:
+        """Returns the list to which the run will append each of its entries."""
+
+
+_followed: Callable[[Program], Log] | None = None
+
+
+def follow(log: Callable[[Program], Log]) -> None:
+    """Let the runs of all programs that this process will make be followed by what `log` returns for each of them."""
+    global _followed  # noqa: PLW0603
+    _followed = log
 
 
 class Move:
@@ -61,7 +84,7 @@ class Program:
 
     __slots__ = (
         "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "configs", "factory",
-        "implementation", "moves", "places", "properties", "threads",
+        "implementation", "log", "moves", "places", "properties", "threads",
     )  # fmt: skip
 
     def __init__(self, component: Component, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
@@ -87,6 +110,8 @@ class Program:
             for at, kind in enumerate(component.steps)
         }
         self._orders = LockOrder()
+        self.log: Log | None = None if _followed is None else _followed(self)
+        """None: nobody follows the runs, as in a process that they cannot end."""
 
     def understands(self, config: Any) -> bool:
         """Returns whether the implementation claims all capabilities that this configuration needs."""

@@ -32,7 +32,7 @@ def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
     value: Any = None
     try:
         value = kernel.finish(thread) if step[0] == FINISH else kernel.run(thread, step[2])
-    except Exception as error:
+    except BaseException as error:
         seen.error = as_error(error)
     if value is PAUSED:
         assert thread.waits_for is not None

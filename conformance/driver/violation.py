@@ -6,6 +6,15 @@ from conformance.driver.judgement import Broken, FailureClass
 from conformance.driver.rule import Property
 from conformance.ports import Error, ErrorKind, PortError
 from conformance.scenarios import Step
+from conformance.system.text import neutral
+
+_TOOLS = frozenset({"_pytest", "pytest", "xdist", "hypothesis"})
+_DIRECTING = frozenset({"Exit", "UnsatisfiedAssumption", "Frozen"})
+"""Those of their exceptions that direct a run although they are an Exception."""
+
+
+class Interrupt(BaseException):
+    """Ends a run, and is not the outcome of an operation."""
 
 
 class Violation(Exception):
@@ -24,11 +33,32 @@ class Violation(Exception):
         return self.property.slug, self.broken.failure_class.value, self.step[0]
 
 
-def as_error(error: Exception) -> Error:
-    """Returns an exception as the error of an outcome. All but PortError count as crashes of the implementation."""
+def as_error(error: BaseException) -> Error:
+    """Returns an exception as the error of an outcome. All but PortError count as crashes of the implementation.
+
+    Raises: the exception itself if it is none of the implementation: Ctrl-C, or the control flow of a tool.
+    """
     if isinstance(error, PortError):
-        return Error(error.kind, error.reason, error.checkpoint_reason)
-    return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {error}")
+        return Error(error.kind, neutral(str(error.reason)), error.checkpoint_reason)
+    if isinstance(error, KeyboardInterrupt | Interrupt) or _controls(error):
+        raise error
+    return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {neutral(_text(error))}")
+
+
+def _controls(error: BaseException) -> bool:
+    """Returns whether pytest or Hypothesis directs a run with this exception, as with `pytest.skip` or `assume`."""
+    return any(
+        one.__module__.partition(".")[0] in _TOOLS
+        and not (issubclass(one, Exception) and one.__name__ not in _DIRECTING)
+        for one in type(error).__mro__
+    )
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "an exception that has no text"
 
 
 def unexpected(judged: Property, error: Error, step: Step) -> Violation:

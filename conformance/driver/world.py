@@ -34,8 +34,9 @@ class World:
         self.program = program
         self.config = config
         self.moves = program.moves
-        self.entries: list[Entry] | None = [] if record else None
-        self.performed: list[Step] = []
+        log = program.log
+        self.entries: list[Entry] | None = None if not record else [] if log is None else log.entries()
+        self.performed: list[Step] = [] if log is None else log.begin(config)
         """The steps performed so far, without those of the drain. Each turn has the place where it ended."""
         self.kernel = Kernel(program.threads, config.interleaving == "fine") if program.threads else None
         self.threads: dict[str, Thread] = {} if self.kernel is None else self.kernel.threads
@@ -91,7 +92,7 @@ class World:
             seen.value = value
         except Violation:
             raise
-        except Exception as error:
+        except BaseException as error:  # also SystemExit: an implementation that exits has crashed
             seen.value = None
             seen.error = as_error(error)
         seen.signals = signals = port.signals
@@ -154,6 +155,8 @@ class World:
         """End the run with the fair drain. Returns how many steps the drain took. Raises: Violation."""
         ledger, draining = self.ledger, self.program.component.drain.begin()
         ledger.closing = True
+        if self.program.log is not None:
+            self.program.log.closing()
         done, before = 0, len(self.performed)
         try:
             while True:
@@ -196,7 +199,7 @@ class World:
         """Returns a new port of the implementation under test. Raises: Violation if the factory fails."""
         try:
             return self.program.factory(config)
-        except Exception as error:
+        except BaseException as error:
             raise unexpected(self.program.answers, as_error(error), step) from error
 
     def _record(self, step: Step) -> None:

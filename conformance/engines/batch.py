@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.driver import Program, Run, Violation, as_error, run_scenario, unexpected
+from conformance.driver import Interrupt, Program, Run, Violation, as_error, run_scenario, unexpected
 from conformance.engines.search import LENGTH, Search
 from conformance.ports import Batch, ErrorKind, Implementation, Outcome, PortError, Signal, find_implementation
 from conformance.ports.implementation import NEW, Call, Factory
@@ -34,8 +34,8 @@ def batch_of(program: Program) -> Batch | None:
     return batch if batch is not None and generator_of(program) is not program.implementation else None
 
 
-class _Departed(BaseException):
-    """The next call is not the one that was sent. It is no Exception, which the driver would take for an outcome."""
+class _Departed(Interrupt):
+    """The next call is not the one that was sent."""
 
 
 class Recording:

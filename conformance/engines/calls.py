@@ -99,7 +99,7 @@ class _Performance:
             self.abandon()
             try:
                 self._port = self._factory(call[1])
-            except Exception as error:
+            except BaseException as error:
                 failed = as_error(error)  # after any error there is no port to call
                 self._note(call, error=Error(ErrorKind.CRASHED, f"{failed.kind}, {failed.reason}"))
             else:
@@ -107,7 +107,7 @@ class _Performance:
             return
         try:
             value = getattr(self._port, call[0])(*call[1:])
-        except Exception as error:
+        except BaseException as error:
             self._note(call, error=as_error(error))
         else:
             if type(value) is CoroutineType:
@@ -137,7 +137,7 @@ class _Performance:
                 one.at.grant(one.thread)
         except StopIteration as end:
             self._note(one.call, end.value)
-        except Exception as error:
+        except BaseException as error:
             self._note(one.call, error=as_error(error))
         else:
             self._waiting.append(one)

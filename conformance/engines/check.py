@@ -139,8 +139,21 @@ def check(
     differ: Differ | None = None,
 ) -> Check:
     """Replay the corpus, search, then reduce one scenario of each signature that was found, and of each divergence."""
-    known = replay_corpus(program)
-    tally = search_range(program, seed, range(scenarios), progress, [signature[1] for signature in known], differ)
+    return check_part(program, seed, range(scenarios), progress, budget, differ)
+
+
+def check_part(
+    program: Program,
+    seed: int | str,
+    numbers: range,
+    progress: Progress | None = None,
+    budget: int = BUDGET,
+    differ: Differ | None = None,
+    corpus: bool = True,
+) -> Check:
+    """As `check`, in the scenarios with these numbers. Replay the corpus only if `corpus` says so."""
+    known = replay_corpus(program) if corpus else {}
+    tally = search_range(program, seed, numbers, progress, [signature[1] for signature in known], differ)
     for signature, failure in known.items():
         tally.fail(signature, failure)
     found = reduce_failures(program, tally, budget)

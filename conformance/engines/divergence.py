@@ -9,12 +9,12 @@ divergence only shows where it can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from conformance.driver import Broken, FailureClass, Program, Run, Violation
+from conformance.driver import Broken, FailureClass, Log, Program, Run, Violation
 from conformance.engines.batch import generator_of, recording
 from conformance.engines.compare import first_difference
 from conformance.engines.kinds import Kinds, kinds_of
@@ -91,6 +91,15 @@ class Comparison:
     """Why nothing was compared, or why the comparison ended early; empty if it did neither."""
 
 
+class Seen(NamedTuple):
+    """What a `Differ` has seen so far."""
+
+    groups: tuple[tuple[Group, Failure], ...] = ()
+    compared: int = 0
+    crashes: int = 0
+    reason: str = ""
+
+
 class _Diverges(Violation):
     """A divergence in the form of a violation, so that it can be reduced."""
 
@@ -126,6 +135,7 @@ class Differ:
         """
         self.name = name
         self.program = program
+        self.assumed = frozenset(assume)
         self._inside = inside
         self._seen: dict[Group, Failure] = {}
         self._compared = 0
@@ -166,6 +176,25 @@ class Differ:
             known = self._seen.setdefault(difference.group, example)
             if known is not example:
                 known.absorb(example)
+
+    @property
+    def seen(self) -> Seen:
+        """What was seen so far. Another `Differ` can go on with it, also one in another process."""
+        return Seen(tuple(self._seen.items()), self._compared, self._crashes, self._reason)
+
+    def replace(self, seen: Seen) -> None:
+        """Forget what was seen so far, and take this instead."""
+        self._seen = dict(seen.groups)
+        self._compared, self._crashes, self._reason = seen.compared, seen.crashes, seen.reason
+
+    def give_up(self, reason: str) -> None:
+        """Compare no more."""
+        self._reason = reason
+
+    def follow(self, log: Callable[[Program], Log]) -> None:
+        """Let a log follow the runs of the baseline, which is passed to `log`."""
+        if not self._reason:
+            self._baseline.log = log(self._baseline)
 
     @property
     def differs(self) -> bool:

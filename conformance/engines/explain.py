@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from conformance.driver import Program, run_scenario
+from conformance.engines.apart import Apart
 from conformance.engines.reduce import Signature
+from conformance.engines.worker import Ended
 from conformance.scenarios import Scenario
 
 
 def explain(program: Program, scenario: Scenario) -> tuple[str, ...]:
     """Returns one phrase for each step: what happens without it. Returns nothing if the scenario does not fail."""
+    if isinstance(program.implementation, Apart):
+        try:
+            told: tuple[str, ...] = program.implementation.ask("explain", scenario, program.capabilities)
+        except Ended:
+            return ()
+        return told
     violation = run_scenario(program, scenario.config, scenario.steps).violation
     if violation is None:
         return ()

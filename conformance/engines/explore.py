@@ -19,6 +19,7 @@ from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
 from conformance.engines.tally import Signature
 from conformance.scenarios import Finding, Scenario, Step
+from conformance.scenarios.reading import MOST_DIGITS, decode_json, shortened
 from conformance.scheduling import Edge, LockOrder, describe
 
 MOST_STATES = 1_000_000
@@ -78,8 +79,8 @@ def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
     most = {key: bound.most for key, bound in component.bounds.items()}
     for key, text in given.items():
         if key in most:
-            if not text.isdecimal():
-                raise ScopeError(f"{key} bounds how often steps may occur: {text!r} is not a number")
+            if not text.isdecimal() or len(text) > MOST_DIGITS:
+                raise ScopeError(f"{key} bounds how often steps may occur: {shortened(text, 40)!r} is not a number")
             most[key] = int(text)
         else:
             config[key] = _value(text)
@@ -93,8 +94,8 @@ def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
 def _value(text: str) -> Any:
     """Returns the value of a JSON text. Of any other text, returns the parts between commas, or else the text."""
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return decode_json(text.encode(), object)
+    except ValueError:
         return text.split(",") if "," in text else text
 
 

@@ -16,6 +16,7 @@ from conformance.driver import Components, find_components
 from conformance.engines.replay import ReplayVerdict, replay
 from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Scenario, decode_scenario, encode_scenario
+from conformance.scenarios.reading import decode_json
 
 _PROGRAM = "from conformance.engines.fresh import main; main()"
 
@@ -55,8 +56,8 @@ def in_fresh_process(
         env=environment,
     )  # fmt: skip
     try:
-        return msgspec.json.decode(done.stdout, type=Opinion)
-    except msgspec.DecodeError:
+        return decode_json(done.stdout, Opinion)
+    except ValueError:  # the implementation may have written to stdout, past Python
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it wrote nothing to stderr"]
         return Opinion("UNKNOWN", f"the process ended with status {done.returncode}: {lines[-1]}")
 

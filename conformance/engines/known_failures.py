@@ -17,20 +17,19 @@ search found is known if it has the signature with which the scenario fails now.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import fields
 
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, FailureClass
-from conformance.engines.replay import replay
+from conformance.engines.replay import read_scenario, replay
 from conformance.engines.tally import Signature
 from conformance.ports import Capability, Implementation
-from conformance.scenarios import Scenario, SchemaError, decode_scenario
+from conformance.scenarios import Scenario, SchemaError, read_toml
 
 
 class _Entry(Struct, frozen=True, forbid_unknown_fields=True, rename={"failure_class": "class"}):
@@ -112,14 +111,7 @@ def standing(
 
 def load_known_failures(path: Path, components: Components = COMPONENTS) -> tuple[KnownFailure, ...]:
     """Read a list. Raises: SchemaError for a wrong file, an unknown property, or a scenario that cannot be read."""
-    try:
-        file = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SchemaError(f"{path}: this is not TOML: {error}") from None
-    except msgspec.ValidationError as error:
-        raise SchemaError(
-            f"{path}: {error}; the fields are property, component, class, ticket, reason, scenario"
-        ) from None
+    file = read_toml(path, _File, f"the fields are {', '.join(one.encode_name for one in fields(_Entry))}")
     return tuple(_known(path, number, entry, components) for number, entry in enumerate(file.failure, start=1))
 
 
@@ -128,7 +120,9 @@ def _known(path: Path, number: int, entry: _Entry, components: Components) -> Kn
         raise SchemaError(f"{path}, failure {number}: there is no property {entry.property!r} of {entry.component!r}")
     file = path.parent / entry.scenario
     try:
-        scenario = decode_scenario(file.read_text(encoding="utf-8"), components, str(file))
+        if not file.is_file():  # what a device or a pipe holds may have no end
+            raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: there is no such file")
+        scenario = read_scenario(file, components)
     except OSError as error:
         raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: {error.strerror}") from None
     return KnownFailure(

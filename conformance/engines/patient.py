@@ -97,7 +97,7 @@ class Patient:
         for config in configs:
             try:
                 port = self._program.factory(config)
-            except Exception as error:
+            except BaseException as error:
                 kind, reason, _ = _error(as_error(error))
                 yield self._wrong(
                     "configurations", f"The factory made no {self._name} from {shown(config)}: {kind}, {reason}.",

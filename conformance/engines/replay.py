@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, Program, Violation, run_scenario
+from conformance.engines.apart import Apart, violation, violation_of
+from conformance.engines.worker import Ended
 from conformance.ports import Capability, Implementation, offered_components
-from conformance.scenarios import History, Scenario, SchemaError, decode_scenario
+from conformance.scenarios import Entry, History, Scenario, decode_scenario, read_text
 
 
 class ReplayVerdict(StrEnum):
@@ -23,11 +25,7 @@ class ReplayVerdict(StrEnum):
 
 def read_scenario(path: Path, components: Components = COMPONENTS) -> Scenario:
     """Returns the scenario in a file. Raises: SchemaError, OSError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise SchemaError(f"{path}: this is not a text file in UTF-8, so it is not a scenario") from None
-    return decode_scenario(text, components, str(path))
+    return decode_scenario(read_text(path), components, str(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,9 @@ class Replay:
 
 def replay(
     scenario: Scenario, implementation: Implementation, assume: Iterable[Capability] = (),
-    components: Mapping[str, Component] = COMPONENTS,
+    components: Mapping[str, Component] = COMPONENTS, follow: Callable[[Program], None] | None = None,
 ) -> Replay:  # fmt: skip
-    """Run a scenario and judge it.
+    """Run a scenario and judge it. `follow` is called with the program before the run.
 
     FAILED: a property does not hold. NOT APPLICABLE: the implementation does not offer the component, the property in
     the finding of the scenario does not apply, or no step was enabled. FIXED: every property that applies held.
@@ -59,6 +57,10 @@ def replay(
         missing = ", ".join(sorted(component.needs(scenario.config) - program.capabilities))
         reason = f"the configuration needs {missing}, which {implementation.name} does not claim"
         return Replay(ReplayVerdict.NOT_APPLICABLE, reason, History(scenario, ()), component)
+    if isinstance(implementation, Apart):
+        return _replay_apart(scenario, implementation, program)
+    if follow is not None:
+        follow(program)
     run = run_scenario(program, scenario.config, scenario.steps, record=True)
     history = History(scenario, run.entries)
     if run.violation is not None:
@@ -75,3 +77,17 @@ def replay(
     if scenario.steps and not run.performed:
         return Replay(ReplayVerdict.NOT_APPLICABLE, "no step of the scenario was enabled", history, component)
     return Replay(ReplayVerdict.FIXED, "every property that applies held", history, component)
+
+
+def _replay_apart(scenario: Scenario, implementation: Apart, program: Program) -> Replay:
+    """Let a worker run the scenario. If its process ends, the history has the steps that have an outcome."""
+    entries: list[Entry] = []
+    try:
+        seen = implementation.ask("replay", scenario, program.capabilities, heard=entries.append)
+    except Ended as ended:
+        found = violation_of(program, ended)
+        history = History(scenario, tuple(entries))
+        return Replay(ReplayVerdict.FAILED, str(found), history, program.component, found)
+    history = History(scenario, tuple(entries))
+    found_there = violation(program, seen.failed)
+    return Replay(ReplayVerdict(seen.verdict), seen.reason, history, program.component, found_there)

@@ -41,7 +41,7 @@ from conformance.ports.gate import (
     UnionGateConfig,
     UnionGatePort,
 )
-from conformance.ports.implementation import Batch, Implementation, UnusableImplementation
+from conformance.ports.implementation import Batch, Implementation, Limits, UnusableImplementation
 from conformance.ports.known_bugs import KnownBug, change_of_text, read_known_bugs
 from conformance.ports.legal_variants import LegalVariant, read_legal_variants
 from conformance.ports.outcomes import (
@@ -62,9 +62,12 @@ from conformance.ports.outcomes import (
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
+    NotChosen,
+    check_chosen,
     find_implementation,
     find_known_bug,
     find_legal_variant,
+    is_built_in,
     known_bugs,
     legal_variants,
     offered_components,
@@ -125,8 +128,10 @@ __all__ = [
     "Item",
     "KnownBug",
     "LegalVariant",
+    "Limits",
     "LocalChannelPort",
     "Next",
+    "NotChosen",
     "Outcome",
     "OutputState",
     "PersisterConfig",
@@ -150,9 +155,11 @@ __all__ = [
     "UnionGatePort",
     "UnusableImplementation",
     "change_of_text",
+    "check_chosen",
     "find_implementation",
     "find_known_bug",
     "find_legal_variant",
+    "is_built_in",
     "known_bugs",
     "legal_variants",
     "offered_components",

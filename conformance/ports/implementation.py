@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from conformance.ports.capabilities import Capability
 from conformance.ports.examined import Examined
@@ -22,6 +22,15 @@ NEW = "new"
 
 Batch: TypeAlias = Callable[[str, Any, Sequence[Call]], Sequence[Outcome]]
 """Runs all calls of one scenario at once: `batch(component, config, calls)` answers one outcome per call."""
+
+
+class Limits(NamedTuple):
+    """What an implementation may use. Exceeding a limit is a finding."""
+
+    step_seconds: float = 20.0
+    """How long an operation may take."""
+    memory_mib: int = 2048
+    """How much memory the process of the implementation may occupy, with the processes that it starts, in MiB."""
 
 
 class UnusableImplementation(Exception):
@@ -61,6 +70,12 @@ class Implementation(ABC):
         In the order in which the user should mend what is wrong.
         """
         return ()
+
+    def limit(self, limits: Limits) -> None:
+        """Apply limits to the processes that the implementation will start. Called before anything else, or not at all.
+
+        The implementation itself need not keep to them: where it runs, the suite watches over them.
+        """
 
     def close(self) -> None:
         """End whatever the implementation needs to run, such as a process. The suite does not call it afterwards."""

@@ -12,8 +12,9 @@ A name is one of
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
@@ -29,7 +30,19 @@ KNOWN_BUG_SCHEME = "known-bug:"
 LEGAL_VARIANTS = "checkpoint_conformance.legal_variants"
 LEGAL_VARIANT_SCHEME = "legal-variant:"
 
+_VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+)*")
+_RUNS_ITS_ARGUMENT = frozenset({"jsonl"})
+
 C = TypeVar("C", KnownBug, LegalVariant)
+
+
+class NotChosen(UnusableImplementation):
+    """A file names an implementation that is not built in, and nobody has chosen it."""
+
+    def __init__(self, message: str, names: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.names = names
+        """The implementations that the user must name to go on."""
 
 
 def registered_names() -> list[str]:
@@ -98,6 +111,35 @@ def find_implementation(name: str) -> Implementation:
     )
 
 
+def is_built_in(name: str) -> bool:
+    """Whether a file may choose this implementation: if the name alone says what runs, and that is installed.
+
+    So it is a known bug, a legal variant, or an entry point, with a version or without. A module, a program and any
+    other argument of an entry point are none of these.
+    """
+    if name.startswith((KNOWN_BUG_SCHEME, LEGAL_VARIANT_SCHEME)):
+        return True
+    head, found, version = name.partition("@")
+    if found and (head in _RUNS_ITS_ARGUMENT or not _VERSION.fullmatch(version)):
+        return False
+    return head in registered_names()
+
+
+def check_chosen(names: Collection[str], chosen: Collection[str], source: str) -> None:
+    """Check the implementations that a file names. Those that are not built in must be among the chosen ones.
+
+    Raises: NotChosen; UnusableImplementation if somebody chose what the file does not name.
+    """
+    if unknown := [name for name in chosen if name not in names]:
+        raise UnusableImplementation(f"{source} does not name {unknown[0]!r}; it names {', '.join(names)}.")
+    if missing := tuple(name for name in names if name not in chosen and not is_built_in(name)):
+        raise NotChosen(
+            f"{source} names the implementation {', '.join(map(repr, missing))}, which is not built in. A file does "
+            "not decide which program or which module runs here. If you know what this is, name it yourself.",
+            missing,
+        )
+
+
 def offered_components(implementation: Implementation) -> frozenset[str]:
     """The names of the components that an implementation offers. Checks the types of its components and capabilities.
 
@@ -107,7 +149,7 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
         components, capabilities = implementation.components(), implementation.capabilities
     except UnusableImplementation:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"{implementation.name} raised when asked for components and capabilities: {type(error).__name__}: {error}"
         ) from error
@@ -127,7 +169,7 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
 def _load_point(point: EntryPoint) -> Any:
     try:
         return point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"The implementation {point.name!r} is registered as {point.value}, which cannot be loaded: "
             f"{type(error).__name__}: {error}"
@@ -141,7 +183,7 @@ def _load_object(name: str) -> Any:
         sys.path.insert(0, here)  # as pytest and python -m do: an adapter usually lies in the current folder
     try:
         found = import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"{name}: the module {module_name!r} cannot be imported ({type(error).__name__}: {error}). "
             f"Python looked for it in {here} and on its module path."
@@ -175,7 +217,7 @@ def _call(name: str, factory: Callable[..., Any], argument: str | None) -> Any:
         return factory() if argument is None else factory(argument)
     except UnusableImplementation:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableImplementation(
             f"{name} could not be made: {type(error).__name__}: {error}. "
             "A class must implement every abstract method; the text behind @ or : is passed as its only argument."

@@ -14,6 +14,7 @@ from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
 from conformance.scenarios import Finding, Scenario, encode_history, encode_scenario, scenario_id
+from conformance.scenarios.names import as_file_name
 
 _TEST = '''\
 """This test fails until the bug is fixed. Run it with: python -m pytest test_reproduce.py
@@ -41,7 +42,7 @@ def test_the_property_holds():
 
 def report_folder_name(found: Found) -> str:
     """Return component, property and content hash of the scenario, so that the name is the same on every machine."""
-    return f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)}"
+    return as_file_name(f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)}")
 
 
 def this_environment(implementation: str, version: str = "") -> dict[str, str]:

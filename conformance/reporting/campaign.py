@@ -49,7 +49,7 @@ def _differences(differences: list[Mapping[str, Any]]) -> Table:
     for one in differences:
         operation = Text(one["operation"], overflow="fold")
         table.add_row(
-            Slug(one["implementation"]), Slug(one["component"]), operation, one["field"], f"{one['count']:,}",
+            Slug(one["implementation"]), Slug(one["component"]), operation, Text(one["field"]), f"{one['count']:,}",
             str(one["steps"]),
         )  # fmt: skip
     return table

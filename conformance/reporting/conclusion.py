@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from conformance.campaigns import CampaignResult, FindingResult
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
 from conformance.engines import Found, KnownFailure, replay, standing
+from conformance.engines.apart import find
 from conformance.engines.check import PATIENCE
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
-from conformance.ports import Capability, Implementation, find_implementation
+from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_tables
@@ -56,11 +57,18 @@ def conclude_campaign(
     folder: Path,
     entries: Iterable[KnownFailure],
     components: Components = COMPONENTS,
+    chosen: Collection[str] = (),
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
-    A known bug must be found. Every other implementation may only have the failures that `entries` list.
+    A known bug must be found. Every other implementation may only have the failures that `entries` list. `chosen` are
+    implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
+
+    Raises: NotChosen.
     """
+    run = {one.name for one in result.implementations if entries or any(part.findings for part in one.components)}
+    names = [one.name for one in result.implementations]
+    check_chosen(names, (*chosen, *(name for name in names if name not in run)), "The result of the campaign")
     for table in campaign_tables(result):
         console.print(table)
     statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
@@ -72,7 +80,7 @@ def conclude_campaign(
             console.print(f"The campaign must find {one.name}, and did not find it.", markup=False)
         if not found and not entries:
             continue
-        with closing(find_implementation(one.name)) as implementation:
+        with closing(find(one.name, components=components)) as implementation:
             now = standing(
                 entries, one.name, implementation, result.plan.components, result.plan.assume, components
             )  # fmt: skip

@@ -16,6 +16,7 @@ from conformance.engines import Check, Found, KnownFailure, Replay, Standing, re
 from conformance.ports import Capability, Implementation, find_implementation, offered_components
 from conformance.reporting.files import write_text
 from conformance.scenarios import Finding, Scenario, encode_scenario, scenario_id
+from conformance.scenarios.names import as_file_name
 
 ENDING = ".scenario.json"
 """How the names of the scenario files end. Other files in their folder are left alone."""
@@ -147,7 +148,7 @@ def file_names(everybody: Sequence[Tested]) -> dict[int, str]:
 
 
 def _slugs(found: Found) -> str:
-    return f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)[:8]}"
+    return as_file_name(f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)[:8]}")
 
 
 def _for_a_file(name: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from conformance.engines import Found, Standing
 
 CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
+INTERNAL = 70
+"""An error of the suite itself, which says nothing about an implementation (EX_SOFTWARE of sysexits.h)."""
 
 _RANK = (CONFORMS, INCONCLUSIVE, VIOLATION, USAGE)
 """The order of precedence: of several statuses, the last one in this order is used."""

@@ -5,7 +5,6 @@ which any language can read, with a published schema (`*.schema.json` in this fo
 """
 
 from conformance.scenarios.codec import (
-    SchemaError,
     canonical,
     decode_scenario,
     encode_history,
@@ -13,6 +12,7 @@ from conformance.scenarios.codec import (
     scenario_id,
 )
 from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Step, Vocabulary
+from conformance.scenarios.reading import SchemaError, read_text, read_toml
 
 __all__ = [
     "SCHEMA",
@@ -27,5 +27,7 @@ __all__ = [
     "decode_scenario",
     "encode_history",
     "encode_scenario",
+    "read_text",
+    "read_toml",
     "scenario_id",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from json import JSONDecoder, dumps
-from json.decoder import WHITESPACE, JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
 from typing import Any, Literal
 
 import msgspec
@@ -13,13 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from conformance.ports import Outcome
 from conformance.scenarios.former import OLDEST, step_as_of_today
 from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Vocabulary
-
-
-class SchemaError(ValueError):
-    """A file does not follow its schema.
-
-    The text says what is wrong, in which line and field, and what would be right.
-    """
+from conformance.scenarios.reading import SchemaError, Unreadable, decode_json
 
 
 class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,13 +110,11 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
 
     Raises: SchemaError, which names `source`, line and field.
     """
+    data = text.encode()
     try:
-        raw = JSONDecoder().decode(text)
-    except JSONDecodeError as error:
-        raise SchemaError(
-            f"{source}, line {error.lineno}, column {error.colno}: this is not JSON ({error.msg}); "
-            "the file is damaged or was cut off"
-        ) from None
+        raw = decode_json(data, object)
+    except Unreadable as error:
+        raise SchemaError(error.told(source, data)) from None
     version = raw.get("schema") if isinstance(raw, dict) else None
     if type(version) is not int or not OLDEST <= version <= SCHEMA:
         raise SchemaError(

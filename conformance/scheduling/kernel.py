@@ -117,7 +117,7 @@ class Kernel:
             if thread.coroutine is not None:
                 try:
                     thread.coroutine.close()
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     complaints.append(f"{thread.name} raised when {thread.operation[0]} was abandoned: {error}")
                 self._over(thread)
                 for lock in list(thread.held):

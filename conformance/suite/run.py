@@ -15,17 +15,19 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Verdict
-from conformance.engines.check import Check, reduce_failures, search_range
-from conformance.engines.corpus import replay_corpus
+from conformance.engines.apart import find
+from conformance.engines.check import Check
+from conformance.engines.checking import check_any
 from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
 from conformance.ports import (
     Capability,
     Implementation,
+    Limits,
     UnusableImplementation,
-    find_implementation,
     offered_components,
 )
 from conformance.scenarios import SchemaError
+from conformance.system.text import neutral
 
 OUTCOME = "conformance"
 """The user property with which a test sends its outcome to the process that prints the verdicts."""
@@ -90,9 +92,10 @@ class ConformancePlugin:
         try:
             known = option.known_failures
             self.entries: tuple[KnownFailure, ...] = load_known_failures(Path(known)) if known else ()
-            self.implementations = {name: find_implementation(name) for name in self.names}
+            limits, here = _limits(option), option.conformance_in_process
+            self.implementations = {name: find(name, limits, in_process=here) for name in self.names}
         except (UnusableImplementation, SchemaError, OSError) as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(neutral(str(error))) from None
         self.components = {name: self._offered(one) for name, one in self.implementations.items()}
         self._checks: dict[Shard, Check] = {}
         self._programs: dict[tuple[str, str], Program] = {}
@@ -143,13 +146,10 @@ class ConformancePlugin:
         check = self._checks.get(shard)
         if check is None:
             program = self.program(shard.implementation, shard.component)
-            known = replay_corpus(program) if shard.number == 0 else {}
             count, shards = self.profile.scenarios, self.profile.shards
             numbers = range(shard.number * count // shards, (shard.number + 1) * count // shards)
-            tally = search_range(program, self.seed, numbers, spent=[signature[1] for signature in known])
-            for signature, failure in known.items():
-                tally.fail(signature, failure)
-            check = self._checks[shard] = Check(program, tally, reduce_failures(program, tally))
+            check = check_any(program, self.seed, numbers, corpus=shard.number == 0)
+            self._checks[shard] = check
         return check
 
     def standing(self, name: str, component: str) -> Standing:
@@ -221,6 +221,16 @@ def _overall(verdicts: list[str]) -> str:
     """Combine the verdicts of several shards: failed if one shard failed, else passed if one shard passed, etc."""
     order = (Verdict.FAILED, "known", Verdict.PASSED, Verdict.UNKNOWN, Verdict.NOT_EXERCISED, Verdict.NOT_APPLICABLE)
     return next((one for one in order if one in verdicts), "not tested")
+
+
+def _limits(option: Any) -> Limits:
+    usual = Limits()
+    found = Limits(
+        option.conformance_step_seconds or usual.step_seconds, option.conformance_memory or usual.memory_mib
+    )  # fmt: skip
+    if found.step_seconds <= 0 or found.memory_mib <= 0:
+        raise pytest.UsageError("--conformance-step-seconds and --conformance-memory must be more than 0.")
+    return found
 
 
 def _capabilities(names: list[str]) -> frozenset[Capability]:

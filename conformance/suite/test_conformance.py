@@ -9,13 +9,14 @@ import pytest
 
 from conformance.driver import Verdict
 from conformance.engines.check import Found
-from conformance.engines.hypothesis_check import check_with_hypothesis
+from conformance.engines.checking import check_any_with_hypothesis
 from conformance.engines.known_failures import KnownFailure
 from conformance.engines.replay import replay
 from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.conclusion import report_violation
 from conformance.reporting.story import tell
 from conformance.suite.run import OUTCOME, Case, ConformancePlugin
+from conformance.system.text import neutral
 
 
 def _plugin(config: pytest.Config) -> ConformancePlugin:
@@ -77,7 +78,7 @@ def test_machine(machine: tuple[str, str], conformance: ConformancePlugin) -> No
     """Hypothesis, which chooses the steps in another way, finds only known failures."""
     name, component = machine
     program = conformance.program(name, component)
-    check = check_with_hypothesis(program, conformance.profile.hypothesis, conformance.seed)
+    check = check_any_with_hypothesis(program, conformance.profile.hypothesis, conformance.seed)
     known = conformance.standing(name, component).known
     news = [one for one in check.found if one.signature not in known]
     if news:
@@ -105,7 +106,7 @@ def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
         for one in story.steps
     )
     assumed = "".join(f" --assume {one.value}" for one in sorted(conformance.assumed))
-    return (
+    return neutral(
         f"{found.scenario.component}: {found.slug} ({found.failure_class})\n"
         f"expected: {found.owed}\nobserved: {found.observed}\n{steps}\n"
         f"conformance replay {shlex.quote(str(folder / 'scenario.json'))} --implementation {shlex.quote(name)}{assumed}"

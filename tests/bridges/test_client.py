@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -242,3 +243,47 @@ def test_a_fork_starts_a_program_of_its_own(program):
 
 def test_what_is_sent_is_one_line():
     assert encode(Refused("two\nlines")) == b'{"type":"error","reason":"two\\nlines"}\n'
+
+
+def test_a_program_that_takes_too_much_memory_has_crashed(program):
+    client = Client(
+        program("hold = []\n            while True: hold.append(bytearray(8 << 20))"), most_memory=200 << 20
+    )
+    client.request(Open("deque", {}))
+    process = process_of(client)
+    with pytest.raises(PortError, match="used more than 200 MiB of memory") as caught:
+        client.request(POLL)
+    assert caught.value.kind is ErrorKind.CRASHED
+    assert not is_running(process.pid)
+
+
+def test_what_a_program_leaves_behind_when_it_exits_is_ended_too(program, tmp_path):
+    """Hundreds of orphans were left by programs that fork at each call and exit."""
+    pids = tmp_path / "pids"
+    fork = f"pid = os.fork(); pid or signal.pause(); open({str(pids)!r}, 'a').write(f'{{pid}} '); os._exit(0)"
+    client = Client(program(fork))
+    for _ in range(3):
+        client.request(Open("deque", {}))
+        with pytest.raises(PortError, match="exited with status 0"):
+            client.request(POLL)
+    client.close()
+    left = [int(one) for one in pids.read_text().split()]
+    assert len(left) == 3
+    assert not [pid for pid in left if is_running(pid)]
+
+
+def test_no_escape_sequence_of_a_program_gets_into_a_message(program):
+    _, error = failing(program(r"print('\x1b[2Jgone\r\x07', file=sys.stderr); sys.exit(1)"))
+    assert error.reason.endswith("its log ends with:\n  \\x1b[2Jgone\\r\\x07")
+
+
+def test_no_escape_sequence_of_a_name_reaches_the_terminal(program):
+    command = program(on_hello=r"say(**{**HELLO, 'name': '\x1b[2Jmine', 'components': []})")
+    check = ["check", "--component", "deque", "--implementation", f"jsonl:{shlex.join(command)}"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from conformance.cli import main; main()", *check],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert r"\x1b[2Jmine does not offer" in done.stderr
+    assert "\x1b" not in done.stderr

@@ -9,7 +9,6 @@ import subprocess
 from typing import Any
 
 import jsonschema
-import msgspec
 import pytest
 
 from conformance.bridges.jsonl import JsonLinesImplementation, jsonl
@@ -235,5 +234,5 @@ def test_the_schema_describes_what_is_sent_and_answered(deque_program):
         decode_reply(reply.encode())
         judge.validate(json.loads(reply))
     assert not judge.is_valid({"type": "shrug"})
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(ValueError, match="Invalid value 'shrug'"):
         decode_request(b'{"type":"shrug"}')

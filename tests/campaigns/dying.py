@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from conformance.ports import find_implementation
+from conformance.ports import PortError, find_implementation
 from reference_impl.channels.persister import Persister
 from reference_impl.deque import Deque
 from reference_impl.design import PUSHED
@@ -37,6 +37,17 @@ def exits() -> Reference:
     return ExitsInDeque("exits", PUSHED)
 
 
+class WritesInDeque(Reference):
+    def _deque(self, config: Any) -> Any:
+        os.write(1, b'{"verdict":"\xff"}')
+        return super()._deque(config)
+
+
+def writes() -> Reference:
+    """Writes to stdout, past Python."""
+    return WritesInDeque("writes", PUSHED)
+
+
 def once() -> Reference:
     mark = Path(os.environ[MARK])
     if multiprocessing.parent_process() is not None and not mark.exists():
@@ -47,10 +58,12 @@ def once() -> Reference:
 
 
 def in_workers() -> Any:
-    """Returns a known bug in the process of the test, and ends every other process."""
-    if multiprocessing.parent_process() is not None:
-        os._exit(9)
-    return find_implementation("known-bug:B-01")
+    """Returns a known bug in the process of the test, and one that ends the processes that reduce."""
+    found = find_implementation("known-bug:B-01")
+    if sys.argv[0] == "-c":
+        factories = dict.fromkeys(found.components(), lambda config: os._exit(9))
+        found.components = lambda: factories  # type: ignore[method-assign]
+    return found
 
 
 class DiesOfBarriers(Persister):
@@ -79,3 +92,28 @@ def hanging() -> Reference:
     made = with_parts("hanging", deque=HangsInItems)
     made.name = "hanging"
     return made
+
+
+class SwallowsInItems(Deque):
+    def items(self) -> tuple[int, ...]:
+        while True:
+            try:
+                while True:
+                    pass
+            except PortError:
+                continue
+
+
+class LeaksInItems(Deque):
+    def items(self) -> tuple[int, ...]:
+        kept = []
+        while True:
+            kept.append(bytearray(50 << 20))
+
+
+def swallowing() -> Reference:
+    return with_parts("swallowing", deque=SwallowsInItems)
+
+
+def leaking() -> Reference:
+    return with_parts("leaking", deque=LeaksInItems)

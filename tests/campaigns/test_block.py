@@ -85,11 +85,13 @@ def test_implementations_are_closed_also_after_an_error():
     assert result.lost.startswith("RuntimeError: not here (test_block.py, line ")
 
 
-def test_an_implementation_that_exits_loses_the_block_only():
+def test_an_implementation_that_exits_has_crashed():
     plan = make_plan("block", ["reference", "tests.campaigns.dying:exits"], ["deque"], scenarios=2)
-    lost = attempt_block(plan, next(plan.blocks()), SUITE).lost
-    assert lost is not None
-    assert lost.startswith("SystemExit: enough (dying.py, line ")
+    result = attempt_block(plan, next(plan.blocks()), SUITE)
+    assert result.lost is None
+    (failure,) = result.tallies["tests.campaigns.dying:exits"].failures
+    assert failure.failure_class == "crashed"
+    assert failure.observed.endswith("SystemExit: enough")
 
 
 def test_a_difference_is_no_violation_and_its_example_shows_it():

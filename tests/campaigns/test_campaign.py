@@ -197,7 +197,9 @@ def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):
 def test_a_file_that_was_cut_off_says_so(inline, tmp_path, share):
     whole = (inline / "result.json").read_bytes()
     (tmp_path / "result.json").write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(SchemaError, match=r"result.json: this is not JSON .*the file is damaged or was cut off"):
+    with pytest.raises(
+        SchemaError, match=r"result.json, line 1, column \d+: this is not JSON .*the file is damaged or was cut off"
+    ):
         load(tmp_path)
 
 
@@ -216,7 +218,7 @@ def test_a_damaged_block_is_not_counted_silently(tmp_path):
     block = tmp_path / "c" / "blocks" / "deque-3.json"
     whole = block.read_bytes()
     block.write_bytes(whole[:100])
-    with pytest.raises(SchemaError, match=r"deque-3.json: this is not JSON"):
+    with pytest.raises(SchemaError, match=r"deque-3.json, line 1, column 101: this is not JSON"):
         finish(tmp_path / "c", plan, SUITE)
     block.write_bytes(whole.replace(plan.digest.encode(), b"0" * 16))
     with pytest.raises(SchemaError, match=r"deque-3.json: this is a block of another plan"):
@@ -261,7 +263,7 @@ def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
     (part,) = conclude(plan, total, SUITE).implementations[0].components
     assert len(part.findings) == len(tally.failures) > 0
     for one in part.findings:
-        assert one.observed.endswith("(not reduced: the process of the reduction died)")
+        assert one.observed.endswith("(not reduced: its process exited with status 9)")
         failure = tally.failures[(one.property, one.failure_class, one.operation)]
         assert one.scenario.steps == failure.scenario.steps
         assert one.scenario.finding is not None

@@ -160,3 +160,29 @@ def test_a_scenario_that_hangs_is_a_finding(tmp_path):
     result = start(tmp_path / "c", plan, Inline())
     (found,) = result.implementations[1].components[0].findings
     assert found.failure_class == "hung"
+
+
+def test_an_inline_campaign_is_not_ended_in_silence(tmp_path):
+    """It ended with status 0 and no word."""
+    plan = make_plan("silence", ["reference", "tests.campaigns.dying:in_deque"], ["deque"], scenarios=2, budget=0)
+    result = start(tmp_path / "c", plan, Inline())
+    (found,) = result.implementations[1].components[0].findings
+    assert found.failure_class == "crashed"
+
+
+@pytest.mark.slow
+def test_a_scenario_that_goes_on_when_it_is_interrupted_ends_its_process(tmp_path):
+    names = ["reference", "tests.campaigns.dying:swallowing"]
+    plan = make_plan("swallow", names, ["deque"], scenarios=1, block=1, budget=0, scenario_seconds=0.2)
+    result = start(tmp_path / "c", plan, Inline())
+    (found,) = result.implementations[1].components[0].findings
+    assert (found.failure_class, found.operation) == ("crashed", "process")
+
+
+@pytest.mark.slow
+def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
+    names = ["reference", "tests.campaigns.dying:leaking"]
+    plan = make_plan("leak", names, ["deque"], scenarios=1, block=1, budget=0)
+    result = start(tmp_path / "c", plan, Inline())
+    (found,) = result.implementations[1].components[0].findings
+    assert (found.failure_class, found.operation) == ("crashed", "process")

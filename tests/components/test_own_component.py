@@ -120,6 +120,6 @@ def test_a_campaign_and_its_reports(tmp_path: Path):
     assert found["tests.components.counter:counting"] == []
     assert SUM in found[BROKEN]
     console = Console(file=(tmp_path / "out.txt").open("w", encoding="utf-8"))
-    assert conclude_campaign(console, result, tmp_path / "report", (), COMPONENTS) == 1
+    assert conclude_campaign(console, result, tmp_path / "report", (), COMPONENTS, plan.implementations) == 1
     assert list((tmp_path / "report").glob("*/scenario.json"))
     write_json(tmp_path / "properties.json", properties_document([COUNTER]))

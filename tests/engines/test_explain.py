@@ -60,3 +60,8 @@ def test_an_implementation_that_ends_its_process_confirms_nothing():
     assert not opinion.confirms
     assert opinion.verdict == "UNKNOWN"
     assert "the process ended with status" in opinion.reason
+
+
+def test_an_implementation_that_writes_to_stdout_confirms_nothing():
+    _, scenario = minimal("B-D9")
+    assert in_fresh_process(scenario, "tests.campaigns.dying:writes").verdict == "UNKNOWN"

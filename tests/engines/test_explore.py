@@ -162,6 +162,8 @@ def test_recognising_states_loses_nothing():
         ({"wheels": "4"}, "has no scope key wheels; it has"),
         ({"elements": "many"}, "'many' is not a number"),
         ({"exclusive_buffers": "-3"}, "does not allow this configuration"),
+        ({"recovered": "[" * 5_000}, "does not allow this configuration"),
+        ({"elements": "9" * 5_000}, "is not a number"),
     ],
 )
 def test_a_scope_that_makes_no_sense_is_told_in_words(given, words):

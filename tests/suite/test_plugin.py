@@ -122,3 +122,45 @@ def test_the_plugin_imports_nothing_of_ours_until_it_is_asked(tmp_path):
     )
     done = run(tmp_path, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+HOSTILE = """
+import os, sys
+from conformance.ports import Capability, Implementation
+from reference_impl.design import PUSHED
+from reference_impl.subpartition import Subpartition
+
+{when_imported}
+
+class Exits(Subpartition):
+    def flush(self):
+        print("\\x1b[2J last words")
+        os._exit(0)
+
+class Hostile(Implementation):
+    name = "hostile"
+    capabilities = frozenset(Capability)
+
+    def components(self):
+        return {{"subpartition": lambda config: Exits(config, PUSHED)}}
+"""
+
+
+def test_an_implementation_that_ends_its_process_fails_and_the_run_goes_on(tmp_path):
+    """pytest ended with status 0 and no word."""
+    (tmp_path / "hostile.py").write_text(HOSTILE.format(when_imported=""))
+    options = (*SUITE, "--implementation", "hostile:Hostile", "--conformance-profile", "quick")
+    done = run(tmp_path, *options)
+    assert done.returncode == 1, done.stdout
+    assert "observed: its process exited with status 0 (" in done.stdout
+    assert "hostile:Hostile: FAILED." in done.stdout
+    assert "\x1b[2J" not in done.stdout + done.stderr
+    (report,) = (tmp_path / "conformance-reports").glob("*/report.md")
+    assert "\x1b" not in report.read_text()
+
+
+def test_an_implementation_that_ends_its_process_when_it_is_loaded_is_a_usage_error(tmp_path):
+    (tmp_path / "hostile.py").write_text(HOSTILE.format(when_imported="os._exit(0)"))
+    done = run(tmp_path, *SUITE, "--implementation", "hostile:Hostile", "--conformance-profile", "quick")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "its process exited with status 0" in done.stderr

@@ -9,12 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 from conformance.ports import UnusableImplementation
+from conformance.system.folders import scratch
 
 RELEASES = ("2.3.0", "2.2.1")
 """The releases that can be tested, the newest first, which is the default."""
@@ -78,10 +78,10 @@ def fetch(version: str) -> tuple[Path, ...]:
     destination.parent.mkdir(parents=True, exist_ok=True)
     # Beside its destination, so that the finished folder can be moved there in one step: another process sees all of it
     # or nothing, and an interrupted download leaves nothing that looks complete.
-    with tempfile.TemporaryDirectory(dir=destination.parent, prefix="fetching-") as scratch:
-        _download(version, Path(scratch))
-        unpacked = Path(scratch, "jars")
-        for wheel in Path(scratch).glob("*.whl"):
+    with scratch("fetching-", destination.parent) as folder:
+        _download(version, folder)
+        unpacked = folder / "jars"
+        for wheel in folder.glob("*.whl"):
             _unpack(wheel, unpacked)
         if not _jars_in(unpacked, version):
             raise UnusableImplementation(f"{DISTRIBUTION}=={version} came without flink-dist-{version}.jar.")

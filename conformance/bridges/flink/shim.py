@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from conformance.bridges.flink.releases import cache_folder, find_jars, move_into_place
 from conformance.ports import UnusableImplementation
+from conformance.system.folders import scratch
 
 SOURCES = Path(__file__).with_name("java")
 MAIN_CLASS = "conformance.flink.Main"
@@ -51,8 +51,8 @@ def compiled(version: str) -> Path:
     destination = cache_folder() / "classes" / _key(dist)
     if not destination.is_dir():
         destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=destination.parent, prefix="compiling-") as scratch:
-            classes = Path(scratch, "classes")
+        with scratch("compiling-", destination.parent) as folder:
+            classes = folder / "classes"
             _compile(version, dist, classes)
             move_into_place(classes, destination)
     return destination

@@ -6,10 +6,8 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from conformance import __version__
-from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, fate, shortened
+from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, shortened
 from conformance.bridges.jsonl.protocol import (
     NEW_IN_THIS_PROTOCOL,
     PROTOCOL,
@@ -31,6 +29,7 @@ from conformance.bridges.jsonl.protocol import (
     encode,
 )
 from conformance.ports import ErrorKind, PortError, UnusableImplementation
+from conformance.system.processes import fate
 
 _EXPECTED: dict[type[Request], type[Reply]] = {
     Hello: Greeting,
@@ -54,9 +53,11 @@ class Client:
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         exit_statuses: Mapping[int, str] | None = None,
+        most_memory: int | None = None,
     ) -> None:
         """`timeout_seconds` limits each answer; `start_seconds` the first one, which includes starting the program.
 
+        `most_memory` is how many bytes of memory the program may use, with all processes that it starts.
         `exit_statuses` says in messages what an exit status of the program means.
         """
         self.command = tuple(command)
@@ -65,6 +66,7 @@ class Client:
         self._cwd = cwd
         self._env = env
         self._exit_statuses = exit_statuses or {}
+        self._most_memory = most_memory
         self._child: ChildProcess | None = None
         self._greeting: Greeting | None = None
         self._lost = "was not started yet"
@@ -156,7 +158,7 @@ class Client:
 
     def _start(self) -> None:
         try:
-            child = ChildProcess(self.command, self._cwd, self._env, self._exit_statuses)
+            child = ChildProcess(self.command, self._cwd, self._env, self._exit_statuses, self._most_memory)
         except (OSError, ValueError) as error:
             raise self._unusable(f"cannot be started: {error}", "Check the command.") from None
         try:
@@ -192,7 +194,7 @@ class Client:
             raise Hung(f"gave no answer to {_name(message)} within {seconds:g} s{child.log()}") from None
         try:
             reply = decode_reply(line)
-        except msgspec.DecodeError as error:
+        except ValueError as error:
             why = str(error)[:200]  # it may quote the line
             if not (line.lstrip().startswith(b"{") or isinstance(message, Hello)):
                 why += "; it must write nothing but answers to stdout, and its log to stderr"

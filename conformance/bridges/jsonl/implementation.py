@@ -19,12 +19,14 @@ from conformance.ports import (
     Examined,
     Implementation,
     Interfaces,
+    Limits,
     Outcome,
     Port,
     PortError,
     UnusableImplementation,
 )
 from conformance.ports.implementation import NEW, Factory
+from conformance.system.text import neutral
 
 
 class JsonLinesImplementation(Implementation):
@@ -51,6 +53,7 @@ class JsonLinesImplementation(Implementation):
         self._command = tuple(command)
         self._timeout_seconds = timeout_seconds
         self._start_seconds = start_seconds
+        self._most_memory = Limits().memory_mib << 20
         self._current: RemotePort | None = None
 
     def command(self) -> tuple[str, ...]:
@@ -65,15 +68,16 @@ class JsonLinesImplementation(Implementation):
             timeout_seconds=self._timeout_seconds,
             start_seconds=self._start_seconds,
             exit_statuses=self.exit_statuses,
+            most_memory=self._most_memory,
         )
 
     @cached_property
     def name(self) -> str:  # type: ignore[override]  # requested once, then an attribute, as in the interface
-        return self.client.greeting.name
+        return neutral(self.client.greeting.name)
 
     @cached_property
     def version(self) -> str:  # type: ignore[override]
-        return self.client.greeting.version
+        return neutral(self.client.greeting.version)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -95,6 +99,10 @@ class JsonLinesImplementation(Implementation):
 
     def examine(self) -> Iterable[Examined]:
         return examine(self.client, self._interfaces)
+
+    def limit(self, limits: Limits) -> None:
+        self._timeout_seconds = limits.step_seconds
+        self._most_memory = limits.memory_mib << 20
 
     def close(self) -> None:
         self._current = None

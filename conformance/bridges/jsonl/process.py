@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import subprocess
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+
+from conformance.system.processes import Started, fate
+from conformance.system.text import neutral
 
 LONGEST_LINE = 16 * 1024 * 1024
 _CHUNK = 1 << 16
@@ -21,6 +23,8 @@ _KEPT_LOG = 8 * 1024
 _KEPT_PIPES = 16  # a pipe holds one chunk by default, and 16 chunks (1 MiB) at most
 _LOG_LINES = 8
 _EXIT_SECONDS = 2.0
+_LOOK_SECONDS = 0.2
+"""How often the memory of the process is looked at."""
 
 
 class Died(Exception):
@@ -32,7 +36,7 @@ class Hung(Exception):
 
 
 class ChildProcess:
-    """A running child process. `kill` ends it, whatever state it is in, and every process of its process group."""
+    """A running child process. `kill` ends it, whatever state it is in, and every process that it started."""
 
     def __init__(
         self,
@@ -40,19 +44,19 @@ class ChildProcess:
         cwd: str | os.PathLike[str] | None,
         env: Mapping[str, str] | None,
         exit_statuses: Mapping[int, str],
+        most_memory: int | None = None,
     ) -> None:
-        """`exit_statuses` says what an exit status means. Raises: OSError if the command cannot be started."""
+        """`exit_statuses` says what an exit status means; `most_memory` limits it and what it starts, in bytes.
+
+        Raises: OSError if the command cannot be started.
+        """
         self._exit_statuses = exit_statuses
-        self._process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            process_group=0,  # its own group: Ctrl-C reaches the driver only, and a kill all processes that it started
-        )
+        self._most_memory = most_memory
+        self._next_look = time.monotonic() + _LOOK_SECONDS
+        pipe = subprocess.PIPE
+        # Its group is its own, so that Ctrl-C reaches the driver only.
+        self._started = Started(command, cwd, env, stdin=pipe, stdout=pipe, stderr=pipe)
+        self._process = self._started.process
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in streams if stream is not None)
         self._selector = selectors.DefaultSelector()
@@ -63,7 +67,7 @@ class ChildProcess:
         self._received = bytearray()
         self._log = bytearray()
         self._owner = os.getpid()
-        self._end = weakref.finalize(self, _end, self._process, self._selector, self._owner)
+        self._end = weakref.finalize(self, _end, self._started, self._selector, self._owner)
 
     @property
     def is_ours(self) -> bool:
@@ -86,7 +90,12 @@ class ChildProcess:
             self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
             while True:
-                ready = self._selector.select(deadline - time.monotonic())
+                now = time.monotonic()
+                if now >= self._next_look:
+                    self._look(now)
+                ready = self._selector.select(min(deadline, self._next_look) - now)
+                if not ready and self._started.has_ended():  # a process that it left behind keeps its stdout open
+                    raise Died(self.last_words())
                 for key, _ in ready:
                     if key.fd == self._stdin:
                         unsent = unsent[self._write(unsent) :]
@@ -104,16 +113,16 @@ class ChildProcess:
 
     def last_words(self) -> str:
         """How it ended, with the end of its log. Waits up to 2 s for it to exit, and then kills it."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_EXIT_SECONDS)
-        code = self._process.poll()
+        self._started.wait(_EXIT_SECONDS)
+        code = self._started.kill()
         self.kill()
         meaning = self._exit_statuses.get(code) if code is not None else None
         return f"{fate(code)}{f' ({meaning})' if meaning else ''}{self.log()}"
 
     def log(self) -> str:
         """The last lines that it wrote to stderr, worded as the end of a sentence."""
-        lines = self._log.decode(errors="replace").splitlines()[-_LOG_LINES:]
+        lines = neutral(self._log.decode(errors="replace").replace("\r\n", "\n")).split("\n")
+        lines = [line for line in lines if line.strip()][-_LOG_LINES:]
         return "; its log ends with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
 
     def leave(self) -> int | None:
@@ -121,20 +130,26 @@ class ChildProcess:
         assert self._process.stdin
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_EXIT_SECONDS)
-        code = self._process.poll()
+        self._started.wait(_EXIT_SECONDS)
+        code = self._started.kill()
         self._end()
         return code
 
     def kill(self) -> None:
         """End it now; a second call does nothing. `log` can still be called."""
         if self.is_ours:
-            _stop(self._process)  # before the log is read: a running process may write to it without end
+            self._started.kill()  # before the log is read: a running process may write to it without end
         for _ in range(_KEPT_PIPES):
             if not (self._selects(self._stderr) and self._read_log()):
                 break
         self._end()
+
+    def _look(self, now: float) -> None:
+        """Look at the memory of the process. Raises: Died if it has too much."""
+        self._next_look = now + _LOOK_SECONDS
+        if self._most_memory is not None and self._started.memory() > self._most_memory:
+            self.kill()
+            raise Died(f"used more than {self._most_memory >> 20} MiB of memory{self.log()}")
 
     def _write(self, data: bytes | memoryview) -> int:
         try:
@@ -174,33 +189,16 @@ class ChildProcess:
         return stream in (self._selector.get_map() or ())  # there is no map once it is closed
 
 
-def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, owner: int) -> None:
+def _end(started: Started, selector: selectors.BaseSelector, owner: int) -> None:
     """Runs once: when called, when the child object is garbage collected, or when the interpreter exits."""
     if os.getpid() != owner:
         return  # this is a forked process, and the child belongs to its parent
-    _stop(process)
-    process.wait()
+    started.kill()
     selector.close()
-    for stream in (process.stdin, process.stdout, process.stderr):
+    for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def fate(code: int | None) -> str:
-    """How a process ended, in words; `code` None: it has not ended."""
-    if code is None:
-        return "closed its stdout, but went on running"
-    if code < 0:
-        with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-    return f"exited with status {code}"
 
 
 def shortened(line: bytes, most: int = 160) -> str:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from conformance.ports import Interfaces, Outcome
 from conformance.ports.signatures import answer_type, operand_types, operations
+from conformance.scenarios.reading import decode_json
 
 PROTOCOL = 3
 NEW_IN_THIS_PROTOCOL = (
@@ -117,13 +118,13 @@ def encode(message: Request | Reply) -> bytes:
 
 
 def decode_request(line: bytes) -> Request:
-    """For programs in Python. Raises: msgspec.DecodeError, which also covers JSON of the wrong shape."""
-    return _requests.decode(line)
+    """For programs in Python. Raises: ValueError if it is not JSON, has the wrong shape or exceeds the limits."""
+    return decode_json(line, _requests)
 
 
 def decode_reply(line: bytes) -> Reply:
-    """Raises: msgspec.DecodeError, which also covers JSON of the wrong shape."""
-    return _replies.decode(line)
+    """Raises: ValueError if it is not JSON, has the wrong shape or exceeds the limits."""
+    return decode_json(line, _replies)
 
 
 def spoken(interfaces: Interfaces) -> Iterator[Any]:

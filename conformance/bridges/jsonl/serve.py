@@ -117,13 +117,18 @@ class Server:
         for operation in self._waiting.values():
             operation.coroutine.close()
         self._waiting.clear()
-        self._component = component
-        self._port = factory(_converted(config, self._interfaces[component].config, "the configuration"))
+        self._component, self._port = component, None
+        made_from = _converted(config, self._interfaces[component].config, "the configuration")
+        try:
+            self._port = factory(made_from)
+        except Exception as error:
+            raise _Senseless(f"no {component} can be made: {type(error).__name__}: {error}") from None
 
     def _call(self, call: tuple[Any, ...]) -> StrictOutcome:
         if self._port is None:
             raise _Senseless("no object is open")
-        expected = operands(self._interfaces[self._component]).get(call[0] if call else "")
+        name = call[0] if call and isinstance(call[0], str) else ""
+        expected = operands(self._interfaces[self._component]).get(name)
         if expected is None:
             raise _Senseless(f"a {self._component} has no operation {call[:1]}")
         if len(call) - 1 != len(expected):
@@ -171,6 +176,13 @@ class Server:
         return StrictOutcome(value, signals, told, blocked=blocked, ready=ready)
 
 
+def _encoded(reply: Reply) -> bytes:
+    try:
+        return encode(reply)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return encode(Refused(f"the answer cannot be written as JSON: {error}"))
+
+
 class _Operation:
     """An operation that waits."""
 
@@ -207,9 +219,9 @@ def serve(
     for line in requests:
         try:
             reply = server.answer(decode_request(line))
-        except msgspec.DecodeError as error:
+        except ValueError as error:
             reply = Refused(str(error))
-        answers.write(encode(reply))
+        answers.write(_encoded(reply))
         answers.flush()
         if isinstance(reply, Closed):
             return

@@ -1,0 +1,122 @@
+"""Runs a whole command in a child process, if an implementation that it runs could end or stall this one.
+
+`conformance check` and `replay` have workers, which they can replace. The commands of this module stop where the
+process of the implementation stops, and say where that was.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+import click
+
+from conformance.cli.options import say
+from conformance.components import COMPONENTS
+from conformance.driver import program
+from conformance.engines.apart import is_ours
+from conformance.engines.position import Followed, Reader, Writer, new_memory
+from conformance.engines.worker import START_SECONDS, TESTED
+from conformance.ports import Limits
+from conformance.reporting.status import INCONCLUSIVE
+from conformance.scenarios import encode_scenario
+from conformance.system.processes import Started, end_with_parent, fate
+
+_PROGRAM = "from conformance.cli.guarding import main; main()"
+_INSIDE = "CONFORMANCE_GUARDED"
+_ARGUMENTS = "conformance.arguments"
+_TICK = 0.1
+_EXIT_SECONDS = 5.0
+
+
+class Guarded(click.Group):
+    """A group that remembers its arguments, so that a command can run again in a child."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Make a context that has the arguments."""
+        arguments = list(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[_ARGUMENTS] = arguments
+        return context
+
+
+def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
+    """Run the current command in a child, unless the implementation is the suite's own or this is that child.
+
+    Without `takes_steps`, the command does not run scenarios, and there is no limit of time.
+
+    Returns: the status of the command; None if this process must run it.
+    """
+    arguments = click.get_current_context().meta.get(_ARGUMENTS)
+    if arguments is None or os.name != "posix" or _INSIDE in os.environ or is_ours(name):
+        return None
+    memory, (report, status) = new_memory(), os.pipe()
+    with suppress(OSError):
+        sys.stdout.flush()
+    child = Started(
+        [sys.executable, "-c", _PROGRAM, str(memory), str(status), *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), _INSIDE: "1"},
+        pass_fds=(memory, status),
+    )
+    os.close(status)
+    reader = Reader(memory)
+    os.close(memory)
+    try:
+        ended = _watched(child, reader, limits, takes_steps)
+        code = child.kill()
+        told = os.read(report, 16)
+    finally:
+        child.kill()
+        os.close(report)
+    if ended is None and told:
+        return int(told)
+    position = reader.position(COMPONENTS)
+    what = ended or f"its process {fate(code)}"
+    where = ""
+    if takes_steps and position.scenario is not None:
+        component = COMPONENTS[position.scenario.component]
+        where = f", {position.place(component)} of this scenario:\n{encode_scenario(position.scenario)}"
+    say(f"{name} ended the command: {what}{where}")
+    return INCONCLUSIVE
+
+
+def _watched(child: Started, reader: Reader, limits: Limits, takes_steps: bool) -> str | None:
+    """Wait until the child ends. Returns why it must be ended, or None if it has ended by itself."""
+    beats, since = -1, time.monotonic()
+    try:
+        while not child.wait(_TICK):
+            now = time.monotonic()
+            if reader.beats != beats:
+                beats, since = reader.beats, now
+            if takes_steps and now - since > (limits.step_seconds if beats > 0 else START_SECONDS):
+                return "it did not answer in time"
+            if child.memory() > limits.memory_mib << 20:
+                return "its process used too much memory"
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            os.kill(child.pid, signal.SIGINT)  # the command may have something to save
+        child.wait(_EXIT_SECONDS)
+        raise
+    return None
+
+
+def main() -> None:
+    """Run a command in this child. The first arguments are the descriptors of the shared memory and of the status."""
+    from conformance.cli import main as run
+
+    end_with_parent()
+    memory, status, arguments = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    for descriptor in (memory, status):
+        os.set_inheritable(descriptor, False)
+    writer = Writer(memory)
+    program.follow(lambda one: Followed(writer, one, TESTED))
+    try:
+        run(arguments)
+    except SystemExit as end:
+        os.write(status, str(end.code).encode())
+        raise

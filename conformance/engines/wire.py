@@ -1,0 +1,102 @@
+"""Messages between a driver and its worker process: pickled, and read without importing anything.
+
+A worker runs code that the driver does not trust to load. So a message has only types that the driver has loaded; in
+the place of any other object there is a text that shows it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+_LENGTH = struct.Struct("<Q")
+_SHOWN = 160
+_packages = {"conformance"}
+_PLAIN = (str, bytes, bool, int, float, complex, list, tuple, dict, set, frozenset, range)
+
+
+def write(descriptor: int, message: Any) -> None:
+    """Write a message. Raises: OSError if the other process has ended."""
+    buffer = io.BytesIO()
+    _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(message)
+    data = memoryview(_LENGTH.pack(buffer.tell()) + buffer.getvalue())
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def read(descriptor: int) -> Any:
+    """Wait for a message. Raises: EOFError if the other process has ended."""
+    (length,) = _LENGTH.unpack(_read(descriptor, _LENGTH.size))
+    return decoded(_read(descriptor, length))
+
+
+def split(received: bytearray) -> list[Any]:
+    """Takes the complete messages from what was received. Raises: whatever pickle raises for what is no message."""
+    found = []
+    while len(received) >= _LENGTH.size:
+        end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
+        if len(received) < end:
+            break
+        found.append(decoded(bytes(received[_LENGTH.size : end])))
+        del received[:end]
+    return found
+
+
+def decoded(data: bytes) -> Any:
+    """Returns the message that was pickled."""
+    return _Unpickler(io.BytesIO(data)).load()
+
+
+def _read(descriptor: int, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        chunk = os.read(descriptor, count - len(data))
+        if not chunk:
+            raise EOFError
+        data += chunk
+    return data
+
+
+def allow(where: str) -> None:
+    """Let messages have data types of the package of a component that is not of this suite: `module:object`."""
+    _packages.add(where.partition(":")[0].partition(".")[0])
+
+
+def _is_data(found: Any) -> bool:
+    """Returns whether this is a class of data, of the suite or of a package that was allowed."""
+    if not isinstance(found, type):
+        return False
+    structured = issubclass(found, msgspec.Struct | Enum | tuple) or is_dataclass(found)
+    return found in _PLAIN or (structured and found.__module__.partition(".")[0] in _packages)
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        kind = obj if isinstance(obj, type) else type(obj)
+        if kind is type(None) or _is_data(kind):
+            return NotImplemented
+        shown: Callable[[Any], str] = repr
+        try:
+            text = shown(obj)
+        except Exception:
+            text = f"<{kind.__name__}>"
+        return str, (text[:_SHOWN],)
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if not _is_data(found):
+            raise pickle.UnpicklingError(f"a message has a {module}.{name}")
+        return found

@@ -1,0 +1,117 @@
+"""Implementations that do harm to the process that runs them. A worker finds them by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from conformance.ports import Element, find_implementation
+from reference_impl.implementation import Reference
+from reference_impl.subpartition import Subpartition
+from tests.implementations import With, with_parts
+
+OFTEN = 7
+
+
+class Harmless(Subpartition):
+    """Does no harm."""
+
+    def flush(self) -> None:
+        super().flush()
+        self.harm()
+
+    def harm(self) -> None: ...
+
+
+class ExitsInSilence(Harmless):
+    def harm(self) -> None:
+        os._exit(0)
+
+
+class Exits(Harmless):
+    def harm(self) -> None:
+        sys.exit(0)
+
+
+class Aborts(Harmless):
+    def harm(self) -> None:
+        print("\x1b[2Jabout to abort", flush=True)
+        os.abort()
+
+
+class Hangs(Harmless):
+    def harm(self) -> None:
+        while True:
+            time.sleep(0.01)
+
+
+class SwallowsTheAlarm(Harmless):
+    def harm(self) -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        while True:
+            try:
+                time.sleep(0.01)
+            except BaseException:
+                continue
+
+
+class Leaks(Harmless):
+    kept: list[Any] = []  # noqa: RUF012
+
+    def harm(self) -> None:
+        self.kept.append(bytearray(40 << 20))
+
+
+class ExitsLate(Harmless):
+    """Ends its process in scenarios in which a flush comes after many elements."""
+
+    often = OFTEN
+    added = 0
+
+    def add(self, element: Element) -> bool:
+        self.added += 1
+        return super().add(element)
+
+    def harm(self) -> None:
+        if self.added >= self.often:
+            os._exit(0)
+
+
+class ExitsRarely(ExitsLate):
+    often = 45
+
+
+class LeavesAProgram(Harmless):
+    def harm(self) -> None:
+        if not os.fork():
+            os.setsid()
+            time.sleep(600)
+        os._exit(0)
+
+
+def made(part: Any) -> Any:
+    def make() -> With:
+        return With(part, part.__name__)
+
+    return make
+
+
+harmless, exits_in_silence, exits, aborts = made(Harmless), made(ExitsInSilence), made(Exits), made(Aborts)
+hangs, swallows_the_alarm, leaks, exits_late = made(Hangs), made(SwallowsTheAlarm), made(Leaks), made(ExitsLate)
+leaves_a_program, exits_rarely = made(LeavesAProgram), made(ExitsRarely)
+
+
+def exits_when_made() -> Any:
+    os._exit(0)
+
+
+def buggy() -> Any:
+    """A known bug, in a worker since its name is not that of a built-in one."""
+    return find_implementation("known-bug:B-01")
+
+
+def usual() -> Reference:
+    return with_parts("usual")

@@ -1,0 +1,76 @@
+"""What one process notes, another one reads, wherever the first one stopped."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from conformance.components import COMPONENTS
+from conformance.driver import Program, run_scenario
+from conformance.engines.position import NOWHERE, SIZE, Followed, Reader, Writer, new_memory
+from tests.implementations import reference
+
+SUBPARTITION = COMPONENTS["subpartition"]
+STEPS = (("attach_view",), ("open_buffer", 1), ("flush",), ("poll",))
+
+
+@pytest.fixture
+def both():
+    memory = new_memory()
+    yield Writer(memory), Reader(memory)
+    os.close(memory)
+
+
+def followed(writer: Writer) -> Program:
+    program = Program(SUBPARTITION, reference())
+    program.log = Followed(writer, program, "tested")
+    return program
+
+
+def test_nothing_was_noted(both):
+    writer, reader = both
+    writer.number(-1)
+    assert reader.position(COMPONENTS) == NOWHERE
+
+
+def test_the_steps_of_the_last_run_are_there(both):
+    writer, reader = both
+    program = followed(writer)
+    for number, steps in enumerate((STEPS, STEPS[:2])):
+        writer.number(number)
+        before = reader.beats
+        run = run_scenario(program, SUBPARTITION.configs[0], steps)
+        position = reader.position(COMPONENTS)
+        assert position.scenario is not None
+        assert position.drained is not None
+        assert (position.number, position.side) == (number, "tested")
+        assert position.scenario.config == SUBPARTITION.configs[0]
+        assert list(position.scenario.steps) == run.performed
+        assert len(position.drained) == run.closing_steps
+        assert reader.beats > before
+
+
+def test_the_operation_of_a_turn_is_the_one_that_goes_on(both):
+    writer, reader = both
+    component = COMPONENTS["gate"]
+    log = Followed(writer, Program(component, reference()), "tested")
+    kind = next(one for one in component.steps if one.by in component.threads)
+    steps = log.begin(component.configs[0])
+    for step in ((kind.name,), ("run", kind.by, "a lock")):
+        steps.append(step)
+    assert reader.position(COMPONENTS).operation(component) == kind.name
+
+
+def test_what_does_not_fit_is_not_noted_and_still_counts_as_a_beat(both):
+    writer, reader = both
+    log = Followed(writer, Program(SUBPARTITION, reference()), "tested")
+    steps = log.begin(SUBPARTITION.configs[0])
+    for _ in range(3):
+        steps.append(("x" * (SIZE // 2),))
+    beats = reader.beats
+    steps.append(("y" * SIZE,))
+    assert reader.beats == beats + 1
+    position = reader.position(COMPONENTS)
+    assert position.scenario is not None
+    assert len(position.scenario.steps) == 1

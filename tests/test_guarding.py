@@ -1,0 +1,49 @@
+"""Commands that have no workers of their own end with the implementation, and say so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = "tests.engines.hostile:"
+
+
+def conformance(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from conformance.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("explore", "--component", "subpartition"),
+            "its process exited with status 0, in the fair drain, at its",
+        ),
+        (("shrink", "tests/corpus/B-01.json"), "its process exited with status 0, in the fair drain, at its"),
+        (("doctor",), "ended the command: its process exited with status 0\n"),
+    ],
+)
+def test_a_process_that_ends_in_silence_is_not_green(arguments, said):
+    done = conformance(*arguments, "--implementation", f"{HERE}exits_in_silence")
+    assert done.returncode == 3
+    assert said in done.stderr
+
+
+def test_a_hang_ends_the_command():
+    hangs = ("--step-seconds", "1", "--implementation", f"{HERE}swallows_the_alarm")
+    done = conformance("explore", "--component", "subpartition", *hangs)
+    assert done.returncode == 3
+    assert "it did not answer in time, in the fair drain, at its step" in done.stderr
+
+
+def test_the_status_is_that_of_the_command():
+    buggy = ("--implementation", f"{HERE}buggy")
+    done = conformance("shrink", "tests/corpus/B-01.json", *buggy)
+    assert done.returncode == 1
+    assert '"steps"' in done.stdout
+    assert conformance("explore", "--component", "nobody", *buggy).returncode == 2
