@@ -25,6 +25,7 @@ from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import say
 from conformance.cli.searching import check, explore
+from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, USAGE
 from conformance.scenarios import SchemaError
@@ -33,11 +34,14 @@ INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit. An error is printed as one paragraph: an expected one with exit status 2."""
+def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) -> NoReturn:
+    """Run a command and exit. An error is printed as one paragraph: an expected one with exit status 2.
+
+    `guard` tells the process that guards this one where it is.
+    """
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = cli.main(args=given, standalone_mode=False)
+        status = cli.main(args=given, standalone_mode=False, obj=guard)
     except click.exceptions.Abort:
         say("interrupted; no incomplete file was left behind")
         sys.exit(INTERRUPTED)

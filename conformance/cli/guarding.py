@@ -16,7 +16,7 @@ import click
 
 from conformance.cli.options import say
 from conformance.components import COMPONENTS
-from conformance.driver import program
+from conformance.driver import Program
 from conformance.engines.apart import is_ours
 from conformance.engines.position import Followed, Reader, Writer, new_memory
 from conformance.engines.worker import START_SECONDS, TESTED
@@ -26,7 +26,6 @@ from conformance.scenarios import encode_scenario
 from conformance.system.processes import Started, end_with_parent, fate
 
 _PROGRAM = "from conformance.cli.guarding import main; main()"
-_INSIDE = "CONFORMANCE_GUARDED"
 _ARGUMENTS = "conformance.arguments"
 _TICK = 0.1
 _EXIT_SECONDS = 5.0
@@ -52,15 +51,16 @@ def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
 
     Returns: the status of the command; None if this process must run it.
     """
-    arguments = click.get_current_context().meta.get(_ARGUMENTS)
-    if arguments is None or os.name != "posix" or _INSIDE in os.environ or is_ours(name):
+    context = click.get_current_context()
+    arguments = context.meta.get(_ARGUMENTS)
+    if arguments is None or os.name != "posix" or context.find_object(Writer) is not None or is_ours(name):
         return None
     memory, (report, status) = new_memory(), os.pipe()
     with suppress(OSError):
         sys.stdout.flush()
     child = Started(
         [sys.executable, "-c", _PROGRAM, str(memory), str(status), *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), _INSIDE: "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         pass_fds=(memory, status),
     )
     os.close(status)
@@ -83,6 +83,14 @@ def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
         where = f", {position.place(component)} of this scenario:\n{encode_scenario(position.scenario)}"
     say(f"{name} ended the command: {what}{where}")
     return INCONCLUSIVE
+
+
+def followed(program: Program) -> Program:
+    """Returns the program. If this is the child, the process that guards it is told of every step."""
+    writer = click.get_current_context().find_object(Writer)
+    if writer is not None:
+        program.log = Followed(writer, program, TESTED)
+    return program
 
 
 def _watched(child: Started, reader: Reader, limits: Limits, takes_steps: bool) -> str | None:
@@ -113,10 +121,8 @@ def main() -> None:
     memory, status, arguments = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     for descriptor in (memory, status):
         os.set_inheritable(descriptor, False)
-    writer = Writer(memory)
-    program.follow(lambda one: Followed(writer, one, TESTED))
     try:
-        run(arguments)
+        run(arguments, Writer(memory))
     except SystemExit as end:
         os.write(status, str(end.code).encode())
         raise

@@ -10,7 +10,7 @@ import click
 from msgspec import Meta, Struct, to_builtins
 
 from conformance import reporting
-from conformance.cli.guarding import guarded
+from conformance.cli.guarding import followed, guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -99,7 +99,7 @@ def shrink(
     implementation.limit(limits)
     offered_of(implementation, (scenario.component,))
     with closing(implementation):
-        program = Program(COMPONENTS[scenario.component], implementation)
+        program = followed(Program(COMPONENTS[scenario.component], implementation))
         try:
             reduction = Reduction(program, scenario, *_before(path, scenario))
             better = _Keeper(output, scenario, reduction)

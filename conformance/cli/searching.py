@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
-from conformance.cli.guarding import guarded
+from conformance.cli.guarding import followed, guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -187,7 +187,7 @@ def explore(
     implementation.limit(limits)
     offered_of(implementation, (component,))
     with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
-        program = Program(COMPONENTS[component], implementation)
+        program = followed(Program(COMPONENTS[component], implementation))
         try:
             explorer = Explorer(program, scope_of(program.component, dict(one.split("=", 1) for one in scope)))
         except (ScopeError, CannotRecognise) as error:

@@ -32,15 +32,6 @@ class Log(Protocol):
         """Returns the list to which the run will append each of its entries."""
 
 
-_followed: Callable[[Program], Log] | None = None
-
-
-def follow(log: Callable[[Program], Log]) -> None:
-    """Let the runs of all programs that this process will make be followed by what `log` returns for each of them."""
-    global _followed  # noqa: PLW0603
-    _followed = log
-
-
 class Move:
     """One kind of step, with the properties that apply to the implementation."""
 
@@ -110,7 +101,7 @@ class Program:
             for at, kind in enumerate(component.steps)
         }
         self._orders = LockOrder()
-        self.log: Log | None = None if _followed is None else _followed(self)
+        self.log: Log | None = None
         """None: nobody follows the runs, as in a process that they cannot end."""
 
     def understands(self, config: Any) -> bool:
