@@ -15,6 +15,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.json import Decoder
 
+from conformance.system.text import neutral
+
 T = TypeVar("T")
 
 MOST_BYTES = 64 << 20
@@ -118,9 +120,7 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
     """Returns a text that may quote a file for a message: cut off if it is too long, and without control characters."""
     if len(text) > longest:
         text = f"{text[:longest]}… ({len(text)} characters)"
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
+    return neutral(text)
 
 
 @cache
