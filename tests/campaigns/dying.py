@@ -18,6 +18,9 @@ from tests.implementations import with_parts
 MARK = "CONFORMANCE_TEST_MARK"
 """The environment variable that names a file. If the file does not exist, `once` makes it and ends its process."""
 
+TEST = "CONFORMANCE_TEST_PROCESS"
+"""The environment variable with the process of the test that uses `in_workers`."""
+
 
 class DiesInDeque(Reference):
     def _deque(self, config: Any) -> Any:
@@ -60,7 +63,7 @@ def once() -> Reference:
 def in_workers() -> Any:
     """Returns a known bug in the process of the test, and one that ends the processes that reduce."""
     found = find_implementation("known-bug:B-01")
-    if sys.argv[0] == "-c":
+    if os.environ[TEST] != str(os.getpid()):
         factories = dict.fromkeys(found.components(), lambda config: os._exit(9))
         found.components = lambda: factories  # type: ignore[method-assign]
     return found

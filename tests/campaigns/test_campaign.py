@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import count
 
 import pytest
@@ -27,7 +28,7 @@ from conformance.components import COMPONENTS
 from conformance.engines import replay
 from conformance.ports import find_implementation
 from conformance.scenarios import SchemaError, canonical, decode_scenario
-from tests.campaigns.dying import MARK
+from tests.campaigns.dying import MARK, TEST
 
 SUITE = Names()
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
@@ -255,7 +256,8 @@ def test_a_block_that_kills_its_worker_is_lost_and_reduction_does_not_kill_the_d
     assert {one.verdict for one in deque.properties} <= {"not exercised", "not applicable"}
 
 
-def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found():
+def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found(monkeypatch):
+    monkeypatch.setenv(TEST, str(os.getpid()))
     plan = make_plan("w", ["tests.campaigns.dying:in_workers"], ["subpartition"], scenarios=40, block=20)
     first, second = plan.blocks()
     total = merge([attempt_block(plan, first, SUITE), lost_block(plan, second, "the process died")], COMPONENTS)

@@ -31,8 +31,12 @@ class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     credited: bool = False
 
 
-_THREE = (REMOTE, LOCAL, REMOTE), (LOCAL, REMOTE, LOCAL)
-"""Three channels; only where state is recovered first, two local ones: one is polled while the other is blocked."""
+_ONE_LOCAL, _TWO_LOCAL = (REMOTE, LOCAL, REMOTE), (LOCAL, REMOTE, LOCAL)
+_THREE = {
+    Recovery.NONE: _TWO_LOCAL, Recovery.RECOVER_FIRST: _TWO_LOCAL,
+    Recovery.IN_MEMORY: _ONE_LOCAL, Recovery.PUSHED: _ONE_LOCAL,
+}  # fmt: skip
+"""Three channels. Of two local ones, one is polled while the other is blocked."""
 
 COMPONENT = Component(
     name="gate",
@@ -41,7 +45,7 @@ COMPONENT = Component(
     configs=tuple(
         GateScenarioConfig(channels, recovery, 2, interleaving)
         for recovery in Recovery
-        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), _THREE[recovery is Recovery.RECOVER_FIRST])
+        for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), _THREE[recovery])
         for interleaving in ("whole", "fine")
     )
     + tuple(
