@@ -32,6 +32,10 @@ SETTINGS = Settings(
             BEFORE, "No partition is requested, so that no producer has credit.",
         ),
         Never(
+            ("a-consumer-that-finds-nothing-may-sleep",),
+            BEFORE, "A poll that answers nothing has taken the end of recovered data.",
+        ),
+        Never(
             (
                 "a-restored-chain-counts-everything", "no-producer-goes-on-before-all-output-state-has-ended",
                 "recovered-records-are-counted-before-live-ones",
