@@ -21,7 +21,7 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 HISTORIES = {
     "chain": "6c5d5638365426391f9507bcf0b1e82bbe8e98238b4b1fb920d06fbf52691148",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
-    "gate": "7bc6191e80433fd5909a777a844ea016b73468088f30841ec0a944b97058fc36",
+    "gate": "f4a512b1291e0cc663119a8ff2c2bf237048f8067a5254d214b32c6c1bbb107f",
     "local-channel": "693fb49bf46e7240145edc6551813d2bf3ac6660675990f2598ce0ae46111f50",
     "persister": "25f716ee73e98d8573a69c7a52a1e0841ca64e766dcb54f41de9127b1e58fe41",
     "recovered-channel": "aba162e92e2847d75e2c332b16804cc6400edaa84aa1e4a4b013588d632ba9e5",
