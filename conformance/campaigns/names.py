@@ -26,7 +26,7 @@ class Names(NamedTuple):
 
     @property
     def here(self) -> Names:
-        """The same names for the process of the driver: it does not load implementations that are not built in."""
+        """The same names for the process of the driver: it does not load what is not the suite's own."""
         if self.find is not find_implementation:
             return self
         return self._replace(find=partial(find, components=self.components))

@@ -60,7 +60,7 @@ class Runner(Protocol):
 class Inline:
     """Runs all blocks in this process: for debugging, and as the baseline for tests of the other runners.
 
-    An implementation that is not built in could end this process, so its blocks run in one other process.
+    An implementation that is not the suite's own could end this process, so its blocks run in one other process.
     """
 
     name = "inline"

@@ -20,6 +20,10 @@ from conformance.scenarios import Step
 _TURNS: Mapping[str, tuple[str, ...]] = {RUN: ("thread", "stop"), FINISH: ("thread",)}
 
 
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """Limits how often steps of these kinds, counted together, may occur in one run of an exploration.
@@ -116,7 +120,7 @@ class Component:
             return f"{self.name} has no step {step[0]!r}; it has {names}"
         if len(step) - 1 != len(kind.operands):
             wanted = ", ".join(kind.operands) or "none"
-            most = f"{len(kind.operands)} operand{'' if len(kind.operands) == 1 else 's'}"
+            most = _many(len(kind.operands), "operand")
             return f"step {step[0]!r} takes {most} ({wanted}), found {len(step) - 1}"
         for (name, wants), value in zip(kind.operands.items(), step[1:], strict=True):
             if type(value) is not wants:
@@ -127,7 +131,7 @@ class Component:
     def _complaint_of_turn(self, step: Step) -> str | None:
         wants = _TURNS[step[0]]
         if len(step) - 1 != len(wants) or not all(isinstance(operand, str) for operand in step):
-            most, found = f"{len(wants)} string{'' if len(wants) == 1 else 's'}", msgspec.json.encode(step[1:]).decode()
+            most, found = _many(len(wants), "string"), msgspec.json.encode(step[1:]).decode()
             return f"step {step[0]!r} takes {most} ({', '.join(wants)}), found {found}"
         if step[1] not in self.threads:
             return f"{self.name} has no thread {step[1]!r}; it has {', '.join(self.threads)}"

@@ -1,8 +1,8 @@
 """An implementation that runs in a worker process, and what becomes of a search when that process ends.
 
-Implementations that are not built in are run in this way, so that nothing that they do can end or stall the search, or
-use up the memory of the machine. Built-in ones run in the process of the driver, as quickly as ever. A program behind a
-wire is in a process of its own anyway.
+Implementations that are not the suite's own are run in this way, so that nothing that they do can end or stall the
+search, or use up the memory of the machine. Its own ones run in the process of the driver, as quickly as ever.
+A program behind a wire is in a process of its own anyway.
 """
 
 from __future__ import annotations

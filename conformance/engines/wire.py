@@ -20,40 +20,52 @@ import msgspec
 
 _LENGTH = struct.Struct("<Q")
 _SHOWN = 160
-_packages = {"conformance"}
 _PLAIN = (str, bytes, bool, int, float, complex, list, tuple, dict, set, frozenset, range)
 
 
-def write(descriptor: int, message: Any) -> None:
-    """Write a message. Raises: OSError if the other process has ended."""
-    buffer = io.BytesIO()
-    _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(message)
-    data = memoryview(_LENGTH.pack(buffer.tell()) + buffer.getvalue())
-    while data:
-        data = data[os.write(descriptor, data) :]
+class Wire:
+    """Writes and reads messages. Their data types are those of the suite, and of the package of a component that is not
+    of this suite."""
 
+    def __init__(self, where: str = "") -> None:
+        """`where`: the place of the components, `module:object`; empty: those of the suite."""
+        package = where.partition(":")[0].partition(".")[0]
+        self._packages = ("conformance", package) if package else ("conformance",)
 
-def read(descriptor: int) -> Any:
-    """Wait for a message. Raises: EOFError if the other process has ended."""
-    (length,) = _LENGTH.unpack(_read(descriptor, _LENGTH.size))
-    return decoded(_read(descriptor, length))
+    def write(self, descriptor: int, message: Any) -> None:
+        """Write a message. Raises: OSError if the other process has ended."""
+        buffer = io.BytesIO()
+        _Pickler(buffer, self._is_data).dump(message)
+        data = memoryview(_LENGTH.pack(buffer.tell()) + buffer.getvalue())
+        while data:
+            data = data[os.write(descriptor, data) :]
 
+    def read(self, descriptor: int) -> Any:
+        """Wait for a message. Raises: EOFError if the other process has ended."""
+        (length,) = _LENGTH.unpack(_read(descriptor, _LENGTH.size))
+        return self.decoded(_read(descriptor, length))
 
-def split(received: bytearray) -> list[Any]:
-    """Takes the complete messages from what was received. Raises: whatever pickle raises for what is no message."""
-    found = []
-    while len(received) >= _LENGTH.size:
-        end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
-        if len(received) < end:
-            break
-        found.append(decoded(bytes(received[_LENGTH.size : end])))
-        del received[:end]
-    return found
+    def split(self, received: bytearray) -> list[Any]:
+        """Takes the complete messages from what was received. Raises: whatever pickle raises for what is no message."""
+        found = []
+        while len(received) >= _LENGTH.size:
+            end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
+            if len(received) < end:
+                break
+            found.append(self.decoded(bytes(received[_LENGTH.size : end])))
+            del received[:end]
+        return found
 
+    def decoded(self, data: bytes) -> Any:
+        """Returns the message that was pickled."""
+        return _Unpickler(io.BytesIO(data), self._is_data).load()
 
-def decoded(data: bytes) -> Any:
-    """Returns the message that was pickled."""
-    return _Unpickler(io.BytesIO(data)).load()
+    def _is_data(self, found: Any) -> bool:
+        """Returns whether this is a class of data, of the suite or of the other package."""
+        if not isinstance(found, type):
+            return False
+        structured = issubclass(found, msgspec.Struct | Enum | tuple) or is_dataclass(found)
+        return found in _PLAIN or (structured and found.__module__.partition(".")[0] in self._packages)
 
 
 def _read(descriptor: int, count: int) -> bytes:
@@ -66,23 +78,14 @@ def _read(descriptor: int, count: int) -> bytes:
     return data
 
 
-def allow(where: str) -> None:
-    """Let messages have data types of the package of a component that is not of this suite: `module:object`."""
-    _packages.add(where.partition(":")[0].partition(".")[0])
-
-
-def _is_data(found: Any) -> bool:
-    """Returns whether this is a class of data, of the suite or of a package that was allowed."""
-    if not isinstance(found, type):
-        return False
-    structured = issubclass(found, msgspec.Struct | Enum | tuple) or is_dataclass(found)
-    return found in _PLAIN or (structured and found.__module__.partition(".")[0] in _packages)
-
-
 class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, is_data: Callable[[Any], bool]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._is_data = is_data
+
     def reducer_override(self, obj: Any) -> Any:
         kind = obj if isinstance(obj, type) else type(obj)
-        if kind is type(None) or _is_data(kind):
+        if kind is type(None) or self._is_data(kind):
             return NotImplemented
         shown: Callable[[Any], str] = repr
         try:
@@ -93,10 +96,14 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, is_data: Callable[[Any], bool]) -> None:
+        super().__init__(file)
+        self._is_data = is_data
+
     def find_class(self, module: str, name: str) -> Any:
         found: Any = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-        if not _is_data(found):
+        if not self._is_data(found):
             raise pickle.UnpicklingError(f"a message has a {module}.{name}")
         return found

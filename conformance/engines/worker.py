@@ -19,8 +19,8 @@ from typing import Any
 from msgspec import Struct
 
 from conformance.driver import Broken, Components, FailureClass
-from conformance.engines import wire
 from conformance.engines.position import Position, Reader, new_memory
+from conformance.engines.wire import Wire
 from conformance.ports import Capability, Limits, UnusableImplementation
 from conformance.scenarios import Entry
 from conformance.system.processes import Started, fate
@@ -100,7 +100,7 @@ class Worker:
         """`hello` is the first request. Raises: Ended, UnusableImplementation, WorkerFailed."""
         self._limits = limits
         self._components = components
-        wire.allow(components.where)
+        self._wire = Wire(components.where)
         memory = new_memory()
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
@@ -155,7 +155,7 @@ class Worker:
 
     def _ask(self, request: Any, told: Told | None, heard: Callable[[Entry], None] | None) -> Any:
         with suppress(OSError):  # if it has ended, that is seen below
-            wire.write(self._requests, request)
+            self._wire.write(self._requests, request)
         beats, since = -1, time.monotonic()
         while True:
             ready = self._selector.select(_TICK)
@@ -184,7 +184,7 @@ class Worker:
         """Let it close the implementation and exit, and kill it if it does not."""
         if self._end.alive:
             with suppress(OSError):
-                wire.write(self._requests, ("close",))
+                self._wire.write(self._requests, ("close",))
             self._started.wait(_EXIT_SECONDS)
             self.kill()
 
@@ -194,7 +194,7 @@ class Worker:
             raise self._ended()
         self._received += chunk
         try:
-            messages = wire.split(self._received)
+            messages = self._wire.split(self._received)
         except Exception as error:
             raise self._ended(f"its process wrote nonsense to a descriptor that is not its own ({error})") from None
         for kind, content in messages:

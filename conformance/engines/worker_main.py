@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from conformance.driver import Components, Program, Violation, find_components, run_scenario
-from conformance.engines import wire
 from conformance.engines.check import Found, reduce_failures, search_range
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ, Seen
@@ -21,6 +20,7 @@ from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.position import Followed, Writer
 from conformance.engines.replay import replay
 from conformance.engines.tally import Failure, Signature, Tally
+from conformance.engines.wire import Wire
 from conformance.engines.worker import BASELINE, TESTED, Described, Failed, Ran, Replayed
 from conformance.ports import Capability, Implementation, Limits, UnusableImplementation, find_implementation
 from conformance.ports.registry import offered_components
@@ -35,6 +35,7 @@ class _Service:
     """Each method serves the request of its name."""
 
     def __init__(self, writer: Writer, replies: int) -> None:
+        self.wire = Wire()
         self._writer = writer
         self._replies = replies
         self._against = ""
@@ -46,7 +47,7 @@ class _Service:
         self._writer.number(-1)
 
     def hello(self, name: str, against: str, components: str, limits: Limits) -> Described:
-        wire.allow(components)
+        self.wire = Wire(components)
         self._components: Components = find_components(components)
         self._implementation = found = self._found(name, limits)
         if against:
@@ -112,7 +113,7 @@ class _Service:
     def replay(self, scenario: Scenario, assumed: Assumed) -> Replayed:
         def follow(program: Program) -> None:
             log = Followed(self._writer, program, TESTED)
-            log.streamed = _Sent(self._replies)
+            log.streamed = _Sent(self.wire, self._replies)
             program.log = log
 
         seen = replay(scenario, self._implementation, assumed, self._components, follow)
@@ -127,13 +128,14 @@ class _Service:
 class _Sent(list[Entry]):
     """Entries that are sent to the driver as soon as they are appended."""
 
-    def __init__(self, replies: int) -> None:
+    def __init__(self, wire: Wire, replies: int) -> None:
         super().__init__()
+        self._wire = wire
         self._replies = replies
 
     def append(self, entry: Entry) -> None:
         super().append(entry)
-        wire.write(self._replies, ("entry", entry))
+        self._wire.write(self._replies, ("entry", entry))
 
 
 def _failed(violation: Violation | None) -> Failed | None:
@@ -149,20 +151,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     service = _Service(Writer(memory), replies)
     while True:
         try:
-            name, *rest = wire.read(requests)
+            name, *rest = service.wire.read(requests)
         except EOFError:
             name, rest = "close", []
         service.reset()
         try:
             result = getattr(service, name)(*rest)
         except UnusableImplementation as error:
-            wire.write(replies, ("unusable", str(error)))
+            service.wire.write(replies, ("unusable", str(error)))
         except Exception:
             if name != "close":
-                wire.write(replies, ("failed", traceback.format_exc()))
+                service.wire.write(replies, ("failed", traceback.format_exc()))
         else:
             if name != "close":
-                wire.write(replies, ("done", result))
+                service.wire.write(replies, ("done", result))
         if name == "close":
             with suppress(OSError):
                 sys.stdout.flush()

@@ -8,11 +8,13 @@ import sys
 
 import pytest
 
-from conformance.engines import wire
 from conformance.engines.tally import Failure, Tally
+from conformance.engines.wire import Wire
 from conformance.ports import BufferAndBacklog, CancelMarker, Next
 from conformance.scenarios import Scenario
 from tests.engines.hostile import Harmless
+
+wire = Wire()
 
 
 class Foreign:
