@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import PurePath
 from traceback import extract_tb
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
@@ -17,15 +18,18 @@ from conformance.campaigns.plan import SCHEMA, Block, Plan
 from conformance.driver import Components, Program, run_scenario
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference
-from conformance.engines.corpus import replay_corpus
+from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
+from conformance.engines.patience import Patience
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure, Tally
+from conformance.ports import Implementation
 from conformance.scenarios import Scenario
 from conformance.scenarios.codec import ScenarioFile
 
 DIED = "the process that ran the block died each time"
-"""The reason of a lost block whose scenarios end the process that runs them."""
+"""The reason of a block whose process died too often for a reason that no scenario explains."""
+NOBODY: Mapping[str, Iterable[str]] = MappingProxyType({})
 
 
 Natural = Annotated[int, Meta(ge=0)]
@@ -92,78 +96,133 @@ def programs(
     with ExitStack() as closing:
         found = {}
         for name in implementations:
-            implementation = names.find(name)
-            closing.callback(implementation.close)
-            if component in implementation.components():
-                found[name] = Program(names.components[component], implementation, plan.assume)
-        yield found
+            found[name] = names.find(name)
+            closing.callback(found[name].close)
+        yield programs_of(plan, component, found, names.components)
+
+
+def programs_of(
+    plan: Plan, component: str, implementations: Mapping[str, Implementation], components: Components
+) -> dict[str, Program]:
+    """Return a program for each implementation that offers the component."""
+    return {
+        name: Program(components[component], implementation, plan.assume)
+        for name, implementation in implementations.items()
+        if component in implementation.components()
+    }
 
 
 def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
-    """Run the scenarios of a block on every implementation that offers its component.
+    """Run a block in this process.
 
     Raises: UnusableImplementation, and whatever goes wrong in the suite itself.
     """
     with programs(plan, block.component, plan.implementations, names) as found:
-        baseline = found.pop(plan.baseline)
-        search, counter = Search(baseline), Counter(baseline)
-        others = [(name, program, Counter(program)) for name, program in found.items()]
-        differences: dict[tuple[str, str, str], Failure] = {}
-        numbers = range(block.first, block.first + block.count)
-        for text in seeds(plan.seed, block.component, numbers):
-            audited = is_audited(text)
-            with limited(plan.scenario_seconds):
-                scenario, run = search.run(text, record=bool(others) or audited)
-                if audited and (failure := audit(baseline, scenario, run)) is not None:
-                    counter.fail(*failure)
-            counter.add(scenario, run)
-            for name, program, counts in others:
-                if not program.understands(scenario.config):
-                    continue
-                with limited(plan.scenario_seconds):
-                    other = run_scenario(program, scenario.config, scenario.steps, record=True)
-                    performed = _performed(scenario, other.performed)
-                    if audited and (failure := audit(program, scenario, other)) is not None:
-                        counts.fail(*failure)
-                counts.add(performed, other)
-                if scenario.config.interleaving != "whole":
-                    continue  # with fine interleaving, turns depend on the locks inside an implementation
-                difference = first_difference(run, other)
-                if difference is not None:
-                    index, operation, field = difference
-                    example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")
-                    known = differences.setdefault((name, operation, field), example)
-                    if known is not example:
-                        known.absorb(example)
-        if block.number == 0:
-            _replay_corpus(plan, [(baseline, counter), *((program, counts) for _, program, counts in others)])
-        counters = {plan.baseline: counter, **{name: counts for name, _, counts in others}}
-        return BlockResult(
-            plan.digest,
-            block,
-            {name: encode_tally(one.tally()) for name, one in counters.items()},
-            tuple(
-                DifferenceRecord(*key, failure.count, encode(failure.scenario))
-                for key, failure in sorted(differences.items())
-            ),
-        )
+        return run_whole(plan, block, found, names.components)
 
 
-def _replay_corpus(plan: Plan, everybody: list[tuple[Program, Counter]]) -> None:
-    """Replay the corpus on every program. Only the first block of each component does this."""
-    for program, counter in everybody:
+def run_whole(plan: Plan, block: Block, found: Mapping[str, Program], components: Components) -> BlockResult:
+    """Run the scenarios of a block and, if it is the first one of its component, the corpus."""
+    parts = [run_part(plan, block, found, range(block.first, block.first + block.count))]
+    if has_corpus(block):
+        numbers = range(len(corpus(components[block.component])))
+        parts += [replay_part(plan, block, found[name], name, numbers) for name in found]
+    return joined(plan, block, parts, components)
+
+
+def run_part(
+    plan: Plan,
+    block: Block,
+    found: Mapping[str, Program],
+    numbers: Iterable[int],
+    spent: Mapping[str, Iterable[str]] = NOBODY,
+    without: Collection[str] = (),
+) -> BlockResult:
+    """Run the scenarios of a block that have these numbers, on every implementation that offers its component.
+
+    `spent` has the classes of the failures of each implementation so far: one that has crashed or hung too often is not
+    run any more. `without`: implementations that are not run.
+    """
+    baseline = found[plan.baseline]
+    search, counter = Search(baseline), Counter(baseline)
+    others = [
+        (name, program, Counter(program), Patience(spent.get(name, ())))
+        for name, program in found.items()
+        if name != plan.baseline and name not in without
+    ]
+    patience = Patience(spent.get(plan.baseline, ()))
+    differences: dict[tuple[str, str, str], Failure] = {}
+    for text in () if patience.is_over else seeds(plan.seed, block.component, numbers):
+        audited = is_audited(text)
         with limited(plan.scenario_seconds):
-            for signature, failure in replay_corpus(program).items():
-                counter.fail(signature, failure)
+            scenario, run = search.run(text, record=bool(others) or audited)
+            if audited and (failure := audit(baseline, scenario, run)) is not None:
+                counter.fail(*failure)
+        counter.add(scenario, run)
+        for name, program, counts, left in others:
+            if left.is_over or not program.understands(scenario.config):
+                continue
+            with limited(plan.scenario_seconds):
+                other = run_scenario(program, scenario.config, scenario.steps, record=True)
+                performed = _performed(scenario, other.performed)
+                if audited and (failure := audit(program, scenario, other)) is not None:
+                    counts.fail(*failure)
+            counts.add(performed, other)
+            if other.violation is not None:
+                left.is_over_after(other.violation.signature[1])
+            if scenario.config.interleaving != "whole":
+                continue  # with fine interleaving, turns depend on the locks inside an implementation
+            difference = first_difference(run, other)
+            if difference is not None:
+                index, operation, field = difference
+                example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")
+                known = differences.setdefault((name, operation, field), example)
+                if known is not example:
+                    known.absorb(example)
+        if run.violation is not None and patience.is_over_after(run.violation.signature[1]):
+            break
+    counters = {plan.baseline: counter, **{name: counts for name, _, counts, _ in others}}
+    tallies = {name: encode_tally(one.tally()) for name, one in counters.items()}
+    return BlockResult(plan.digest, block, tallies, encode_differences(differences))
 
 
-def attempt_block(plan: Plan, block: Block, names: Names) -> BlockResult:
-    """Run a block. An exception makes it a lost block and does not end the campaign, except KeyboardInterrupt."""
+def replay_part(
+    plan: Plan, block: Block, program: Program, name: str, numbers: Iterable[int], spent: Iterable[str] = ()
+) -> BlockResult:
+    """Replay the scenarios of the corpus that have these numbers on one implementation."""
+    with limited(plan.scenario_seconds):
+        tally = Tally(failures=replay_corpus(program, numbers, spent))
+    return BlockResult(plan.digest, block, {name: encode_tally(tally)})
+
+
+def has_corpus(block: Block) -> bool:
+    """Whether the corpus is replayed with this block. Only the first block of each component does that."""
+    return block.number == 0
+
+
+def joined(plan: Plan, block: Block, parts: Iterable[BlockResult], components: Components) -> BlockResult:
+    """Return the result of a block from the results of its parts."""
+    tallies: dict[str, Tally] = {}
+    differences: dict[tuple[str, str, str], Failure] = {}
+    for part in parts:
+        if part.lost is not None:
+            return lost_block(plan, block, part.lost)
+        for name, record in part.tallies.items():
+            tallies.setdefault(name, Tally()).merge(decode_tally(record, components))
+        for one in part.differences:
+            failure = Failure(decode(one.scenario, components), "", "", one.count)
+            known = differences.setdefault((one.implementation, one.operation, one.field), failure)
+            if known is not failure:
+                known.absorb(failure)
+    encoded = {name: encode_tally(tallies[name]) for name in plan.implementations if name in tallies}
+    return BlockResult(plan.digest, block, encoded, encode_differences(differences))
+
+
+def attempted(plan: Plan, block: Block, run: Callable[[], BlockResult]) -> BlockResult:
+    """Return what `run` returns. An error makes the block a lost one, and does not end the campaign."""
     try:
-        return run_block(plan, block, names)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # SystemExit too: an implementation that calls sys.exit() must not end the campaign
+        return run()
+    except (Exception, SystemExit) as error:  # not Ctrl-C, which ends the campaign
         frames = extract_tb(error.__traceback__)
         # Only the name of the file: the reason must be the same on every machine.
         where = f" ({PurePath(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
@@ -188,6 +247,11 @@ def decode(file: ScenarioFile, components: Components) -> Scenario:
     """
     config = msgspec.convert(file.config, components.config_type(file.component))
     return Scenario(file.component, config, file.steps, file.finding)
+
+
+def encode_differences(found: Mapping[tuple[str, str, str], Failure]) -> tuple[DifferenceRecord, ...]:
+    """Convert differences to their JSON form, sorted."""
+    return tuple(DifferenceRecord(*key, one.count, encode(one.scenario)) for key, one in sorted(found.items()))
 
 
 def encode_tally(tally: Tally) -> TallyRecord:

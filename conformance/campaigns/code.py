@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from msgspec import Meta, Struct
 
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Plan
-from conformance.engines.corpus import corpus_folder
+from conformance.engines.corpus import corpus_files
 
 _PACKAGES = ("conformance", "strategies", "reference_impl")
 _ENDINGS = frozenset({".py", ".java", ".json", ".toml"})
@@ -59,13 +60,12 @@ def code_of(plan: Plan, names: Names) -> Code:
             for path in folder.rglob("*"):
                 if path.suffix in _ENDINGS and "corpus" not in path.relative_to(folder).parts:
                     files[f"{package}/{path.relative_to(folder).as_posix()}"] = _hash(path)
-    corpus = corpus_folder()
-    for path in corpus.glob("*.json") if corpus is not None else ():
-        files[f"corpus/{path.name}"] = _hash(path)
+    for file in corpus_files():
+        files[f"corpus/{file.name}"] = _hash(file)
     module = names.components.where.partition(":")[0]
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is not None and module.partition(".")[0] not in _PACKAGES:
-        files[f"components ({Path(file).name})"] = _hash(Path(file))
+    source = getattr(sys.modules.get(module), "__file__", None)
+    if source is not None and module.partition(".")[0] not in _PACKAGES:
+        files[f"components ({Path(source).name})"] = _hash(Path(source))
     versions = {}
     for name in plan.implementations:
         implementation = names.here.find(name)
@@ -78,5 +78,5 @@ def code_of(plan: Plan, names: Names) -> Code:
     return Code(dict(sorted(files.items())), versions)
 
 
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def _hash(file: Traversable) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -31,6 +31,11 @@ class Names(NamedTuple):
             return self
         return self._replace(find=partial(find, components=self.components))
 
+    @property
+    def finder(self) -> str:
+        """The name `module:function` under which another process gets the function `find`."""
+        return f"{self.find.__module__}:{self.find.__qualname__}"
+
 
 SUITE = Names()
 """The registered implementations, and the components of this suite."""

@@ -10,12 +10,10 @@ from msgspec.structs import replace
 
 from conformance.campaigns.block import encode, programs
 from conformance.campaigns.checking import check_scenario
-from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import RESULT, cure, read
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import SCHEMA, Plan, check_components
-from conformance.campaigns.runners import WorkerDied, apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
 from conformance.engines.apart import Apart
@@ -152,7 +150,7 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
             for name, program in found.items():
                 versions[name] = program.implementation.version
                 tally = total.tallies.get((name, component), Tally())
-                found_here = _reduced(plan, program, name, tally, names, apart_from_here=bool(total.lost))
+                found_here = _reduced(plan, program, tally)
                 results[name].append(_component(program, tally, found_here))
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
@@ -168,25 +166,14 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
     return CampaignResult(plan.seed, plan, implementations, differences, lost)
 
 
-def _reduced(
-    plan: Plan, program: Program, name: str, tally: Tally, names: Names, apart_from_here: bool
-) -> tuple[Found, ...]:
-    """Reduce one scenario of each signature. If the reduction fails, return the scenarios as they were found.
-
-    With `apart_from_here`, the reduction runs in a process of its own, which the implementation may end.
-    """
+def _reduced(plan: Plan, program: Program, tally: Tally) -> tuple[Found, ...]:
+    """Reduce one scenario of each signature. If the reduction fails, return the scenarios as they were found."""
     if not tally.failures:
         return ()
     if isinstance(program.implementation, Apart):
-        return ApartCheck(program, program.implementation, plan.budget, None).reduced(tally)
+        return ApartCheck(program, program.implementation, plan.budget, None, with_log=False).reduced(tally)
     try:
-        if apart_from_here:
-            return apart(_reduce_by_name, plan, name, program.component.name, tally, names)
         return reduce_failures(program, tally, plan.budget)
-    except CampaignError:
-        raise
-    except WorkerDied:
-        reason = "the process of the reduction died"
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
     found = []
@@ -197,11 +184,6 @@ def _reduced(
             Found(signature, failure.owed, f"{failure.observed} (not reduced: {reason})", scenario, failure.count)
         )
     return tuple(found)
-
-
-def _reduce_by_name(plan: Plan, name: str, component: str, tally: Tally, names: Names) -> tuple[Found, ...]:
-    with programs(plan, component, (name,), names) as found:
-        return reduce_failures(found[name], tally, plan.budget)
 
 
 def _component(program: Program, tally: Tally, found: tuple[Found, ...]) -> ComponentResult:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import pickle
-import signal
+import queue
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing.connection import wait as wait_for
-from typing import ParamSpec, Protocol, TypeVar
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from importlib import import_module
+from operator import attrgetter
+from typing import Protocol
 
-from conformance.campaigns.block import DIED, BlockResult, attempt_block, lost_block
-from conformance.campaigns.errors import CampaignError, RunnerUnavailable
+from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block
+from conformance.campaigns.block import BlockResult
+from conformance.campaigns.errors import RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.quarantine import quarantined
-from conformance.engines.apart import is_ours
-from conformance.ports import Limits, find_implementation
-from conformance.system.processes import resident
+from conformance.driver import find_components
 
 _LOOK_SECONDS = 0.5
-"""How often a worker looks at its memory."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
+"""How often a runner looks whether it can run more blocks at once than before."""
+_MOST_THREADS = 100_000
+"""More than there will ever be: a thread is made when there is a block for it."""
 
 Commit = Callable[[BlockResult], None]
 """Commits the result of a block. A runner calls it in the driver's process, in any order of blocks."""
@@ -48,7 +42,7 @@ class Runner(Protocol):
         """Where the names of implementations and components are looked up, also when the results are added up."""
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """Take blocks in their order, run them, and commit each result.
+        """Take blocks in their order, run them, and commit each result as soon as it is there.
 
         `blocks` ends when the goal is reached, so a runner takes the next block only when it can start it. It commits
         every block that it took, as lost if the block cannot be run, unless it raises an exception. Raises:
@@ -58,9 +52,9 @@ class Runner(Protocol):
 
 
 class Inline:
-    """Runs all blocks in this process: for debugging, and as the baseline for tests of the other runners.
+    """Runs one block after the other: for debugging, and as the baseline for tests of the other runners.
 
-    An implementation that is not the suite's own could end this process, so its blocks run in one other process.
+    They run in this process, but for those with an implementation that is not the suite's own.
     """
 
     name = "inline"
@@ -70,15 +64,12 @@ class Inline:
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
         """See `Runner`."""
-        if self.names.find is find_implementation and not all(map(is_ours, plan.implementations)):
-            Processes(1, self.names).run(plan, blocks, commit, progress)
-            return
         for block in blocks:
             commit(attempt_block(plan, block, self.names))
 
 
 class Processes:
-    """A pool of processes on this machine, one for each core unless `workers` says otherwise."""
+    """Several processes on this machine, one for each core unless `workers` says otherwise."""
 
     name = "processes"
 
@@ -87,136 +78,75 @@ class Processes:
         self.names = names
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """See `Runner`. `settled` runs a block again whose worker died."""
+        """See `Runner`. A worker that ends in the middle of a block is replaced, and the block is run again."""
         check_sendable(self.names)
-        while suspects := self._run(plan, blocks, commit):
-            progress(
-                f"a worker process died; running {', '.join(one.name for one in suspects)} again, "
-                "each block in a process of its own"
-            )
-            for block in suspects:
-                commit(settled(plan, block, self.names, progress))
+        ending = threading.Event()
 
-    def _run(self, plan: Plan, blocks: Iterator[Block], commit: Commit) -> list[Block]:
-        """Run blocks in a pool until none are left or a worker dies. Return the blocks that may have killed it."""
-        running: dict[Block, Future[BlockResult]] = {}
-        untried: list[Block] = []
-        broken = False
-        with _pool(self.workers) as pool:
-            while not broken:
-                while len(running) < self.workers and (block := next(blocks, None)) is not None:
-                    try:
-                        running[block] = pool.submit(attempt_block, plan, block, self.names)
-                    except BrokenProcessPool:
-                        untried.append(block)
-                        broken = True
-                        break
+        def told(number: int) -> None:
+            if ending.is_set():
+                raise Stopped
+
+        idle: queue.SimpleQueue[BlockWorker] = queue.SimpleQueue()
+        workers = [BlockWorker(plan, self.names, told) for _ in range(self.workers)]
+        for worker in workers:
+            idle.put(worker)
+
+        def run(block: Block) -> BlockResult:
+            worker = idle.get()
+            try:
+                return worker.run(block)
+            finally:
+                idle.put(worker)
+
+        try:
+            hand_out(blocks, run, commit, lambda: self.workers, ending.set)
+        finally:
+            for worker in workers:
+                worker.close()
+
+
+def hand_out(
+    blocks: Iterator[Block],
+    run: Callable[[Block], BlockResult],
+    commit: Commit,
+    places: Callable[[], int],
+    stop: Callable[[], None],
+) -> None:
+    """Run blocks in threads that wait for other processes, and commit each result as soon as it is there.
+
+    `places` returns how many blocks can be run at once, which may change at any time. `stop` lets every thread end
+    soon; it is called before an error is raised.
+    """
+    running: set[Future[BlockResult]] = set()
+    with ThreadPoolExecutor(_MOST_THREADS) as threads:
+        try:
+            while True:
+                while len(running) < places() and (block := next(blocks, None)) is not None:
+                    running.add(threads.submit(run, block))
                 if not running:
-                    break
-                wait(running.values(), return_when=FIRST_COMPLETED)
-                for block, future in list(running.items()):
-                    if not future.done():
-                        continue
-                    if isinstance(future.exception(), BrokenProcessPool):
-                        broken = True
-                    else:
-                        commit(future.result())
-                        del running[block]
-        return [*running, *untried]
+                    return
+                done, running = wait(running, _LOOK_SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    commit(future.result())
+        except BaseException:
+            stop()
+            raise
 
 
 def check_sendable(names: Names) -> None:
     """Raise a RunnerUnavailable error if other processes would find other components under these names, or none."""
     try:
-        again: Names = pickle.loads(pickle.dumps(names))
-        if list(again.components) != list(names.components):
+        module, _, function = names.finder.partition(":")
+        if module == "__main__" or attrgetter(function)(import_module(module)) is not names.find:
+            raise LookupError(f"{names.finder} is not what finds implementations here")
+        if list(find_components(names.components.where)) != list(names.components):
             raise LookupError(f"{names.components.where} has other components")
     except Exception as error:
         raise RunnerUnavailable(
             f"Other processes cannot look up names as this one does ({type(error).__name__}: {error}). The function "
-            "that finds implementations must be at the top level of a module, and the components must be importable "
-            "under the name module:object that they give. The runner inline needs neither."
+            "that finds implementations must be at the top level of a module that can be imported, and the components "
+            "must be importable under the name module:object that they give. The runner inline needs neither."
         ) from error
-
-
-def alone(plan: Plan, block: Block, names: Names) -> BlockResult:
-    """Run a block in a process of its own. It is lost if that process dies. Raises: CampaignError as `apart` does."""
-    try:
-        return apart(attempt_block, plan, block, names)
-    except WorkerDied:
-        return lost_block(plan, block, DIED)
-
-
-def settled(plan: Plan, block: Block, names: Names, progress: Say) -> BlockResult:
-    """Run a block again, in a process of its own. If this process dies too, find the scenarios that kill it."""
-    result = alone(plan, block, names)
-    if result.lost != DIED:
-        return result
-    progress(f"block {block.name} killed its process again; searching for the scenario that does it")
-    result = quarantined(plan, block, names, alone)
-    if result.lost == DIED:
-        progress(f"block {block.name} is lost: {DIED}")
-    return result
-
-
-class WorkerDied(Exception):
-    """A process ended before it returned a result."""
-
-
-def apart(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a function in a process of its own.
-
-    Raises: WorkerDied; CampaignError if no process can be started at all; whatever the function raises.
-    """
-    with _pool(1) as pool:
-        try:
-            pool.submit(os.getpid).result()
-        except BrokenProcessPool:
-            raise CampaignError(
-                "Worker processes die before they run a block. If your script started the campaign, it must do so "
-                'under `if __name__ == "__main__":`, since every worker imports the script. Otherwise, check the '
-                "memory and the process limits of this machine. The runner inline needs no workers."
-            ) from None
-        try:
-            return pool.submit(function, *arguments, **named).result()
-        except BrokenProcessPool:
-            raise WorkerDied from None
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Make a pool of spawned processes: forked ones would inherit what the driver has open, such as pipes."""
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_the_driver)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()  # a user who pressed Ctrl-C must not wait for the block, which takes seconds
-        raise
-    finally:
-        pool.shutdown()
-
-
-def _follow_the_driver() -> None:
-    """Make this worker ignore Ctrl-C, and end when the driver ends."""
-    # A terminal sends SIGINT to every process. Only the driver handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    driver = multiprocessing.parent_process()
-    if driver is not None:
-        # If the driver is killed, a worker waits for work for ever. Its main thread does the waiting, so another thread
-        # must notice that the driver has ended.
-        threading.Thread(target=_end_with, args=(driver.sentinel,), daemon=True).start()
-
-
-def _end_with(sentinel: int) -> None:
-    """End this process when the driver ends, or when this process occupies too much memory."""
-    most = Limits().memory_mib << 20
-    while not wait_for([sentinel], _LOOK_SECONDS) and resident(os.getpid()) <= most:
-        pass
-    os._exit(1)
 
 
 def cores() -> int:

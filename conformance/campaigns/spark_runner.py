@@ -1,7 +1,8 @@
 """The runner that runs blocks with Spark, on the cores of this machine or on a cluster.
 
-Blocks are run in waves. A wave is an RDD with one block per task. Workers return the results and write no files; the
-driver commits the results. Spark retries a task whose worker died. pyspark is imported only when a campaign runs.
+Each block is a job of one task, and there are always more jobs than cores, so that no core waits for another one, and
+executors that join are used at once. Workers return the results and write no files; the driver commits each result as
+soon as it is there. Spark retries a task whose worker or executor died. pyspark is imported only when a campaign runs.
 """
 
 from __future__ import annotations
@@ -12,30 +13,29 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from queue import SimpleQueue
+from typing import Any, cast
 
-from conformance.campaigns.block import BlockResult, attempt_block
+from conformance.campaigns.apart import attempt_block
+from conformance.campaigns.block import DIED, BlockResult, lost_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.runners import Commit, Say, check_sendable, cores, settled
+from conformance.campaigns.runners import Commit, Say, check_sendable, cores, hand_out
+from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.system.folders import scratch
 
 ATTEMPTS = 4
 """The maximum number of attempts for a task. The master `local[N]` would allow only one attempt."""
-BLOCKS_PER_CORE = 4
-"""The number of blocks per core in one wave."""
-PACKAGES = ("conformance", "strategies", "reference_impl")
-DISTRIBUTION = "checkpoint-conformance"
+JOBS = 3
+"""The maximum number of jobs for a block. Each of them may take all attempts."""
+JOBS_PER_CORE = 2
+"""How many jobs are submitted for each core. Spark asks for more executors if tasks wait for one."""
 
 SECONDS_TO_STOP = 30
 """A JVM that has not ended this long after the request to end is killed."""
@@ -45,6 +45,9 @@ _DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EO
 
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """The driver's JVM only passes messages on. The default compiler and garbage collector would take twice the time."""
+
+_HEAP = "512m"
+"""What a driver needs that passes on one result at a time, however long the campaign is."""
 
 _QUIET = """\
 status = error
@@ -84,7 +87,7 @@ class Spark:
         return self.master == "local" or self.master.startswith("local[")
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """See `Runner`. `settled` runs a block again, without Spark, whose worker died at each attempt of Spark."""
+        """See `Runner`."""
         if self.master.startswith("sc://"):
             raise RunnerUnavailable(
                 f"{self.master} is a Spark Connect server, which has no RDDs. Name the master of the cluster itself "
@@ -93,34 +96,22 @@ class Spark:
         if problem := spark_problem(self._java, self._has):
             raise RunnerUnavailable(problem)
         check_sendable(self.names)
-        with self._context() as context:
-            size = max(1, context.defaultParallelism) * BLOCKS_PER_CORE
-            while wave := list(islice(blocks, size)):
-                self._run(context, plan, wave, commit, progress)
+        with self._context(plan) as (context, jvm):
+            jobs = _Jobs(context, jvm, partial(attempt_block, plan, names=self.names), self.attempts)
 
-    def _run(self, context: Any, plan: Plan, wave: Sequence[Block], commit: Commit, progress: Say) -> None:
-        """Run a wave. If workers die, run each half of it, until only blocks that kill their worker are left."""
-        try:
-            attempt = partial(attempt_block, plan, names=self.names)
-            results: list[BlockResult] = context.parallelize(wave, len(wave)).map(attempt).collect()
-        except Exception as error:
-            text = str(error)
-            if context._jsc is None or not any(sign in text for sign in _DEATHS):
-                raise CampaignError(f"Spark stopped working on the campaign: {_gist(text)}.") from error
-            if len(wave) == 1:
-                commit(settled(plan, wave[0], self.names, progress))
-                return
-            progress(f"a worker died {self.attempts} times; searching for the block that kills it among {len(wave)}")
-            middle = len(wave) // 2
-            self._run(context, plan, wave[:middle], commit, progress)
-            self._run(context, plan, wave[middle:], commit, progress)
-        else:
-            for result in results:
+            def commit_and_tell(result: BlockResult) -> None:
+                while not jobs.notes.empty():
+                    progress(jobs.notes.get())
                 commit(result)
 
+            def run(block: Block) -> BlockResult:
+                return jobs.run(block) or lost_block(plan, block, DIED)
+
+            hand_out(blocks, run, commit_and_tell, jobs.places, jobs.stop)
+
     @contextmanager
-    def _context(self) -> Iterator[Any]:
-        """Yield a SparkContext with a JVM of its own. At the end, stop both and restore the environment variables."""
+    def _context(self, plan: Plan) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+        """Yield a SparkContext and its JVM. At the end, stop both and restore the environment variables."""
         from pyspark import SparkConf, SparkContext, java_gateway
 
         if SparkContext._active_spark_context is not None:
@@ -154,14 +145,18 @@ class Spark:
                 # Spark's own SIGINT handler calls the JVM even if another call to the JVM is in progress.
                 signal.signal(signal.SIGINT, handler)
             if not self.local:
-                context.addPyFile(str(pack(folder / "conformance-packages.zip")))
-            yield context
+                context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
+            yield context, gateway.proc
 
     def _settings(self, quiet: Path) -> list[tuple[str, str]]:
         settings = [
             ("spark.ui.enabled", "false"),
             ("spark.ui.showConsoleProgress", "false"),
             ("spark.task.maxFailures", str(self.attempts)),
+            ("spark.driver.memory", _HEAP),
+            ("spark.ui.retainedJobs", "50"),  # what has ended is of no interest, and there are hundreds of thousands
+            ("spark.ui.retainedStages", "50"),
+            ("spark.ui.retainedTasks", "500"),
             ("spark.driver.extraJavaOptions", f"{_JVM} -Dlog4j2.configurationFile={quiet.as_uri()}"),
         ]
         if os.name == "posix":  # Spark releases without this setting ignore it
@@ -178,27 +173,45 @@ class Spark:
         return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-def pack(path: Path) -> Path:
-    """Write a zip of the three packages for executors on other machines, with the entry points of implementations.
+class _Jobs:
+    """Runs blocks as jobs of Spark. Several threads may do so at the same time."""
 
-    Their dependencies (msgspec, hypothesis) must be installed on those machines. Return `path`.
-    """
-    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-        for package in PACKAGES:
-            spec = find_spec(package)
-            for root in (spec.submodule_search_locations or ()) if spec is not None else ():
-                for file in sorted(Path(root).rglob("*")):
-                    if file.is_file() and "__pycache__" not in file.parts:
-                        archive.write(file, Path(package, file.relative_to(root)).as_posix())
+    def __init__(
+        self, context: Any, jvm: subprocess.Popen[bytes], attempt: Callable[[Block], BlockResult], attempts: int
+    ) -> None:
+        self._context, self._jvm, self._attempt, self._attempts = context, jvm, attempt, attempts
+        self.notes: SimpleQueue[str] = SimpleQueue()
+        """What the user should know of."""
+
+    def run(self, block: Block) -> BlockResult | None:
+        """Return the result of a block, or None if its workers died in every attempt. Raises: CampaignError."""
+        for _ in range(JOBS):
+            try:
+                (result,) = self._context.parallelize([block], 1).map(self._attempt).collect()
+            except Exception as error:
+                if self._jvm.poll() is not None or not any(sign in str(error) for sign in _DEATHS):
+                    raise _stopped(error) from error
+                self.notes.put(f"the worker of block {block.name} died {self._attempts} times; trying again")
+            else:
+                return cast(BlockResult, result)
+        self.notes.put(f"block {block.name} is lost: {DIED}")
+        return None
+
+    def places(self) -> int:
+        """Return how many jobs there should be at once. Raises: CampaignError."""
         try:
-            known = distribution(DISTRIBUTION)
-        except PackageNotFoundError:
-            return path
-        folder = f"{DISTRIBUTION.replace('-', '_')}-{known.version}.dist-info"
-        for name in ("METADATA", "entry_points.txt"):
-            if text := known.read_text(name):
-                archive.writestr(f"{folder}/{name}", text)
-    return path
+            # The default parallelism of Spark is the number of cores of the executors that there are just now.
+            return JOBS_PER_CORE * int(self._context.defaultParallelism)
+        except Exception as error:
+            raise _stopped(error) from error
+
+    def stop(self) -> None:
+        """End the JVM, and with it the jobs. It cleans up when it is asked to end in this way."""
+        self._jvm.terminate()
+
+
+def _stopped(error: Exception) -> CampaignError:
+    return CampaignError(f"Spark stopped working on the campaign: {_gist(str(error)) or type(error).__name__}.")
 
 
 @contextmanager

@@ -14,17 +14,16 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 from conformance.components import COMPONENTS
-from conformance.driver import Broken, Components, FailureClass, Program, Run, Violation
-from conformance.engines.position import NOWHERE
+from conformance.driver import ANSWERS, Broken, Component, Components, Program, Run, Violation
+from conformance.engines.lasting import LastingWorker
 from conformance.engines.tally import Failure, Signature
-from conformance.engines.worker import Ended, Told, Worker
+from conformance.engines.worker import Ended, Told
 from conformance.ports import (
     Capability,
     ErrorKind,
     Implementation,
     Limits,
     PortError,
-    UnusableImplementation,
     find_implementation,
 )
 from conformance.ports.implementation import Factory
@@ -85,12 +84,7 @@ class Apart(Implementation):
         self, name: str, limits: Limits = USUAL, against: str | None = None, components: Components = COMPONENTS
     ) -> None:
         """Raises: UnusableImplementation, also if its process ends while it is made."""
-        self._hello = ("hello", name, against or "", components.where, limits)
-        self._limits = limits
-        self._components = components
-        self._worker: Worker | None = None
-        self._running()
-        assert self._worker is not None
+        self._worker = LastingWorker(("hello", name, against or "", components.where, limits), limits, components)
         described = self._worker.hello
         self.name = described.name
         self.version = described.version
@@ -109,50 +103,27 @@ class Apart(Implementation):
 
     def close(self) -> None:
         """End the worker."""
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+        self._worker.close()
 
     def ask(self, *request: Any, told: Told | None = None, heard: Callable[[Entry], None] | None = None) -> Any:
         """Let a worker serve a request; start a new one if the last one has ended.
 
         Raises: Ended, also if no worker can be started any more; UnusableImplementation; WorkerFailed.
         """
-        return self._running().ask(*request, told=told, heard=heard)
+        return self._worker.ask(*request, told=told, heard=heard)
 
-    def run(self, program: Program, scenario: Scenario) -> Run:
+    def run(self, program: Program, scenario: Scenario, with_log: bool = True) -> Run:
         """Returns the result of running a scenario. If the process ends in it, that is its violation."""
         run = Run(None, 0, None)
         try:
             ran = self.ask("run", scenario, program.capabilities)
         except Ended as ended:
-            run.violation = violation_of(program, ended)
+            run.violation = violation_of(program, ended, with_log)
             run.performed = list(_performed(ended))
         else:
             run.performed = [tuple(step) for step in ran.performed]
             run.violation = violation(program, ran.failed)
         return run
-
-    def _running(self) -> Worker:
-        if self._worker is not None and self._worker.is_usable:
-            return self._worker
-        again = self._worker is not None
-        if self._worker is not None:
-            self._worker.kill()
-        try:
-            self._worker = Worker(self._hello, self._limits, self._components)
-        except UnusableImplementation as error:
-            if again:
-                raise Ended(f"it could not be made again: {error}", "", FailureClass.CRASHED, NOWHERE) from None
-            raise
-        except Ended as ended:
-            if again:
-                raise
-            raise UnusableImplementation(
-                f"{self._hello[1]}: when it was loaded and made, {ended.what}{ended.log}. It was given a process "
-                "of its own, which must go on until the suite ends it."
-            ) from None
-        return self._worker
 
 
 def _elsewhere(config: Any) -> NoReturn:
@@ -163,22 +134,28 @@ def _performed(ended: Ended) -> Iterable[Any]:
     return () if ended.position.scenario is None else ended.position.scenario.steps
 
 
-def violation_of(program: Program, ended: Ended) -> Violation:
-    """Returns the end of a process as a violation by the operation that was in flight."""
+def _broken(component: Component, ended: Ended, with_log: bool) -> tuple[Broken, tuple[Any, ...]]:
+    """Returns how the operation in flight broke its promise when its process ended, and the step."""
     position = ended.position
-    observed = f"{ended.what} ({position.place(program.component)}){ended.log}"
     steps = (*_performed(ended), *(position.drained or ()))
-    step = (position.operation(program.component), *(steps[-1][1:] if steps else ()))
-    return Violation(program.answers, Broken(ended.failure_class, OWED, observed), step)
+    step = (position.operation(component), *(steps[-1][1:] if steps else ()))
+    observed = f"{ended.what} ({position.place(component)}){ended.log if with_log else ''}"
+    return Broken(ended.failure_class, OWED, observed), step
 
 
-def failure_of(program: Program, ended: Ended) -> tuple[Signature, Failure]:
-    """Returns the end of a process as a failure that a tally can count."""
-    found = violation_of(program, ended)
-    scenario = ended.position.scenario
-    if scenario is None:
-        scenario = Scenario(program.component.name, program.configs[0], ())
-    return found.signature, Failure(scenario, found.broken.owed, found.broken.observed)
+def violation_of(program: Program, ended: Ended, with_log: bool = True) -> Violation:
+    """Returns the end of a process as a violation by the operation that was in flight.
+
+    Without the log, it is the same wherever it happens. A log may hold addresses and times.
+    """
+    return Violation(program.answers, *_broken(program.component, ended, with_log))
+
+
+def failure_of(component: Component, ended: Ended, with_log: bool = True) -> tuple[Signature, Failure]:
+    """Returns the end of a process as a failure that a tally can count. `with_log`: see `violation_of`."""
+    broken, step = _broken(component, ended, with_log)
+    scenario = ended.position.scenario or Scenario(component.name, component.configs[0], ())
+    return (ANSWERS, broken.failure_class.value, str(step[0])), Failure(scenario, broken.owed, broken.observed)
 
 
 def violation(program: Program, failed: tuple[str, Broken, tuple[Any, ...]] | None) -> Violation | None:

@@ -10,13 +10,12 @@ from conformance.engines.audit import audit, is_audited
 from conformance.engines.batch import searching
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ
+from conformance.engines.patience import PATIENCE, Patience, classes_of
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Signature, Tally
 from conformance.scenarios import Finding, Scenario
 
-PATIENCE = {"crashed": 50, "hung": 2}
-"""How many scenarios may end in a crash or a hang until the search of an implementation ends."""
 REDUCTION = {"crashed": 300, "hung": 0}
 """How many runs the reduction of a crash or a hang may take. Each may cost a new process, or the whole time limit."""
 
@@ -106,10 +105,7 @@ def search_range(
     `spent`: the classes of earlier failures, which count too. `differ` compares every run with its baseline.
     """
     search, counter = searching(program), Counter(program)
-    left = dict(PATIENCE)
-    for failure_class in spent:
-        if failure_class in left:
-            left[failure_class] -= 1
+    patience = Patience(spent)
     for done, text in enumerate(seeds(seed, program.component.name, numbers)):
         audited = is_audited(text)
         # Over a wire, the audit makes both of its runs step by step: an outcome in one message is never compared with
@@ -121,10 +117,8 @@ def search_range(
             counter.fail(*difference)
         if differ is not None:
             differ.see(scenario, run)
-        if run.violation is not None and (failure_class := run.violation.signature[1]) in left:
-            left[failure_class] -= 1
-            if not left[failure_class]:
-                break
+        if run.violation is not None and patience.is_over_after(run.violation.signature[1]):
+            break
         if progress is not None and not done % 256:
             progress(done)
     return counter.tally()
@@ -153,7 +147,7 @@ def check_part(
 ) -> Check:
     """As `check`, in the scenarios with these numbers. Replay the corpus only if `corpus` says so."""
     known = replay_corpus(program) if corpus else {}
-    tally = search_range(program, seed, numbers, progress, [signature[1] for signature in known], differ)
+    tally = search_range(program, seed, numbers, progress, classes_of(known), differ)
     for signature, failure in known.items():
         tally.fail(signature, failure)
     found = reduce_failures(program, tally, budget)

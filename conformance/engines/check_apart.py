@@ -6,26 +6,23 @@ first repeats the scenarios whose counts ended with the process; then it runs th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from conformance.driver import FailureClass, Program
+from conformance.driver import FailureClass, Program, Run
 from conformance.engines.apart import Apart, failure_of
 from conformance.engines.batch import generator_of
-from conformance.engines.check import PATIENCE, Check, Found
+from conformance.engines.check import Check, Found
+from conformance.engines.corpus import corpus as corpus_of
 from conformance.engines.divergence import Comparison, Differ
+from conformance.engines.lasting import Endings, Queue
+from conformance.engines.patience import IN_CORPUS, Patience, classes_of
 from conformance.engines.reduce import reduce
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.worker import BASELINE, Ended
 from conformance.scenarios import Finding, Scenario
 
-PART = 500
-"""How many scenarios a worker runs until it sends what it has counted."""
 FEW = 16
 """How many runs the reduction of a scenario may take that ends its process. Each may cost a new process."""
-MOST = 10
-"""A search ends after so many scenarios that ended their process."""
-COSTLY = 2
-"""A search ends after so many scenarios that ended their process after a long time, or with much memory."""
 
 Told = Callable[[int], None]
 
@@ -33,31 +30,31 @@ Told = Callable[[int], None]
 class ApartCheck:
     """One check. `program` is that of the driver: it is never run, and only knows which properties apply."""
 
-    def __init__(self, program: Program, apart: Apart, budget: int, differ: Differ | None) -> None:
+    def __init__(
+        self, program: Program, apart: Apart, budget: int, differ: Differ | None, with_log: bool = True
+    ) -> None:
+        """`with_log`: whether a finding shows what the process wrote last, which is not the same everywhere."""
         self._program = program
         self._apart = apart
         self._budget = budget
         self._differ = differ
+        self._with_log = with_log
         self._about = program.component.name, program.capabilities
         self._costly: set[Signature] = set()
-        self._endings: set[Signature] = set()
-        self._ended = self._ended_late = 0
+        self._ending: set[Signature] = set()
+        self._endings = Endings()
         self._tally = Tally()
         self._classes: list[str] = []
 
     def at_random(self, seed: str, numbers: range, corpus: bool, told: Told | None) -> Check:
         """Replay the corpus if asked for, and run the random scenarios with these numbers."""
-        known: dict[Signature, Failure] = {}
-        if corpus:
-            try:
-                known = self._apart.ask("corpus", *self._about)
-            except Ended as ended:
-                known = dict([self._failure(ended)])
-        self._classes += [signature[1] for signature in known]
-        waiting = [numbers[start : start + PART] for start in range(0, len(numbers), PART)][::-1]
-        while waiting and not self._is_spent():
-            if part := waiting.pop():
-                waiting += self._search(seed, part, told)
+        known = self._corpus() if corpus else {}
+        self._classes += classes_of(known)
+        queue = Queue(numbers)
+        for part in queue:
+            if self._endings.are_too_many or Patience(self._classes).is_over:
+                break
+            self._search(seed, queue, part, told)
         for signature, failure in known.items():
             self._tally.fail(signature, failure)
         return self._check(self.reduced(self._tally))
@@ -77,8 +74,24 @@ class ApartCheck:
         return Check(self._program, self._tally, found, comparison or self._comparison())
 
     # ---- the search --------------------------------------------------------------------------------------------------
-    def _search(self, seed: str, part: range, told: Told | None) -> Iterable[range]:
-        """Run a part, and count it. Returns the parts of it that are still to be run, the first one last."""
+    def _corpus(self) -> dict[Signature, Failure]:
+        known, queue = Tally(), Queue(range(len(corpus_of(self._program.component))))
+        for part in queue:
+            spent = classes_of(known.failures)
+            if self._endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
+                break
+            try:
+                failures = self._apart.ask("corpus", *self._about, part, spent)
+            except Ended as ended:
+                if queue.split(part, ended) is not None:
+                    known.fail(*self._failure(ended))
+            else:
+                for signature, failure in failures.items():
+                    known.fail(signature, failure)
+        return known.failures
+
+    def _search(self, seed: str, queue: Queue, part: range, told: Told | None) -> None:
+        """Run a part, and count it."""
         differ, tally = self._differ, self._tally
         seen = None if differ is None or differ.seen.reason else differ.seen
         try:
@@ -86,30 +99,24 @@ class ApartCheck:
         except Ended as ended:
             if differ is not None and ended.position.side == BASELINE:
                 differ.give_up(f"in a scenario of {differ.name}, {ended.what}")
-                return [part]
-            signature, failure = self._failure(ended)
-            tally.fail(signature, failure)
-            tally.scenarios += 1
-            tally.steps += len(failure.scenario.steps)
-            self._classes.append(signature[1])
-            at = min(max(ended.position.number, part.start), part.stop - 1)
-            return [range(at + 1, part.stop), range(part.start, at)]
+                queue.again(part)
+            elif queue.split(part, ended) is not None:
+                signature, failure = self._failure(ended)
+                tally.fail(signature, failure)
+                tally.scenarios += 1
+                tally.steps += len(failure.scenario.steps)
+                self._classes.append(signature[1])
+            return
         tally.merge(counted)
-        self._classes += [one[1] for one, failure in counted.failures.items() for _ in range(failure.count)]
+        self._classes += classes_of(counted.failures)
         if differ is not None and seen is not None:
             differ.replace(seen)
-        return []
-
-    def _is_spent(self) -> bool:
-        too_many = any(self._classes.count(one) >= most for one, most in PATIENCE.items())
-        return too_many or self._ended >= MOST or self._ended_late >= COSTLY
 
     def _failure(self, ended: Ended) -> tuple[Signature, Failure]:
-        signature, failure = failure_of(self._program, ended)
-        self._endings.add(signature)
-        self._ended += 1
+        signature, failure = failure_of(self._program.component, ended, self._with_log)
+        self._ending.add(signature)
+        self._endings.add(ended)
         if ended.costly:
-            self._ended_late += 1
             self._costly.add(signature)
         return signature, failure
 
@@ -118,32 +125,41 @@ class ApartCheck:
         """Returns the failures of a tally in the order of signatures, each with a reduced scenario."""
         found: list[Found] = []
         for signature, failure in sorted(tally.failures.items()):
-            if signature in self._endings:
+            if signature in self._ending:
                 found.append(self._shortened(signature, failure))
                 continue
             try:
                 alone = Tally(failures={signature: failure})
                 found += self._apart.ask("reduce", *self._about, alone, self._budget)
             except Ended as ended:
-                observed = f"{failure.observed} (not reduced: {ended.what})"
-                found.append(self._found(signature, failure, failure.scenario, failure.owed, observed))
+                if ended.costly:
+                    self._costly.add(signature)
+                found.append(self._shortened(signature, failure, f" (not reduced: {ended.what})"))
         return tuple(found)
 
-    def _shortened(self, signature: Signature, failure: Failure) -> Found:
-        """Reduce a scenario that ends its process. The driver chooses the steps, and runs them in workers."""
+    def _shortened(self, signature: Signature, failure: Failure, otherwise: str = "") -> Found:
+        """Reduce a scenario that ends its process. The driver chooses the steps, and runs them in workers.
+
+        `otherwise`: what to add if the scenario fails in another way now.
+        """
         scenario, owed, observed = failure.scenario, failure.owed, failure.observed
         generator = generator_of(self._program)
         if generator is not self._program.implementation and not self._takes_long(signature):
             drawing = Program(self._program.component, generator)
             drawing.configs = self._program.configs
             try:
-                reduced = reduce(drawing, scenario, FEW, judge=lambda one: self._apart.run(self._program, one))
+                reduced = reduce(drawing, scenario, FEW, judge=self._judge)
             except ValueError as error:
                 observed = f"{observed} ({error})"
             else:
                 if reduced.signature == signature:
                     scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
+                else:
+                    observed += otherwise
         return self._found(signature, failure, scenario, owed, observed)
+
+    def _judge(self, scenario: Scenario) -> Run:
+        return self._apart.run(self._program, scenario, self._with_log)
 
     def _found(self, signature: Signature, failure: Failure, scenario: Scenario, owed: str, observed: str) -> Found:
         finding = Finding(signature[0], signature[1], self._program.implementation.name)

@@ -5,52 +5,64 @@ The replay takes milliseconds, and an implementation that has a bug is most like
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 import conformance
-from conformance.driver import Component, Components, FailureClass, Program, run_scenario
+from conformance.driver import Component, Components, Program, run_scenario
+from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.scenarios import Scenario, decode_scenario
 
-_PACKAGE = Path(conformance.__file__).parent
-
-
-def corpus_folder() -> Path | None:
-    """Returns the folder of the corpus: in the installed package, or among the tests of a working copy."""
-    places = (_PACKAGE / "corpus", _PACKAGE.parent / "tests" / "corpus")
-    return next((place for place in places if place.is_dir()), None)
+ENDING = ".json"
 
 
 class _About(Struct):
     component: str
 
 
+def corpus_files() -> Iterator[Traversable]:
+    """Yields the files of the corpus by name: those of the installed package, or of the tests of a working copy."""
+    folder: Traversable = files(conformance) / "corpus"
+    if not folder.is_dir():
+        folder = Path(conformance.__file__).parent.parent / "tests" / "corpus"
+    if folder.is_dir():
+        yield from sorted((one for one in folder.iterdir() if one.name.endswith(ENDING)), key=lambda one: one.name)
+
+
 @cache
 def corpus(component: Component) -> tuple[tuple[str, Scenario], ...]:
     """Returns the scenarios of a component with their names, in the order of the names. Raises: SchemaError."""
-    folder = corpus_folder()
-    if folder is None:
-        return ()
     found = []
-    for file in sorted(folder.glob("*.json")):
+    for file in corpus_files():
         text = file.read_text(encoding="utf-8")
         if msgspec.json.decode(text, type=_About).component == component.name:
-            found.append((file.stem, decode_scenario(text, Components("", (component,)), str(file))))
+            where = str(file)
+            found.append((file.name.removesuffix(ENDING), decode_scenario(text, Components("", (component,)), where)))
     return tuple(found)
 
 
-def replay_corpus(program: Program) -> dict[Signature, Failure]:
+def replay_corpus(
+    program: Program, numbers: Iterable[int] | None = None, spent: Iterable[str] = ()
+) -> dict[Signature, Failure]:
     """Returns the failures in the scenarios whose configurations the implementation understands.
 
+    `numbers` are the places of scenarios in the corpus of the component; None: all. `spent` are the classes of failures
+    in earlier ones. After too many crashes, the rest is not replayed.
+
     A property that holds in these scenarios does not count as exercised, because they were made for known bugs of other
-    implementations. The replay ends after the first crash or hang.
+    implementations.
     """
-    tally = Tally()
-    for _, scenario in corpus(program.component):
+    tally, patience = Tally(), Patience(spent, IN_CORPUS)
+    scenarios = corpus(program.component)
+    for number in range(len(scenarios)) if numbers is None else numbers:
+        scenario = scenarios[number][1]
         if not program.understands(scenario.config):
             continue
         run = run_scenario(program, scenario.config, scenario.steps)
@@ -58,6 +70,6 @@ def replay_corpus(program: Program) -> dict[Signature, Failure]:
             signature, broken = run.violation.signature, run.violation.broken
             performed = Scenario(scenario.component, scenario.config, tuple(run.performed))
             tally.fail(signature, Failure(performed, broken.owed, broken.observed))
-            if broken.failure_class in (FailureClass.CRASHED, FailureClass.HUNG):
+            if patience.is_over_after(signature[1]):
                 break
     return tally.failures

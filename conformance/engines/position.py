@@ -57,7 +57,9 @@ class Writer:
 
     def number(self, number: int) -> None:
         """Note the number of the scenario that begins."""
+        self.beats += 1
         _NUMBER.pack_into(self.memory, 0, number)
+        _write_state(self.memory, _AT, self.beats, self.used)
 
     def begin(self, line: bytes) -> None:
         """Note the beginning of a run."""

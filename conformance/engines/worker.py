@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -33,10 +34,13 @@ TESTED, BASELINE = "tested", "baseline"
 _TICK = 0.1
 """How often the driver looks at its worker, in seconds."""
 _EXIT_SECONDS = 2.0
+_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM})
+"""The signals with which people, and operating systems that need memory, end processes."""
 _CHUNK = 1 << 16
 _KEPT_LOG = 2048
 _LOG_LINES = 8
-_PROGRAM = "from conformance.engines.worker_main import main; main()"
+SERVICE = "conformance.engines.worker_main"
+"""The module whose `main` serves the requests of a search."""
 
 Told = Callable[[int], None]
 """Called now and then with the number of the scenario that the worker is running."""
@@ -76,7 +80,13 @@ class Ended(Exception):
     """The process of an implementation ended, or was ended, in the middle of a request."""
 
     def __init__(
-        self, what: str, log: str, failure_class: FailureClass, position: Position, costly: bool = False
+        self,
+        what: str,
+        log: str,
+        failure_class: FailureClass,
+        position: Position,
+        costly: bool = False,
+        doubtful: bool = False,
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -87,6 +97,8 @@ class Ended(Exception):
         self.position = position
         self.costly = costly
         """Whether it took long, so that it should not be repeated often."""
+        self.doubtful = doubtful
+        """Whether somebody else may have ended it: the operating system that needs memory, or a person."""
 
 
 class WorkerFailed(Exception):
@@ -96,8 +108,18 @@ class WorkerFailed(Exception):
 class Worker:
     """One process, which serves one request at a time."""
 
-    def __init__(self, hello: tuple[Any, ...], limits: Limits, components: Components) -> None:
-        """`hello` is the first request. Raises: Ended, UnusableImplementation, WorkerFailed."""
+    def __init__(
+        self,
+        hello: tuple[Any, ...],
+        limits: Limits,
+        components: Components,
+        service: str = SERVICE,
+        told: Told | None = None,
+    ) -> None:
+        """`hello` is the first request, and `service` the module whose `main` serves requests.
+
+        Raises: Ended, UnusableImplementation, WorkerFailed.
+        """
         self._limits = limits
         self._components = components
         self._wire = Wire(components.where)
@@ -107,7 +129,7 @@ class Worker:
         theirs = (requests, replies, memory)
         try:
             self._started = Started(
-                [sys.executable, "-c", _PROGRAM, *map(str, theirs)],
+                [sys.executable, "-c", f"from {service} import main; main()", *map(str, theirs)],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -131,7 +153,7 @@ class Worker:
             self, _end, self._started, self._selector, (self._requests, self._replies), os.getpid()
         )
         self._patience = START_SECONDS
-        self.hello: Any = self.ask(*hello)
+        self.hello: Any = self.ask(*hello, told=told)
         """The answer to the first request."""
         self._patience = limits.step_seconds + (START_SECONDS if self.hello.starts_programs else 0)
 
@@ -221,6 +243,7 @@ class Worker:
         if what is None:
             self._started.wait(_EXIT_SECONDS)
         code = self._started.kill()
+        doubtful = what is None and code is not None and -code in _FROM_OUTSIDE
         with suppress(BlockingIOError, KeyError):
             for _ in range(_LOG_LINES):
                 if self._log in self._selector.get_map():
@@ -230,7 +253,7 @@ class Worker:
         lines = neutral(self._said.decode(errors="replace")).splitlines()[-_LOG_LINES:]
         log = "; its last words:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
         position = self._reader.position(self._components)
-        return Ended(what, log, failure_class, position, costly or failure_class is FailureClass.HUNG)
+        return Ended(what, log, failure_class, position, costly or failure_class is FailureClass.HUNG, doubtful)
 
 
 def _result(kind: str, content: Any) -> Any:

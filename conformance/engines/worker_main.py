@@ -1,6 +1,6 @@
 """The process that runs an implementation for a driver: it answers requests until it is told to close (see `worker`).
 
-A request is the name of a method of `_Service` and its arguments.
+A request is the name of a method of the service and its arguments.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from conformance.driver import Components, Program, Violation, find_components, run_scenario
 from conformance.engines.check import Found, reduce_failures, search_range
@@ -31,6 +32,15 @@ from conformance.system.text import neutral
 Assumed = frozenset[Capability]
 
 
+class Service(Protocol):
+    """Serves requests. Each method but `close` serves the request of its name."""
+
+    wire: Wire
+
+    def close(self) -> None:
+        """The driver needs this process no more."""
+
+
 class _Service:
     """Each method serves the request of its name."""
 
@@ -40,11 +50,6 @@ class _Service:
         self._replies = replies
         self._against = ""
         self._baseline: Implementation | None = None
-
-    def reset(self) -> None:
-        """No run has begun since the last request."""
-        self._writer.begin(b"")
-        self._writer.number(-1)
 
     def hello(self, name: str, against: str, components: str, limits: Limits) -> Described:
         self.wire = Wire(components)
@@ -76,8 +81,10 @@ class _Service:
             differ.replace(seen)
         return differ
 
-    def corpus(self, component: str, assumed: Assumed) -> dict[Signature, Failure]:
-        return replay_corpus(self._program(component, assumed))
+    def corpus(
+        self, component: str, assumed: Assumed, numbers: range, spent: Iterable[str]
+    ) -> dict[Signature, Failure]:
+        return replay_corpus(self._program(component, assumed), self._writer.numbers(numbers), spent)
 
     def search(
         self, component: str, assumed: Assumed, seed: str, numbers: range, spent: Iterable[str], seen: Seen | None
@@ -142,19 +149,21 @@ def _failed(violation: Violation | None) -> Failed | None:
     return None if violation is None else (violation.property.slug, violation.broken, violation.step)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def serve(arguments: Sequence[str], make: Callable[[Writer, int], Service]) -> None:
     """Serve requests. The arguments are three descriptors: of requests, of replies and of the shared memory."""
     end_with_parent()
-    requests, replies, memory = map(int, sys.argv[1:] if arguments is None else arguments)
+    requests, replies, memory = map(int, arguments)
     for descriptor in (requests, replies, memory):
         os.set_inheritable(descriptor, False)  # a program that the implementation starts has no part in this
-    service = _Service(Writer(memory), replies)
+    writer = Writer(memory)
+    service = make(writer, replies)
     while True:
         try:
             name, *rest = service.wire.read(requests)
         except EOFError:
             name, rest = "close", []
-        service.reset()
+        writer.begin(b"")  # no run has begun since the last request
+        writer.number(-1)
         try:
             result = getattr(service, name)(*rest)
         except UnusableImplementation as error:
@@ -169,3 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with suppress(OSError):
                 sys.stdout.flush()
             return
+
+
+def main() -> None:
+    """Serve the requests of a search."""
+    serve(sys.argv[1:], _Service)

@@ -14,9 +14,9 @@ from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
 from conformance.engines import Found, KnownFailure, replay, standing
 from conformance.engines.apart import find
-from conformance.engines.check import PATIENCE
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
+from conformance.engines.patience import PATIENCE
 from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
-from conformance.ports import PortError, find_implementation
+from conformance.ports import PortError
 from reference_impl.channels.persister import Persister
 from reference_impl.deque import Deque
 from reference_impl.design import PUSHED
@@ -17,9 +17,6 @@ from tests.implementations import with_parts
 
 MARK = "CONFORMANCE_TEST_MARK"
 """The environment variable that names a file. If the file does not exist, `once` makes it and ends its process."""
-
-TEST = "CONFORMANCE_TEST_PROCESS"
-"""The environment variable with the process of the test that uses `in_workers`."""
 
 
 class DiesInDeque(Reference):
@@ -51,22 +48,18 @@ def writes() -> Reference:
     return WritesInDeque("writes", PUSHED)
 
 
+class KilledOnce(Reference):
+    def _deque(self, config: Any) -> Any:
+        mark = Path(os.environ[MARK])
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._deque(config)
+
+
 def once() -> Reference:
-    mark = Path(os.environ[MARK])
-    if multiprocessing.parent_process() is not None and not mark.exists():
-        mark.touch()
-        if multiprocessing.parent_process() is not None:
-            os._exit(9)
-    return Reference("once", PUSHED)
-
-
-def in_workers() -> Any:
-    """Returns a known bug in the process of the test, and one that ends the processes that reduce."""
-    found = find_implementation("known-bug:B-01")
-    if os.environ[TEST] != str(os.getpid()):
-        factories = dict.fromkeys(found.components(), lambda config: os._exit(9))
-        found.components = lambda: factories  # type: ignore[method-assign]
-    return found
+    """Killed in one scenario, as by an operating system that needs memory."""
+    return KilledOnce("once", PUSHED)
 
 
 class DiesOfBarriers(Persister):

@@ -18,7 +18,8 @@ from conformance.campaigns import (
     start,
     status,
 )
-from conformance.campaigns.block import BlockResult, attempt_block, decode, decode_tally, encode_tally, run_block
+from conformance.campaigns.apart import attempt_block
+from conformance.campaigns.block import BlockResult, decode, decode_tally, encode_tally, run_block
 from conformance.campaigns.code import CodeLog
 from conformance.campaigns.files import read
 from conformance.campaigns.merge import merge

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from itertools import count
 
 import pytest
@@ -19,16 +18,16 @@ from conformance.campaigns import (
     make_plan,
     start,
 )
-from conformance.campaigns.block import attempt_block, lost_block
+from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
-from conformance.campaigns.merge import merge
-from conformance.campaigns.result import conclude
 from conformance.components import COMPONENTS
+from conformance.driver import ANSWERS
 from conformance.engines import replay
+from conformance.engines.lasting import MOST
 from conformance.ports import find_implementation
 from conformance.scenarios import SchemaError, canonical, decode_scenario
-from tests.campaigns.dying import MARK, TEST
+from tests.campaigns.dying import MARK
 
 SUITE = Names()
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
@@ -226,46 +225,31 @@ def test_a_damaged_block_is_not_counted_silently(tmp_path):
         finish(tmp_path / "c", plan, SUITE)
 
 
-def test_a_worker_that_dies_is_tried_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("runner", [Inline(), Processes(2)], ids=lambda one: one.name)
+def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(tmp_path, monkeypatch, runner):
     mark = tmp_path / "mark"
     monkeypatch.setenv(MARK, str(mark))
-    mark.touch()
     plan = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8)
-    mark.unlink()
-    seen: list[Advance] = []
-    result = start(tmp_path / "c", plan, Processes(2), seen.append)
+    start(tmp_path / "killed", plan, runner)
     assert mark.exists()
-    assert result.lost_blocks == ()
-    assert result.implementations[0].components[0].scenarios == 8
-    assert any("in a process of its own" in one.note for one in seen)
+    start(tmp_path / "quiet", plan, Inline())
+    assert (tmp_path / "killed" / "result.json").read_bytes() == (tmp_path / "quiet" / "result.json").read_bytes()
+    (part,) = load(tmp_path / "killed").implementations[0].components
+    assert (part.scenarios, part.findings) == (8, ())
 
 
-def test_a_block_that_kills_its_worker_is_lost_and_reduction_does_not_kill_the_driver(tmp_path):
+def test_an_implementation_that_ends_its_process_each_time_is_given_up_and_the_others_go_on(tmp_path):
     names = ["known-bug:B-01", "tests.campaigns.dying:in_deque"]
     plan = make_plan("k", names, ["deque", "subpartition"], scenarios=40, block=40, budget=100)
     result = start(tmp_path / "c", plan, Processes(2))
-    (lost,) = result.lost_blocks
-    assert (lost.component, lost.number, lost.first, lost.count) == ("deque", 0, 0, 40)
-    assert (lost.reason, lost.failure_class) == ("the process that ran the block died each time", "crashed")
+    assert result.lost_blocks == ()
     deque, subpartition = result.implementations[0].components
-    assert (deque.scenarios, subpartition.scenarios) == (0, 40)
-    assert subpartition.findings
+    assert (deque.scenarios, deque.findings, subpartition.scenarios) == (40, (), 40)
+    dying = result.implementations[1].components[0]
+    (found,) = dying.findings
+    assert (found.property, found.failure_class, found.operation) == (ANSWERS, "crashed", "new")
+    assert (found.count, dying.scenarios) == (MOST, MOST)
+    assert found.observed == "its process exited with status 9 (at new)"
     plan = make_plan("k", names[:1], ["subpartition"], scenarios=40, block=40, budget=100)
     alone = start(tmp_path / "a", plan, Inline())
     assert subpartition.findings == alone.implementations[0].components[0].findings
-    assert {one.verdict for one in deque.properties} <= {"not exercised", "not applicable"}
-
-
-def test_what_dies_when_it_is_reduced_is_reported_as_it_was_found(monkeypatch):
-    monkeypatch.setenv(TEST, str(os.getpid()))
-    plan = make_plan("w", ["tests.campaigns.dying:in_workers"], ["subpartition"], scenarios=40, block=20)
-    first, second = plan.blocks()
-    total = merge([attempt_block(plan, first, SUITE), lost_block(plan, second, "the process died")], COMPONENTS)
-    (tally,) = total.tallies.values()
-    (part,) = conclude(plan, total, SUITE).implementations[0].components
-    assert len(part.findings) == len(tally.failures) > 0
-    for one in part.findings:
-        assert one.observed.endswith("(not reduced: its process exited with status 9)")
-        failure = tally.failures[(one.property, one.failure_class, one.operation)]
-        assert one.scenario.steps == failure.scenario.steps
-        assert one.scenario.finding is not None

@@ -148,8 +148,8 @@ def test_the_scenario_that_kills_its_process_is_found_and_the_rest_counts(tmp_pa
     result = start(tmp_path / "c", plan, Processes(2))
     assert result.lost_blocks == ()
     reference, dying = (one.components[0] for one in result.implementations)
-    assert (reference.scenarios, dying.scenarios) == (23, 24)
-    (found,) = [one for one in dying.findings if one.operation == "process"]
+    assert (reference.scenarios, dying.scenarios) == (24, 24)
+    (found,) = [one for one in dying.findings if "its process exited with status 9" in one.observed]
     assert found.failure_class == "crashed"
     assert found.scenario.steps
 
@@ -176,7 +176,7 @@ def test_a_scenario_that_goes_on_when_it_is_interrupted_ends_its_process(tmp_pat
     plan = make_plan("swallow", names, ["deque"], scenarios=1, block=1, budget=0, scenario_seconds=0.2)
     result = start(tmp_path / "c", plan, Inline())
     (found,) = result.implementations[1].components[0].findings
-    assert (found.failure_class, found.operation) == ("crashed", "process")
+    assert (found.failure_class, found.operation) == ("hung", "items")
 
 
 @pytest.mark.slow
@@ -185,4 +185,4 @@ def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
     plan = make_plan("leak", names, ["deque"], scenarios=1, block=1, budget=0)
     result = start(tmp_path / "c", plan, Inline())
     (found,) = result.implementations[1].components[0].findings
-    assert (found.failure_class, found.operation) == ("crashed", "process")
+    assert (found.failure_class, found.operation) == ("crashed", "items")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaigns import CampaignError, Inline, Processes, RunnerUnavailable, Spark, choose, make_plan, start
-from conformance.campaigns.spark_runner import pack
+from conformance.campaigns import CampaignError, Inline, RunnerUnavailable, Spark, choose, make_plan, start
+from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import Java, find_java, spark_problem
 
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
@@ -38,13 +38,13 @@ def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
 
 
 @spark_test
-def test_a_block_that_kills_its_workers_is_lost_as_in_processes(tmp_path):
+def test_an_implementation_that_ends_its_process_costs_nobody_else_anything(tmp_path):
     names = ["reference", "tests.campaigns.dying:in_deque"]
     plan = make_plan("spark", names, ["deque", "subpartition"], scenarios=10, block=10)
-    start(tmp_path / "spark", plan, Spark(workers=2, attempts=2))
-    result = start(tmp_path / "processes", plan, Processes(2))
-    assert [(one.component, one.number) for one in result.lost_blocks] == [("deque", 0)]
-    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "processes" / "result.json").read_bytes()
+    result = start(tmp_path / "spark", plan, Spark(workers=2, attempts=2))
+    assert result.lost_blocks == ()
+    start(tmp_path / "inline", plan, Inline())
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
 
 
 def test_a_java_that_cannot_start_spark_is_named_with_what_it_said(tmp_path, monkeypatch):

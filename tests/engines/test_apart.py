@@ -9,7 +9,7 @@ import pytest
 from conformance.cli import cli
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Program
-from conformance.engines import Differ, check, check_apart, check_with_hypothesis, replay, state_machine
+from conformance.engines import Differ, check, check_apart, check_with_hypothesis, lasting, replay, state_machine
 from conformance.engines.apart import Apart, find, is_ours
 from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.hypothesis_check import machine_settings
@@ -30,7 +30,7 @@ SUBPARTITION = COMPONENTS["subpartition"]
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Fewer processes than usual, since each takes half a second."""
-    monkeypatch.setattr(check_apart, "MOST", 3)
+    monkeypatch.setattr(lasting, "MOST", 3)
     monkeypatch.setattr(check_apart, "FEW", 4)
 
 
@@ -86,7 +86,7 @@ def test_the_scenario_that_ends_its_process_is_shortened_and_ends_it_again(apart
     implementation = apart("exits_late")
     (found,) = checked(implementation, 400).found
     assert found.signature == FLUSH
-    assert found.count == check_apart.MOST
+    assert found.count == lasting.MOST
     assert len(found.scenario.steps) < 20
     seen = replay(found.scenario, implementation)
     assert seen.verdict is ReplayVerdict.FAILED
@@ -102,7 +102,7 @@ def test_the_scenarios_before_and_after_it_count(apart):
     usual = check(Program(SUBPARTITION, hostile.harmless()), 250, "0")
     assert rare.tally.scenarios == usual.tally.scenarios
     ended = sum(failure.count for failure in rare.tally.failures.values())
-    assert 0 < ended < check_apart.MOST
+    assert 0 < ended < lasting.MOST
     assert usual.tally.exercised[ANSWERS] - rare.tally.exercised[ANSWERS] == ended
 
 
@@ -147,9 +147,9 @@ def test_a_baseline_that_ends_the_process_ends_the_comparison_only(apart):
 
 def test_it_leaves_nobody_behind(apart):
     implementation = apart("leaves_a_program")
-    marks = [implementation._worker._started.mark]
+    marks = [implementation._worker._worker._started.mark]
     checked(implementation, 5)
-    marks.append(implementation._worker._started.mark)
+    marks.append(implementation._worker._worker._started.mark)
     implementation.close()
     assert [pid for mark in marks for pid in bearing(mark)] == []
 

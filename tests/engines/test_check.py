@@ -5,7 +5,8 @@ from __future__ import annotations
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Level, Program, Verdict
 from conformance.engines import check, check_with_hypothesis
-from conformance.engines.check import PATIENCE, search_range
+from conformance.engines.check import search_range
+from conformance.engines.patience import PATIENCE
 from conformance.ports import ErrorKind, PortError, find_implementation
 from reference_impl.subpartition import Subpartition
 from tests.implementations import NothingToMake, With

@@ -1,0 +1,182 @@
+"""Runs blocks in a worker process, which may end at any step without harm to the campaign.
+
+A scenario that ends the process is a finding of the implementation that was being run. The other implementations run it
+again, and all go on with the scenarios after it. If somebody else may have killed the process, the scenario is run
+again first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from conformance.campaigns.block import (
+    DIED,
+    BlockResult,
+    attempted,
+    encode_tally,
+    has_corpus,
+    joined,
+    lost_block,
+    run_block,
+)
+from conformance.campaigns.limit import GRACE_SECONDS
+from conformance.campaigns.names import Names
+from conformance.campaigns.plan import Block, Plan
+from conformance.driver import Component
+from conformance.engines.apart import failure_of, is_ours
+from conformance.engines.corpus import corpus
+from conformance.engines.lasting import MOST, PART, Endings, LastingWorker, Queue
+from conformance.engines.patience import IN_CORPUS, Patience
+from conformance.engines.tally import Tally
+from conformance.engines.worker import Ended
+from conformance.ports import Limits, find_implementation
+
+SERVICE = "conformance.campaigns.apart_main"
+
+
+class Ready(Struct, frozen=True):
+    """What the driver must know of the implementations of a plan."""
+
+    offered: dict[str, tuple[str, ...]]
+    """The names of the components that each of them offers."""
+    starts_programs: bool
+    """Whether one of them runs a program of its own, which may take a while to start."""
+
+
+class Stopped(BaseException):
+    """The campaign ends, so a block is not run to its end."""
+
+
+def needs_a_worker(plan: Plan, names: Names) -> bool:
+    """Whether an implementation of the plan is not the suite's own, so that it could end the process that runs it.
+
+    Whoever looks names up with a function of their own answers for what it returns.
+    """
+    return names.find is find_implementation and not all(map(is_ours, plan.implementations))
+
+
+def attempt_block(plan: Plan, block: Block, names: Names, told: Callable[[int], None] | None = None) -> BlockResult:
+    """Run a block: in this process, or in a worker of its own if an implementation is not the suite's own.
+
+    An error makes it a lost block. `told` is called now and then while a worker runs; what it raises ends the worker.
+    """
+    if not needs_a_worker(plan, names):
+        return attempted(plan, block, lambda: run_block(plan, block, names))
+    return BlockWorker(plan, names, told).run(block)
+
+
+class BlockWorker:
+    """A worker that runs blocks of one plan."""
+
+    def __init__(self, plan: Plan, names: Names, told: Callable[[int], None] | None = None) -> None:
+        """No process is started before it is needed."""
+        self._plan, self._components = plan, names.components
+        self._is_careful = needs_a_worker(plan, names)
+        hello = ("hello", ", ".join(plan.implementations), plan, names.finder, names.components.where)
+        limits = Limits(plan.scenario_seconds + GRACE_SECONDS)
+        self._worker = LastingWorker(hello, limits, names.components, SERVICE, told)
+
+    def run(self, block: Block) -> BlockResult:
+        """Run a block. An error makes it a lost block.
+
+        What a stranger's implementation leaves in its process must not reach the next block, which would depend on the
+        order of blocks.
+        """
+        try:
+            return attempted(self._plan, block, lambda: self._run(block))
+        finally:
+            if self._is_careful:
+                self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
+
+    def _run(self, block: Block) -> BlockResult:
+        parts = _Parts(self._plan, block, self._worker, self._components[block.component])
+        numbers = range(block.first, block.first + block.count)
+        parts.search(Queue(numbers, PART if self._is_careful else len(numbers)))
+        if has_corpus(block):
+            for name, components in self._worker.hello.offered.items():
+                if block.component in components:
+                    parts.replay(name)
+        return joined(self._plan, block, parts.results, self._components)
+
+
+class _Parts:
+    """The parts of one block."""
+
+    def __init__(self, plan: Plan, block: Block, worker: LastingWorker, component: Component) -> None:
+        self._plan, self._block, self._worker, self._component = plan, block, worker, component
+        self._spent: dict[str, list[str]] = {name: [] for name in plan.implementations}
+        self._endings = {name: Endings() for name in plan.implementations}
+        self._unexplained = 0
+        self.results: list[BlockResult] = []
+
+    def search(self, queue: Queue) -> None:
+        """Run the scenarios of the block."""
+        without: dict[int, set[str]] = {}
+        for part in queue:
+            left_out = {name for name, endings in self._endings.items() if endings.are_too_many}
+            if len(part) == 1:
+                left_out |= without.get(part.start, set())
+            if self._plan.baseline in left_out:
+                continue  # the scenarios are drawn on it
+            request = ("search", self._block, part, self._spent, tuple(sorted(left_out)))
+            result = self._asked(request, queue, part)
+            if isinstance(result, Ended):
+                name = result.position.side
+                if (number := queue.split(part, result, for_others=True)) is not None:
+                    without.setdefault(number, set()).add(name)
+                    self._fail(name, result, 1)
+
+    def replay(self, name: str) -> None:
+        """Replay the corpus on one implementation."""
+        queue = Queue(range(len(corpus(self._component))))
+        spent: list[str] = []
+        for part in queue:
+            if self._endings[name].are_too_many or Patience(spent, IN_CORPUS).is_over:
+                return
+            result = self._asked(("replay", self._block, name, part, spent), queue, part)
+            if isinstance(result, Ended):
+                if queue.split(part, result) is not None:
+                    self._fail(name, result, 0)
+                    spent.append(result.failure_class.value)
+            elif result is not None and name in result.tallies:
+                spent += [one.failure_class for one in result.tallies[name].failures for _ in range(one.count)]
+
+    def _asked(self, request: tuple[Any, ...], queue: Queue, part: range) -> BlockResult | Ended | None:
+        """Let the worker run a part, and keep the result. Return how the worker ended in a run, if it did.
+
+        If it ended and was in no run, the part is run again, or the block is lost.
+        """
+        try:
+            result: BlockResult = self._worker.ask(*request)
+        except Ended as ended:
+            if ended.position.side in self._endings:
+                return ended
+            self._unexplained += 1
+            if ended.doubtful and self._unexplained < MOST:
+                queue.again(part)
+            else:
+                why = DIED if ended.doubtful else f"{ended.what}, and no scenario was being run"
+                self.results.append(lost_block(self._plan, self._block, why))
+                queue.drop()
+            return None
+        self.results.append(result)
+        if result.lost is not None:
+            queue.drop()
+        for name, tally in result.tallies.items():
+            self._spent[name] += [one.failure_class for one in tally.failures for _ in range(one.count)]
+        return result
+
+    def _fail(self, name: str, ended: Ended, scenarios: int) -> None:
+        """Count the end of a process as a failure of an implementation."""
+        signature, failure = failure_of(self._component, ended, with_log=False)
+        self._endings[name].add(ended)
+        self._spent[name].append(signature[1])
+        tally = Tally(scenarios, scenarios * len(failure.scenario.steps), failures={signature: failure})
+        self.results.append(BlockResult(self._plan.digest, self._block, {name: encode_tally(tally)}))

@@ -1,0 +1,71 @@
+"""The process that runs blocks for a campaign, until it is told to close (see `apart`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
+from operator import attrgetter
+
+from conformance.campaigns.apart import Ready, needs_a_worker
+from conformance.campaigns.block import BlockResult, attempted, programs_of, replay_part, run_part
+from conformance.campaigns.names import Names
+from conformance.campaigns.plan import Block, Plan
+from conformance.driver import Program, find_components
+from conformance.engines.position import Followed, Writer
+from conformance.engines.wire import Wire
+from conformance.engines.worker_main import serve
+from conformance.ports import Implementation, Limits
+
+
+class _Service:
+    """Each method but `close` serves the request of its name."""
+
+    def __init__(self, writer: Writer, replies: int) -> None:
+        self.wire = Wire()
+        self._writer = writer
+        self._implementations: dict[str, Implementation] = {}
+
+    def hello(self, name: str, plan: Plan, find: str, components: str) -> Ready:
+        self.wire = Wire(components)
+        self._plan = plan
+        module, _, function = find.partition(":")
+        self._names = Names(attrgetter(function)(import_module(module)), find_components(components))
+        self._is_careful = needs_a_worker(plan, self._names)
+        for name in plan.implementations:
+            self._implementations[name] = found = self._names.find(name)
+            found.limit(Limits(plan.scenario_seconds))
+        offered = {name: tuple(sorted(one.components())) for name, one in self._implementations.items()}
+        return Ready(offered, any(one.batch is not None for one in self._implementations.values()))
+
+    def search(
+        self, block: Block, numbers: range, spent: Mapping[str, Iterable[str]], without: Collection[str]
+    ) -> BlockResult:
+        def run() -> BlockResult:
+            numbered = self._writer.numbers(numbers)
+            return run_part(self._plan, block, self._programs(block), numbered, spent, without)
+
+        return attempted(self._plan, block, run)
+
+    def replay(self, block: Block, name: str, numbers: range, spent: Iterable[str]) -> BlockResult:
+        def run() -> BlockResult:
+            program = self._programs(block)[name]
+            return replay_part(self._plan, block, program, name, self._writer.numbers(numbers), spent)
+
+        return attempted(self._plan, block, run)
+
+    def _programs(self, block: Block) -> dict[str, Program]:
+        found = programs_of(self._plan, block.component, self._implementations, self._names.components)
+        if self._is_careful:
+            for name, program in found.items():
+                program.log = Followed(self._writer, program, name)
+        return found
+
+    def close(self) -> None:
+        for one in self._implementations.values():
+            one.close()
+
+
+def main() -> None:
+    """Serve the requests of a campaign."""
+    serve(sys.argv[1:], _Service)
