@@ -10,6 +10,7 @@ import pytest
 
 from conformance import cli
 from conformance.campaigns import Inline, make_plan, start
+from conformance.campaigns.shards import all_paths
 from conformance.components.deque import DequeScenarioConfig
 from conformance.ports import NotChosen, UnusableImplementation, check_chosen, is_built_in
 from conformance.scenarios import Finding, Scenario, encode_scenario
@@ -75,7 +76,7 @@ def test_a_plan_and_a_result_do_not_choose_what_runs(stranger, tmp_path, capsys)
     (folder / "plan.json").write_text(
         json.dumps(json.loads((folder / "plan.json").read_text()) | {"implementations": [name]})
     )
-    for block in (folder / "blocks").iterdir():
+    for block in all_paths(folder):
         block.unlink()
     assert run("campaign", "resume", str(folder), "--runner", "inline") == 2
     (folder / "result.json").unlink()

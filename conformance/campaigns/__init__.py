@@ -7,6 +7,7 @@ prints the result.
 from conformance.campaigns.campaign import Advance, Progress, choose, resume, start
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.files import own
+from conformance.campaigns.merge import LostBlock
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan, make_plan
 from conformance.campaigns.result import (
@@ -15,7 +16,6 @@ from conformance.campaigns.result import (
     DifferenceResult,
     FindingResult,
     ImplementationResult,
-    LostBlock,
     PropertyResult,
     load,
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from conformance.campaigns import files
+from conformance.campaigns import files, shards
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.code import Code, CodeLog, code_of
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
@@ -98,7 +99,7 @@ def start(
         try:
             files.write(folder / files.PLAN, plan)
             files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
-            (folder / files.BLOCKS).mkdir()
+            (folder / shards.BLOCKS).mkdir()
             return _run(folder, plan, runner, progress, clock)
         except RunnerUnavailable:
             files.give_up(folder)
@@ -130,7 +131,7 @@ def resume(
             return load(folder, runner.names.components)
         files.tidy(folder)
         _check_code(folder, code_of(plan, runner.names), accept_changed_code)
-        files.own(folder, files.BLOCKS).mkdir(exist_ok=True)
+        files.own(folder, shards.BLOCKS).mkdir(exist_ok=True)
         return _run(folder, plan, runner, progress, clock)
 
 
@@ -190,12 +191,12 @@ class Feed:
         self._clock = clock
         self._done = done
         self._end = None if plan.minutes is None else clock() + 60 * plan.minutes
-        self._started: list[Block] = []
+        self._open: deque[Block] = deque()
+        """The blocks that were started, from the first one on that is not committed."""
         self._steps: dict[Block, int] = {}
-        self._first_open = 0
+        """The steps of those of them that are committed."""
         self._steps_in_a_row = 0
-        self._scenarios = 0
-        self._all_steps = 0
+        self._blocks = self._scenarios = self._all_steps = 0
 
     def __iter__(self) -> Iterator[Block]:
         for block in self._plan.blocks():
@@ -203,7 +204,7 @@ class Feed:
                 return
             if self._end is not None and self._clock() >= self._end:
                 return
-            self._started.append(block)
+            self._open.append(block)
             before = self._done(block)
             if before is None:
                 yield block
@@ -212,16 +213,16 @@ class Feed:
 
     def committed(self, result: BlockResult) -> None:
         """Record a committed block. For a goal in steps, only blocks before the first uncommitted one count."""
+        self._blocks += 1
         self._steps[result.block] = baseline_steps(self._plan, result)
-        while self._first_open < len(self._started) and self._started[self._first_open] in self._steps:
-            self._steps_in_a_row += self._steps[self._started[self._first_open]]
-            self._first_open += 1
+        while self._open and self._open[0] in self._steps:
+            self._steps_in_a_row += self._steps.pop(self._open.popleft())
         self._scenarios += sum(tally.scenarios for tally in result.tallies.values())
         self._all_steps += sum(tally.steps for tally in result.tallies.values())
 
     def advance(self, note: str = "") -> Advance:
         """Return the progress."""
-        return Advance(len(self._steps), self._plan.number_of_blocks, self._scenarios, self._all_steps, note)
+        return Advance(self._blocks, self._plan.number_of_blocks, self._scenarios, self._all_steps, note)
 
 
 def _kept(folder: Path, plan: Plan, feed: Feed) -> str:
@@ -231,6 +232,6 @@ def _kept(folder: Path, plan: Plan, feed: Feed) -> str:
         command += [] if is_built_in(name) else ["--implementation", name]
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return (
-        f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / files.BLOCKS}; there is no result "
+        f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / shards.BLOCKS}; there is no result "
         f"yet. Continue with: {shlex.join(command)}"
     )

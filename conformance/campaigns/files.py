@@ -1,7 +1,7 @@
 """Reads and writes the folder of a campaign.
 
     DIR/plan.json                              the plan
-    DIR/blocks/<component>-<number>.json       a committed block; only committed blocks count
+    DIR/blocks/                                the committed blocks, which alone count (see `shards`)
     DIR/code.json                              the code at the start, and each changed code that was accepted later
     DIR/driver.lock                            locked by the process that runs the campaign
     DIR/result.json                            the result
@@ -26,15 +26,14 @@ from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.lock import LOCK
 from conformance.campaigns.plan import Block, Plan, check_components
 from conformance.campaigns.seal import is_sealed, sealed
+from conformance.campaigns.shards import BLOCKS, all_paths, check_layout, make_room, path_of, unfinished
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
-from conformance.scenarios.names import as_file_name
 from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, read_bytes
 
 PLAN = "plan.json"
 CODE = "code.json"
 RESULT = "result.json"
-BLOCKS = "blocks"
 
 T = TypeVar("T", bound=Struct)
 
@@ -122,10 +121,10 @@ def _read(path: Path, kind: type[T]) -> tuple[T, bytes]:
 
 def cure(path: Path) -> str:
     """What to do if a file of a campaign is damaged."""
-    folder = path.parent.parent if path.parent.name == BLOCKS else path.parent
+    folder = next((above.parent for above in path.parents if above.name == BLOCKS), path.parent)
     result = folder / RESULT
     resume = f"conformance campaign resume {shlex.quote(str(folder))}"
-    if path.parent.name == BLOCKS:
+    if folder != path.parent:
         too = f" and {result}" if result.exists() else ""
         return f"Delete this file{too}, and run the block again with: {resume}"
     if path == result:
@@ -136,17 +135,21 @@ def cure(path: Path) -> str:
 def read_plan(folder: Path, components: Components) -> Plan:
     """Read the plan of a campaign.
 
-    Raises: CampaignError if there is no plan, or if it names an unknown component; SchemaError if it is damaged.
+    Raises: CampaignError if there is no plan, if it names an unknown component, or if an earlier version of this suite
+    wrote its blocks; SchemaError if it is damaged.
     """
     path = folder / PLAN
     plan = read(path, Plan)
     check_components(plan, components, path)
+    check_layout(folder)
     return plan
 
 
 def commit(folder: Path, result: BlockResult) -> None:
     """Write the result of a block, which makes the block count. A second commit writes the same bytes."""
-    _write(_path(folder, result.block), sealed(result))
+    path = path_of(folder, result.block)
+    make_room(path)
+    _write(path, sealed(result))
 
 
 def committed(folder: Path, plan: Plan, components: Components, block: Block) -> BlockResult | None:
@@ -155,24 +158,24 @@ def committed(folder: Path, plan: Plan, components: Components, block: Block) ->
     Raises: SchemaError, which names the file and the cure, if it is damaged, or if it is another block or a block of
     another plan.
     """
-    path = _path(folder, block)
-    return _checked(path, plan, components) if path.exists() else None
+    path = path_of(folder, block)
+    return _checked(folder, path, plan, components) if path.exists() else None
 
 
 def all_committed(folder: Path, plan: Plan, components: Components) -> Iterator[BlockResult]:
-    """Yield every committed block, in the order of the file names. Raises: SchemaError, as `committed`."""
-    for path in sorted((folder / BLOCKS).glob("[!.]*.json")):
-        yield _checked(path, plan, components)
+    """Yield every committed block, by component and number. Raises: SchemaError, as `committed`."""
+    for path in all_paths(folder):
+        yield _checked(folder, path, plan, components)
 
 
-def _checked(path: Path, plan: Plan, components: Components) -> BlockResult:
+def _checked(folder: Path, path: Path, plan: Plan, components: Components) -> BlockResult:
     result, data = _read(path, BlockResult)
     if result.plan != plan.digest:
         raise SchemaError(f"{path}: this is a block of another plan than {PLAN} has. {cure(path)}")
     if not is_sealed(data):
         raise SchemaError(f"{path}: the checksum is not that of the file, which is damaged or changed. {cure(path)}")
     try:
-        if path.name != f"{result.block.name}.json":
+        if path != path_of(folder, result.block):
             raise ValueError(f"it holds the block {result.block.name}")
         check_block(result, plan, components)
     except ValueError as error:
@@ -182,9 +185,5 @@ def _checked(path: Path, plan: Plan, components: Components) -> BlockResult:
 
 def tidy(folder: Path) -> None:
     """Remove the files that were incomplete when the campaign was stopped. The caller must hold the lock."""
-    for path in (*folder.glob(".*.part"), *(folder / BLOCKS).glob(".*.part")):
+    for path in unfinished(folder):
         path.unlink(missing_ok=True)
-
-
-def _path(folder: Path, block: Block) -> Path:
-    return folder / BLOCKS / f"{as_file_name(block.name)}.json"

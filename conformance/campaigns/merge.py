@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
 
 from conformance.campaigns.block import BlockResult, decode, decode_tally
 from conformance.campaigns.files import committed
 from conformance.campaigns.plan import Plan
 from conformance.driver import Components
 from conformance.engines.tally import Failure, Tally
+
+
+class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
+    """A block whose scenarios have no result, because their process died or an exception ended the block."""
+
+    component: str
+    number: int
+    first: int
+    count: int
+    reason: str
+    failure_class: Literal["crashed"] = "crashed"
+
 
 Part = tuple[str, str]
 """The names of an implementation and a component."""
@@ -23,13 +39,14 @@ class Sum:
     tallies: dict[Part, Tally] = field(default_factory=dict)
     differences: dict[tuple[str, str, str, str], Failure] = field(default_factory=dict)
     """The key is implementation, component, operation and field."""
-    lost: list[BlockResult] = field(default_factory=list)
+    lost: list[LostBlock] = field(default_factory=list)
 
     def add(self, result: BlockResult, components: Components) -> None:
         """Add a block, which was run here or was checked when it was read."""
         component = result.block.component
         if result.lost is not None:
-            self.lost.append(result)
+            block, reason = result.block, sys.intern(result.lost)
+            self.lost.append(LostBlock(block.component, block.number, block.first, block.count, reason))
             return
         for name, record in result.tallies.items():
             self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record, components))

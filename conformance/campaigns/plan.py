@@ -24,11 +24,14 @@ from conformance.scenarios import canonical
 SCHEMA = 1
 """The version of the JSON form of plans, blocks and results."""
 
-SCENARIOS_PER_SECOND = 4_000
-"""An estimate for one implementation on an ordinary core. It decides only the size of blocks."""
+SCENARIOS_PER_SECOND = 400
+"""An estimate for one implementation and the slowest component on an ordinary core, which decides only the size of
+blocks. The blocks of a component that is ten times as fast take less than a second, which is still long enough."""
 SECONDS_PER_BLOCK = 7
 FEWEST_BLOCKS = 8
 """A small campaign has smaller blocks, so that there are at least this many to share among cores."""
+MOST_BLOCKS = 300_000
+"""A huge campaign has larger blocks, so that there are at most about this many to keep and to add up."""
 STEPS_PER_SCENARIO = 30
 
 SCENARIO_SECONDS = 120.0
@@ -50,7 +53,7 @@ class Block(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name in messages. The file of the block has this name and the ending `.json`."""
+        """The name in messages."""
         return f"{self.component}-{self.number}"
 
 
@@ -196,7 +199,7 @@ def check_components(plan: Plan, components: Components, source: Path | None = N
 
 
 def block_size(implementations: int, components: int, scenarios: int | None, steps: int | None) -> int:
-    """Return the scenarios per block: about seven seconds of work, or less if that makes fewer than eight blocks."""
+    """Return the scenarios per block: about seven seconds of work, unless that makes few blocks or too many."""
     large = SCENARIOS_PER_SECOND * SECONDS_PER_BLOCK // max(1, implementations)
     if scenarios is not None:
         total = scenarios * components
@@ -204,7 +207,7 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
         total = steps // STEPS_PER_SCENARIO
     else:
         return max(1, large)
-    return max(1, min(large, -(-total // FEWEST_BLOCKS)))
+    return max(1, min(large, -(-total // FEWEST_BLOCKS)), -(-total // MOST_BLOCKS))
 
 
 def _offered(name: str, names: Names) -> frozenset[str]:

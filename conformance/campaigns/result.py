@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from conformance.campaigns.block import encode, programs
 from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.files import RESULT, cure, read
-from conformance.campaigns.merge import Sum
+from conformance.campaigns.merge import LostBlock, Sum
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import SCHEMA, Plan, check_components
 from conformance.components import COMPONENTS
@@ -90,17 +90,6 @@ class DifferenceResult(Struct, frozen=True):
     id: str
 
 
-class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
-    """A block whose scenarios have no result, because their process died or an exception ended the block."""
-
-    component: str
-    number: int
-    first: int
-    count: int
-    reason: str
-    failure_class: Literal["crashed"] = "crashed"
-
-
 class CampaignResult(Struct, frozen=True):
     """The content of `result.json`."""
 
@@ -156,10 +145,7 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
         for key, one in sorted(total.differences.items())
     )
-    lost = tuple(
-        LostBlock(one.block.component, one.block.number, one.block.first, one.block.count, one.lost or "")
-        for one in sorted(total.lost, key=lambda one: (one.block.component, one.block.number))
-    )
+    lost = tuple(sorted(total.lost, key=lambda one: (one.component, one.number)))
     implementations = tuple(
         ImplementationResult(name, versions.get(name, ""), tuple(results[name])) for name in plan.implementations
     )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from conformance.campaigns import files
 from conformance.campaigns.lock import holder
-from conformance.campaigns.merge import merge
+from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import SCHEMA
 from conformance.components import COMPONENTS
 from conformance.driver import Components
@@ -49,20 +49,23 @@ def status(folder: Path, components: Components = COMPONENTS) -> Status:
     """
     folder = Path(folder)
     plan = files.read_plan(folder, components)
-    results = list(files.all_committed(folder, plan, components))
-    total = merge(results, components)
+    blocks = 0
+    total = Sum()
+    for result in files.all_committed(folder, plan, components):
+        blocks += 1
+        total.add(result, components)
     found = tuple(
         FoundSoFar(name, component, *signature, failure.count, len(failure.scenario.steps))
         for (name, component), tally in sorted(total.tallies.items())
         for signature, failure in sorted(tally.failures.items())
     )
     return Status(
-        len(results),
+        blocks,
         plan.number_of_blocks,
         sum(tally.scenarios for tally in total.tallies.values()),
         sum(tally.steps for tally in total.tallies.values()),
         found,
-        tuple(f"{one.block.name}: {one.lost}" for one in total.lost),
+        tuple(f"{one.component}-{one.number}: {one.reason}" for one in total.lost),
         (folder / files.RESULT).exists(),
         holder(folder),
     )

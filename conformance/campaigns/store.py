@@ -13,7 +13,8 @@ time. `result.json` remains the result of the campaign.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from conformance.driver import Components
 from conformance.scenarios import encode_scenario
 
 STORE = "store"
+ROWS = 20_000
+"""How many rows are kept in memory until they are written."""
 _BLOCK = [("component", pa.string()), ("block", pa.int64())]
 _MINE = [*_BLOCK, ("implementation", pa.string())]
 SCHEMAS: dict[str, pa.Schema] = {
@@ -73,23 +76,43 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     """
     folder = Path(folder)
     plan = files.read_plan(folder, components)
-    results = sorted(
-        files.all_committed(folder, plan, components), key=lambda one: (one.block.component, one.block.number)
-    )
     store = files.own(folder, STORE)
     store.mkdir(exist_ok=True)
-    for name, schema in SCHEMAS.items():
-        table = pa.Table.from_pylist(list(_rows(_MAKERS[name], results, components)), schema=schema)
-        beside = store / f".{name}.parquet.part"
-        pq.write_table(table, beside)
-        os.replace(beside, store / f"{name}.parquet")
+    with ExitStack() as closing:
+        tables = [_Table(store, name, closing) for name in SCHEMAS]
+        for result in files.all_committed(folder, plan, components):
+            for table in tables:
+                table.add(result, components)
+        for table in tables:
+            table.write()
+    for name in SCHEMAS:
+        os.replace(_beside(store, name), store / f"{name}.parquet")
     return store
 
 
-def _rows(make: Make, results: Iterable[BlockResult], components: Components) -> Iterator[Row]:
-    for result in results:
-        for row in make(result, components):
-            yield {"component": result.block.component, "block": result.block.number, **row}
+class _Table:
+    """One table, which is written in groups of rows."""
+
+    def __init__(self, store: Path, name: str, closing: ExitStack) -> None:
+        self._make, self._schema = _MAKERS[name], SCHEMAS[name]
+        self._writer = closing.enter_context(pq.ParquetWriter(_beside(store, name), self._schema))
+        self._rows: list[Row] = []
+
+    def add(self, result: BlockResult, components: Components) -> None:
+        """Add the rows of a block."""
+        for row in self._make(result, components):
+            self._rows.append({"component": result.block.component, "block": result.block.number, **row})
+        if len(self._rows) >= ROWS:
+            self.write()
+
+    def write(self) -> None:
+        """Write the rows that were added since the last time."""
+        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows.clear()
+
+
+def _beside(store: Path, name: str) -> Path:
+    return store / f".{name}.parquet.part"
 
 
 def _blocks(result: BlockResult, components: Components) -> Iterator[Row]:

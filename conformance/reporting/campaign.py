@@ -19,6 +19,9 @@ from conformance.reporting.looks import Slug, simple_table
 from conformance.reporting.tables import lines_of_columns, tables_of_columns
 from conformance.reporting.words import plain
 
+_FEW = 20
+"""How many lost blocks are listed."""
+
 
 def campaign_tables(result: Mapping[str, Any] | Struct, statements: bool = False) -> list[RenderableType]:
     """Return tables of verdicts, findings, differences and lost blocks, and a summary line per implementation.
@@ -63,9 +66,11 @@ def _lost(blocks: list[Mapping[str, Any]]) -> Table:
     table.add_column("component")
     table.add_column("scenarios", justify="right")
     table.add_column("reason", ratio=1)
-    for one in blocks:
+    for one in blocks[:_FEW]:
         last = one["first"] + one["count"] - 1
         table.add_row(Slug(one["component"]), f"{one['first']}-{last}", Text(plain(one["reason"])))
+    if len(blocks) > _FEW:
+        table.add_row(f"{len(blocks) - _FEW:,} more", "", "")
     return table
 
 
@@ -78,7 +83,9 @@ def status_lines(now: Status, folder: Path) -> list[str]:
         f"{one.count:,} scenarios; the shortest so far has {one.steps} steps."
         for one in now.found
     ]
-    lines += [f"Lost block: {one}." for one in now.lost]
+    lines += [f"Lost block: {one}." for one in now.lost[:_FEW]]
+    if len(now.lost) > _FEW:
+        lines.append(f"{len(now.lost) - _FEW:,} more blocks are lost.")
     if now.finished:
         lines.append(
             f"The campaign has ended. Show the verdicts with: conformance campaign report {shlex.quote(str(folder))}"

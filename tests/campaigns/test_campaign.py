@@ -7,6 +7,7 @@ import pytest
 
 from conformance.campaigns import (
     Advance,
+    Block,
     CampaignError,
     CampaignInterrupted,
     Inline,
@@ -21,6 +22,7 @@ from conformance.campaigns import (
 from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
+from conformance.campaigns.shards import all_paths, path_of
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS
 from conformance.engines import replay
@@ -103,7 +105,7 @@ def test_steps_are_reached_with_the_fewest_blocks_and_the_rest_is_dropped(tmp_pa
     result = start(tmp_path / "a", plan, Inline())
     steps = sum(part.steps for part in result.implementations[0].components)
     assert 1000 <= steps < 1600
-    ran = len(list((tmp_path / "a" / "blocks").iterdir()))
+    ran = len(list(all_paths(tmp_path / "a")))
     assert ran < (plan.number_of_blocks or 0)
 
     class Eager:
@@ -117,7 +119,7 @@ def test_steps_are_reached_with_the_fewest_blocks_and_the_rest_is_dropped(tmp_pa
                 commit(attempt_block(plan, block, self.names))
 
     start(tmp_path / "b", plan, Eager())
-    assert len(list((tmp_path / "b" / "blocks").iterdir())) == ran + 4
+    assert len(list(all_paths(tmp_path / "b"))) == ran + 4
     assert (tmp_path / "b" / "result.json").read_bytes() == (tmp_path / "a" / "result.json").read_bytes()
 
 
@@ -139,7 +141,7 @@ def test_only_blocks_without_a_gap_count(tmp_path, inline):
     plan = make_plan("m", NAMES[:1], ["deque"], minutes=1, block=3)
     ticks = count(0, 15)
     start(tmp_path / "c", plan, Inline(), clock=lambda: float(next(ticks)))
-    (tmp_path / "c" / "blocks" / "deque-1.json").unlink()
+    path_of(tmp_path / "c", Block("deque", 1, 3, 3)).unlink()
     assert finish(tmp_path / "c", plan, SUITE).implementations[0].components[0].scenarios == 3
 
 
@@ -175,7 +177,7 @@ class Interrupted:
 def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
     with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and is in .*blocks; there is no result"):
         start(tmp_path / "c", PLAN, Interrupted())
-    assert [file.name for file in (tmp_path / "c" / "blocks").iterdir()] == [f"{PLAN.components[0]}-0.json"]
+    assert [*all_paths(tmp_path / "c")] == [path_of(tmp_path / "c", next(PLAN.blocks()))]
     with pytest.raises(CampaignError, match=r"result.json does not exist"):
         load(tmp_path / "c")
 
@@ -215,13 +217,13 @@ def test_a_file_of_another_kind_says_which_field(inline, tmp_path):
 def test_a_damaged_block_is_not_counted_silently(tmp_path):
     plan = make_plan("d", NAMES[:1], ["deque"], scenarios=8)
     start(tmp_path / "c", plan, Inline())
-    block = tmp_path / "c" / "blocks" / "deque-3.json"
+    block = path_of(tmp_path / "c", Block("deque", 3, 3, 1))
     whole = block.read_bytes()
     block.write_bytes(whole[:100])
-    with pytest.raises(SchemaError, match=r"deque-3.json, line 1, column 101: this is not JSON"):
+    with pytest.raises(SchemaError, match=r"3.json, line 1, column 101: this is not JSON"):
         finish(tmp_path / "c", plan, SUITE)
     block.write_bytes(whole.replace(plan.digest.encode(), b"0" * 16))
-    with pytest.raises(SchemaError, match=r"deque-3.json: this is a block of another plan"):
+    with pytest.raises(SchemaError, match=r"3.json: this is a block of another plan"):
         finish(tmp_path / "c", plan, SUITE)
 
 

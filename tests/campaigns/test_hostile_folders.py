@@ -35,7 +35,7 @@ from tests.hostile import bytes_of, mutations_of, read_or_told
 
 NAMES = ("reference", "known-bug:B-01", "reference-recover-first")
 PLAN = make_plan("h", NAMES, ["subpartition"], scenarios=60, block=30, budget=0)
-BLOCK = "subpartition-0.json"
+BLOCK = "subpartition/0/0.json"
 CHECKSUM = "the checksum is not that of the file"
 BUG = "known-bug:B-01"
 THOROUGH = settings(max_examples=150, deadline=None)
@@ -90,7 +90,7 @@ def tally(block: Any) -> Any:
         (lambda block: block["differences"][0].update(implementation="reference"), "that is compared 'reference'"),
         (lambda block: block["differences"][0].update(count=31), "31 differences in 30 scenarios"),
         (lambda block: block["block"].update(count=10**12), "no block subpartition-0 with scenarios 0 to 999999999999"),
-        (lambda block: block["block"].update(component="../x"), "it holds the block ../x-0"),
+        (lambda block: block["block"].update(component="../x"), "'../x' cannot be the name of a file"),
         (lambda block: block["block"].update(number=1, first=30), "it holds the block subpartition-1"),
         (lambda block: block.update(lost="it died"), "it is lost, and yet it has counts"),
     ],
@@ -190,8 +190,8 @@ def test_every_path_that_holds_a_name_is_checked():
 
 
 def test_a_block_of_another_place_is_told(folder):
-    (folder / "blocks" / BLOCK).rename(folder / "blocks" / "subpartition-7.json")
-    with pytest.raises(SchemaError, match=r"subpartition-7.json: .*it holds the block subpartition-0"):
+    (folder / "blocks" / BLOCK).rename(folder / "blocks" / "subpartition" / "0" / "7.json")
+    with pytest.raises(SchemaError, match=r"7.json: .*it holds the block subpartition-0"):
         status(folder)
 
 

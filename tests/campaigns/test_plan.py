@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from conformance.campaigns import Block, CampaignError, Plan, make_plan
-from conformance.campaigns.plan import FEWEST_BLOCKS, block_size
+from conformance.campaigns.plan import FEWEST_BLOCKS, MOST_BLOCKS, block_size
 from conformance.ports import UnusableImplementation
 from conformance.scenarios import canonical
 
@@ -41,11 +41,16 @@ def test_a_campaign_in_minutes_has_no_end_of_its_own():
     assert [block.number for block in islice(plan.blocks(), 6)] == [0, 0, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(("implementations", "expected"), [(1, 28_000), (3, 9_333)])
+@pytest.mark.parametrize(("implementations", "expected"), [(1, 2_800), (3, 933)])
 def test_large_campaigns_have_blocks_of_about_seven_seconds(implementations, expected):
     assert block_size(implementations, 2, 10**6, None) == expected
-    assert block_size(implementations, 2, None, 10**9) == expected
+    assert block_size(implementations, 2, None, 10**8) == expected
     assert block_size(implementations, 2, None, None) == expected
+
+
+def test_huge_campaigns_have_larger_blocks_instead_of_millions():
+    plan = make_plan("s", ["reference"], ["deque", "subpartition"], scenarios=10**9)
+    assert MOST_BLOCKS * 0.99 < (plan.number_of_blocks or 0) <= MOST_BLOCKS
 
 
 @pytest.mark.parametrize("scenarios", [4, 20, 1000, 5000])

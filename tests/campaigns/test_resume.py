@@ -16,6 +16,7 @@ from conformance import cli
 from conformance.campaigns import CampaignError, Inline, Processes, Spark, files, make_plan, resume, start, status
 from conformance.campaigns.code import CodeLog
 from conformance.campaigns.lock import held, holder
+from conformance.campaigns.shards import all_paths
 from conformance.campaigns.spark_setup import spark_problem
 from tests.campaigns.dying import MARK
 from tests.campaigns.killed import PLAN
@@ -47,7 +48,7 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(blocks, tmp_path
     folder = killed(tmp_path / "campaign", "processes", blocks)
     assert status(folder).blocks >= blocks
     assert holder(folder) is None
-    before = {path: path.stat().st_mtime_ns for path in (folder / "blocks").iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in all_paths(folder)}
     resume(folder, Processes(2) if blocks == 4 else Inline())
     assert (folder / "result.json").read_bytes() == undisturbed
     assert {path: path.stat().st_mtime_ns for path in before} == before
@@ -64,7 +65,7 @@ def test_a_spark_campaign_that_was_killed_equals_one_that_ran_inline(tmp_path, u
 
 def test_what_was_being_written_counts_for_nothing(tmp_path, undisturbed):
     folder = killed(tmp_path / "campaign", "processes", 2)
-    (folder / "blocks" / ".deque-3.json.part").write_text('{"plan": "half')
+    (folder / "blocks" / "deque" / "0" / ".3.json.part").write_text('{"plan": "half')
     (folder / ".result.json.part").write_text("{")
     resume(folder, Inline())
     assert (folder / "result.json").read_bytes() == undisturbed
