@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.block import DIED, BlockResult, lost_block
@@ -134,18 +134,16 @@ class Spark:
                 gateway = launch(conf, {"stdout": words, "stderr": words})
                 undo.push(partial(_stop, SparkContext, gateway))
                 context = SparkContext(conf=conf, gateway=gateway)
+                if not self.local:
+                    context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
             except Exception as error:
-                words.seek(0)
-                said = words.read().decode(errors="replace").strip().splitlines()
-                why = _gist("\n".join(said[-20:]) or str(error))
                 raise RunnerUnavailable(
-                    f"Spark could not be started on {self.master}: {why}. The runner processes needs no Spark."
+                    f"Spark could not be started on {self.master}: {_why(words, error)}. The runner processes needs no "
+                    "Spark."
                 ) from error
             if threading.current_thread() is threading.main_thread() and handler is not None:
                 # Spark's own SIGINT handler calls the JVM even if another call to the JVM is in progress.
                 signal.signal(signal.SIGINT, handler)
-            if not self.local:
-                context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
             yield context, gateway.proc
 
     def _settings(self, quiet: Path) -> list[tuple[str, str]]:
@@ -261,6 +259,13 @@ def _stop(context_class: Any, gateway: Any, kind: type[BaseException] | None, *e
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()
+
+
+def _why(words: IO[bytes], error: Exception) -> str:
+    """Return what the JVM wrote last or, if that is nothing, the message of the error."""
+    words.seek(0)
+    said = words.read().decode(errors="replace").strip().splitlines()
+    return _gist("\n".join(said[-20:]) or str(error))
 
 
 def _gist(text: str) -> str:

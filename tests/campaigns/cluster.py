@@ -1,0 +1,95 @@
+"""A cluster of Spark on this machine: a master and workers, each a process, whose executors do not have the project."""
+
+from __future__ import annotations
+
+import os
+import re
+import site
+import stat
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from conformance.system.processes import Started
+
+_DEPLOY = "org.apache.spark.deploy"
+_URL = re.compile(rb"spark://[\w.]+:\d+")
+_SMALL = {
+    "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+_SECONDS = 120
+LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+class Cluster:
+    """A master, and workers of one core that can be started and ended at any time."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self._folder = folder
+        self._command = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+        self._workers: list[Started] = []
+        self._master = self._start("master.Master", "--port", "0")
+        self.url = self._said("master", _URL)
+        self.python = _python_without_the_project(folder)
+
+    def add_worker(self) -> Started:
+        """Start a worker. It is there when the master has registered it, which takes a few seconds."""
+        where = self._folder / f"worker-{len(self._workers)}"
+        started = self._start("worker.Worker", "-c", "1", "-m", "1g", "-d", str(where), self.url, log=where.name)
+        self._workers.append(started)
+        return started
+
+    def _start(self, name: str, *arguments: str, log: str = "master") -> Started:
+        command = [self._command, f"{_DEPLOY}.{name}", "--host", "127.0.0.1", "--webui-port", "0", *arguments]
+        with (self._folder / f"{log}.log").open("wb") as file:
+            return Started(
+                command,
+                env={**os.environ, **LOCAL, **_SMALL},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _said(self, log: str, expected: re.Pattern[bytes]) -> str:
+        path = self._folder / f"{log}.log"
+        for _ in range(_SECONDS * 10):
+            if found := expected.search(path.read_bytes()):
+                return found[0].decode()
+            time.sleep(0.1)
+        raise AssertionError(f"{log} did not start: {path.read_text(errors='replace')[-2000:]}")
+
+    def close(self) -> None:
+        """End all processes of the cluster."""
+        for one in (*self._workers, self._master):
+            one.kill()
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """Yield a cluster without workers. At the end, end all of its processes."""
+    found = Cluster(folder)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _python_without_the_project(folder: Path) -> Path:
+    """Make a command that runs this Python with all that is installed but this project."""
+    there = folder / "installed"
+    there.mkdir()
+    ours = re.compile(r"checkpoint_conformance.*|__editable__.*|.*\.pth|conformance|strategies|reference_impl|tests")
+    for place in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages())):
+        for one in Path(place).iterdir() if Path(place).is_dir() else ():
+            if not ours.fullmatch(one.name) and not (there / one.name).exists():
+                (there / one.name).symlink_to(one)
+    command = folder / "python"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{there}:$PYTHONPATH" exec {sys.executable} -S "$@"\n')
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    return command

@@ -1,0 +1,45 @@
+"""A campaign on a cluster whose executors do not have the project, and come and go."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from conformance.campaigns import Inline, Spark, make_plan, start
+from conformance.campaigns.spark_setup import spark_problem
+from tests.campaigns.cluster import LOCAL, cluster
+
+PROBLEM = spark_problem()
+NAMES = ("reference", "known-bug:B-01", "tests.campaigns.dying:at_a_late_checkpoint")
+COMPONENTS = ("deque", "persister", "recovered-channel", "subpartition")
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(PROBLEM is not None, reason=PROBLEM or ""),
+    pytest.mark.xdist_group("spark"),
+]
+
+
+def test_executors_that_come_and_go_lead_to_the_same_bytes(tmp_path, monkeypatch):
+    """The corpus counts too: executors found none, so that their counts differed and its failures were lost."""
+    plan = make_plan("cluster", NAMES, COMPONENTS, scenarios=90, block=30, budget=300)
+    start(tmp_path / "inline", plan, Inline())
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster") as there:
+        first = there.add_worker()
+        imported = subprocess.run(
+            [there.python, "-c", "import conformance"], cwd="/", capture_output=True, text=True, check=False
+        )
+        assert "No module named 'conformance'" in imported.stderr
+        for name, value in {**LOCAL, "PYSPARK_PYTHON": str(there.python)}.items():
+            monkeypatch.setenv(name, value)
+
+        def watch(state):
+            if state.done == 2:
+                there.add_worker()
+            elif state.done == 4:
+                first.kill()
+
+        start(tmp_path / "spark", plan, Spark(there.url), watch)
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
