@@ -48,8 +48,8 @@ def make(folder: Path) -> None:
 
 
 def check_empty(folder: Path) -> None:
-    """Raise a CampaignError if there is anything in a folder but the lock of a driver."""
-    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):
+    """Raise a CampaignError if there is anything in a folder but what a driver leaves that is killed at once."""
+    if folder.is_dir() and any(path.name not in (LOCK, _beside(folder / PLAN).name) for path in folder.iterdir()):
         what = "a campaign" if (folder / PLAN).exists() else "other files"
         raise CampaignError(
             f"{folder} is not empty: it holds {what}, and a new campaign does not overwrite files. "
@@ -84,13 +84,17 @@ def write(path: Path, content: Struct) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.part")
+    beside = _beside(path)
     beside.unlink(missing_ok=True)
     with beside.open("xb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())  # before the renaming: after a power failure, the renamed file must not be empty
     os.replace(beside, path)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.part")
 
 
 def read(path: Path, kind: type[T]) -> T:
