@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 MOST_BYTES = 64 << 20
 """No file that is larger than this is read."""
+_PIECE = 1 << 16
 MOST_DEPTH = 64
 """How deep lists and objects may be nested. What the suite writes is nested about ten deep."""
 MOST_DIGITS = 19
@@ -70,11 +71,13 @@ class Misshapen(ValueError):
 
 def read_bytes(path: Path) -> bytes:
     """Returns the content of a file. Raises: SchemaError if it is too large; OSError."""
+    data = bytearray()
     with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise SchemaError(f"{path}: the file is larger than {MOST_BYTES >> 20} MiB; no file of the suite is")
-    return data
+        while piece := file.read(_PIECE):
+            data += piece
+            if len(data) > MOST_BYTES:
+                raise SchemaError(f"{path}: the file is larger than {MOST_BYTES >> 20} MiB; no file of the suite is")
+    return bytes(data)
 
 
 def read_text(path: Path) -> str:

@@ -1,0 +1,72 @@
+"""Makes the folder of a campaign that has run very many blocks, without running them, and measures what reads it.
+
+python -m tests.campaigns.fabricated FOLDER [BLOCKS]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from conformance.campaigns import Block, Names, Plan, files, make_plan
+from conformance.campaigns.block import run_block
+from conformance.campaigns.code import CodeLog, code_of
+from conformance.campaigns.seal import sealed
+from conformance.campaigns.shards import BLOCKS, make_room, path_of
+
+NAMES = ("reference", "known-bug:B-01")
+COMPONENTS = ("deque", "subpartition")
+SAMPLE = 20
+"""How many scenarios of each component are run. All blocks have what they found."""
+
+
+def plan_of(blocks: int, missing: int = 0) -> Plan:
+    """Return a plan with so many blocks."""
+    each = -(-(blocks + missing) // len(COMPONENTS))
+    return make_plan("fabricated", NAMES, COMPONENTS, scenarios=each * SAMPLE, block=SAMPLE, budget=0)
+
+
+def fabricate(folder: Path, blocks: int, missing: int = 0) -> Plan:
+    """Make a folder with so many committed blocks, and a plan that has a few more."""
+    plan, names = plan_of(blocks, missing), Names()
+    samples = {name: run_block(plan, Block(name, 1, SAMPLE, SAMPLE), names) for name in COMPONENTS}
+    files.make(folder)
+    files.write(folder / files.PLAN, plan)
+    files.write(folder / files.CODE, CodeLog((code_of(plan, names),)))
+    (folder / BLOCKS).mkdir()
+    for _, block in zip(range(blocks), plan.blocks(), strict=False):
+        path = path_of(folder, block)
+        if not block.number % 1000:
+            make_room(path)
+        path.write_bytes(sealed(replace(samples[block.component], block=block)))
+    return plan
+
+
+def main() -> None:
+    folder, blocks = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 300_000
+    began = time.monotonic()
+    fabricate(folder, blocks, missing=4)
+    size = sum(path.stat().st_size for path in (folder / BLOCKS).rglob("*.json"))
+    print(f"{blocks:,} blocks, {size >> 20:,} MiB, made in {time.monotonic() - began:.0f} s", flush=True)
+    for command in (
+        ["status", folder], ["status", folder, "--store"], ["resume", folder, "--runner", "inline"], ["report", folder],
+    ):  # fmt: skip
+        began = time.monotonic()
+        script = "import sys; from conformance.cli import main; main()"
+        code = (
+            f"import resource, subprocess, sys; subprocess.run([sys.executable, '-c', {script!r}, 'campaign', "
+            "*sys.argv[1:]], stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True
+        )
+        said = " ".join(["campaign", command[0], *command[2:]])  # type: ignore[list-item]
+        print(f"{said}: {int(done.stdout) >> 10:,} MiB at most, {time.monotonic() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
