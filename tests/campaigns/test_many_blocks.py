@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +17,8 @@ from conformance.campaigns.store import write_store
 from tests.campaigns.fabricated import fabricate, plan_of
 
 FEW, MANY = 300, 2_100
-BYTES_PER_BLOCK = 40
-"""Less than the name of a file."""
+BYTES_PER_BLOCK = {"driver": 40, "status": 40, "finish": 40, "write_store": 300}
+"""A block has thousands. With so small groups of rows, the list of groups in a Parquet file grows too."""
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +37,19 @@ def peak(call: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("read", [status, write_store, "finish"], ids=str)
-def test_the_memory_does_not_grow_with_the_blocks(read, folders, monkeypatch):
-    monkeypatch.setattr(store, "ROWS", 5_000)
+READERS: dict[str, Callable[[Path, Plan], object]] = {
+    "status": lambda folder, plan: status(folder),
+    "finish": lambda folder, plan: finish(folder, plan, Names()),
+    "write_store": lambda folder, plan: write_store(folder),
+}
 
-    def call(folder, plan: Plan) -> object:
-        return finish(folder, plan, Names()) if read == "finish" else read(folder)
 
-    call(*folders[0])  # what is loaded once, and the corpus
-    few, many = (peak(partial(call, *one)) for one in folders)
-    assert many - few < BYTES_PER_BLOCK * (MANY - FEW)
+@pytest.mark.parametrize("name", READERS)
+def test_the_memory_does_not_grow_with_the_blocks(name, folders, monkeypatch):
+    monkeypatch.setattr(store, "ROWS", 1_000)
+    READERS[name](*folders[0])  # what is loaded once, and the corpus
+    few, many = (peak(partial(READERS[name], *one)) for one in folders)
+    assert many - few < BYTES_PER_BLOCK[name] * (MANY - FEW)
 
 
 def test_a_driver_keeps_only_what_is_in_flight():
@@ -63,7 +67,7 @@ def test_a_driver_keeps_only_what_is_in_flight():
 
     driven(FEW)()
     few, many = peak(driven(FEW)), peak(driven(MANY))
-    assert many - few < BYTES_PER_BLOCK * (MANY - FEW)
+    assert many - few < BYTES_PER_BLOCK["driver"] * (MANY - FEW)
 
 
 def test_blocks_are_read_in_the_order_of_their_numbers(folders):
