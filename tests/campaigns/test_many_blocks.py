@@ -46,7 +46,7 @@ READERS: dict[str, Callable[[Path, Plan], object]] = {
 
 @pytest.mark.parametrize("name", READERS)
 def test_the_memory_does_not_grow_with_the_blocks(name, folders, monkeypatch):
-    monkeypatch.setattr(store, "ROWS", 1_000)
+    monkeypatch.setattr(store, "ROWS", 100)
     READERS[name](*folders[0])  # what is loaded once, and the corpus
     few, many = (peak(partial(READERS[name], *one)) for one in folders)
     assert many - few < BYTES_PER_BLOCK[name] * (MANY - FEW)
