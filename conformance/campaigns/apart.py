@@ -28,7 +28,7 @@ from conformance.campaigns.plan import Block, Plan
 from conformance.driver import Component
 from conformance.engines.apart import failure_of, is_ours
 from conformance.engines.corpus import corpus
-from conformance.engines.lasting import MOST, PART, Endings, LastingWorker, Queue
+from conformance.engines.lasting import MOST, PART, Endings, LastingWorker, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.tally import Tally
 from conformance.engines.worker import Ended
@@ -131,18 +131,20 @@ class _Parts:
                 name = result.position.side
                 if (number := queue.split(part, result, for_others=True)) is not None:
                     without.setdefault(number, set()).add(name)
+                    self._endings[name].add(result)
                     self._fail(name, result, 1)
 
     def replay(self, name: str) -> None:
         """Replay the corpus on one implementation."""
-        queue = Queue(range(len(corpus(self._component))))
+        queue, endings = Queue(range(len(corpus(self._component)))), of_corpus()
         spent: list[str] = []
         for part in queue:
-            if self._endings[name].are_too_many or Patience(spent, IN_CORPUS).is_over:
+            if endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
                 return
             result = self._asked(("replay", self._block, name, part, spent), queue, part)
             if isinstance(result, Ended):
                 if queue.split(part, result) is not None:
+                    endings.add(result)
                     self._fail(name, result, 0)
                     spent.append(result.failure_class.value)
             elif result is not None and name in result.tallies:
@@ -176,7 +178,6 @@ class _Parts:
     def _fail(self, name: str, ended: Ended, scenarios: int) -> None:
         """Count the end of a process as a failure of an implementation."""
         signature, failure = failure_of(self._component, ended, with_log=False)
-        self._endings[name].add(ended)
         self._spent[name].append(signature[1])
         tally = Tally(scenarios, scenarios * len(failure.scenario.steps), failures={signature: failure})
         self.results.append(BlockResult(self._plan.digest, self._block, {name: encode_tally(tally)}))

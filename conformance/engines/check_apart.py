@@ -14,7 +14,7 @@ from conformance.engines.batch import generator_of
 from conformance.engines.check import Check, Found
 from conformance.engines.corpus import corpus as corpus_of
 from conformance.engines.divergence import Comparison, Differ
-from conformance.engines.lasting import Endings, Queue
+from conformance.engines.lasting import Endings, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience, classes_of
 from conformance.engines.reduce import reduce
 from conformance.engines.tally import Failure, Signature, Tally
@@ -75,15 +75,16 @@ class ApartCheck:
 
     # ---- the search --------------------------------------------------------------------------------------------------
     def _corpus(self) -> dict[Signature, Failure]:
-        known, queue = Tally(), Queue(range(len(corpus_of(self._program.component))))
+        known, queue, endings = Tally(), Queue(range(len(corpus_of(self._program.component)))), of_corpus()
         for part in queue:
             spent = classes_of(known.failures)
-            if self._endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
+            if endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
                 break
             try:
                 failures = self._apart.ask("corpus", *self._about, part, spent)
             except Ended as ended:
                 if queue.split(part, ended) is not None:
+                    endings.add(ended)
                     known.fail(*self._failure(ended))
             else:
                 for signature, failure in failures.items():
@@ -101,6 +102,7 @@ class ApartCheck:
                 differ.give_up(f"in a scenario of {differ.name}, {ended.what}")
                 queue.again(part)
             elif queue.split(part, ended) is not None:
+                self._endings.add(ended)
                 signature, failure = self._failure(ended)
                 tally.fail(signature, failure)
                 tally.scenarios += 1
@@ -115,7 +117,6 @@ class ApartCheck:
     def _failure(self, ended: Ended) -> tuple[Signature, Failure]:
         signature, failure = failure_of(self._program.component, ended, self._with_log)
         self._ending.add(signature)
-        self._endings.add(ended)
         if ended.costly:
             self._costly.add(signature)
         return signature, failure

@@ -86,7 +86,9 @@ class LastingWorker:
 class Endings:
     """The scenarios of one implementation that have ended their process."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 0, costly: int = 0) -> None:
+        """`most`, `costly`: the limits, in the place of those of a search."""
+        self._most, self._most_costly = most or MOST, costly or COSTLY
         self._number = self._costly = 0
 
     def add(self, ended: Ended) -> None:
@@ -97,7 +99,12 @@ class Endings:
     @property
     def are_too_many(self) -> bool:
         """Whether no more scenarios should be run."""
-        return self._number >= MOST or self._costly >= COSTLY
+        return self._number >= self._most or self._costly >= self._most_costly
+
+
+def of_corpus() -> Endings:
+    """Returns the endings of a replay of the corpus, which are fewer, so that the search has its turn."""
+    return Endings(MOST // 2, COSTLY // 2)
 
 
 class Queue:

@@ -250,7 +250,7 @@ def test_an_implementation_that_ends_its_process_each_time_is_given_up_and_the_o
     dying = result.implementations[1].components[0]
     (found,) = dying.findings
     assert (found.property, found.failure_class, found.operation) == (ANSWERS, "crashed", "new")
-    assert (found.count, dying.scenarios) == (MOST, MOST)
+    assert (found.count, dying.scenarios) == (MOST + MOST // 2, MOST)  # half as many again in the corpus
     assert found.observed == "its process exited with status 9 (at new)"
     plan = make_plan("k", names[:1], ["subpartition"], scenarios=40, block=40, budget=100)
     alone = start(tmp_path / "a", plan, Inline())
