@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.driver import Interrupt, Program, Run, Violation, as_error, run_scenario, unexpected
+from conformance.engines.patience import PATIENCE
 from conformance.engines.search import LENGTH, Search
 from conformance.ports import Batch, ErrorKind, Implementation, Outcome, PortError, Signal, find_implementation
 from conformance.ports.implementation import NEW, Call, Factory
@@ -99,7 +100,8 @@ class Messenger:
 
     def __init__(self, program: Program, batch: Batch) -> None:
         self.program = program
-        self._batch = batch
+        self._batch: Batch | None = batch
+        self._hung = 0
         self._calls: list[Call] = []
         local = Program(program.component, generator_of(program))
         self.local = local.made_by(noting(local.factory, self._calls))
@@ -112,8 +114,11 @@ class Messenger:
     def judge(self, scenario: Scenario, record: bool = False) -> Run:
         """Send the calls of the scenario, and judge it by the outcomes.
 
-        A crash or a hang is a finding even if the second run, step by step, passes.
+        A crash or a hang is a finding even if the second run, step by step, passes. After as many hangs as a search has
+        patience for, no more scenarios are sent whole: the program may not know these messages.
         """
+        if self._batch is None:
+            return run_scenario(self.program, scenario.config, scenario.steps, record)
         component = self.program.component
         config = component.port_config(scenario.config)
         lost: Violation | None = None
@@ -127,6 +132,9 @@ class Messenger:
             run = None
             if error.kind in (ErrorKind.CRASHED, ErrorKind.HUNG):
                 lost = unexpected(self.program.answers, as_error(error), (NEW,))
+            self._hung += error.kind is ErrorKind.HUNG
+            if self._hung >= PATIENCE["hung"]:
+                self._batch = None
         if run is None or run.violation is not None:
             run = run_scenario(self.program, scenario.config, scenario.steps, record)
             run.violation = run.violation or lost

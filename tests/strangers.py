@@ -1,0 +1,297 @@
+"""Runs hostile programs and reads hostile files with the commands of the suite, and says what came of it.
+
+python -m tests.strangers reports/strangers.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from conformance.campaigns import Inline, make_plan, start
+from conformance.campaigns.files import PLAN, RESULT
+from conformance.campaigns.seal import is_sealed
+from conformance.campaigns.shards import BLOCKS
+from conformance.components.deque import DequeScenarioConfig
+from conformance.scenarios import Finding, Scenario, encode_scenario
+from conformance.system.text import neutral
+from tests.bridges.conftest import PROGRAM
+from tests.hostile import DEEP
+
+ROOT = Path(__file__).parents[1]
+HOSTILE = "tests.engines.hostile:"
+LIMITS = ("--step-seconds", "3", "--memory", "500")
+CHECK = ("check", "--component", "subpartition", "--scenarios", "60", *LIMITS)
+CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
+FOUND, REFUSED, INCONCLUSIVE = 1, 2, 3
+SHOWN = 200
+SECONDS = 300
+_MEASURE = (
+    "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-c', "
+    "'import sys; from conformance.cli import main; main()', *sys.argv[2:]]).returncode; "
+    "open(sys.argv[1], 'w').write(f'{code} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}')"
+)
+"""Runs a command, and writes its status and the memory of its largest process, in KiB."""
+
+
+class Case(NamedTuple):
+    """Something hostile, and the command that meets it."""
+
+    what: str
+    arguments: tuple[str, ...]
+    status: int
+    """The exit status that the command must have."""
+    prepare: Callable[[Path], None] = lambda folder: None
+    """Makes the files that the arguments name, in the folder in which the command runs."""
+
+
+class Met(NamedTuple):
+    """What came of a case."""
+
+    case: Case
+    status: int
+    said: str
+    mebibytes: int
+    """The memory of the largest process."""
+    seconds: float
+    left: int
+    """How many processes the command has left behind."""
+    escaped: bool
+    """Whether the command wrote an escape sequence of the stranger, or a file outside of the folder."""
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it is as it should be."""
+        return self.status == self.case.status and not self.left and not self.escaped
+
+
+def _python(name: str) -> tuple[str, ...]:
+    return (*CHECK, "--implementation", f"{HOSTILE}{name}")
+
+
+def _lines(what: str, status: int = INCONCLUSIVE, **behaviour: str) -> Case:
+    """A program that speaks the protocol, but for what it does to one request."""
+    does = {"on_hello": "say(**HELLO)", "on_call": "outcome()", "on_scenario": "pass", **behaviour}
+    command = f"jsonl:{shlex.join([sys.executable, 'program.py'])}"
+    return Case(
+        f"program: {what}", (*CHECK_DEQUE, "--implementation", command), status,
+        lambda folder: _write(folder / "program.py", PROGRAM.format(**does).encode()),
+    )  # fmt: skip
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def _writes(data: str) -> str:
+    return f"sys.stdout.buffer.write({data} + b'\\n'); sys.stdout.flush()"
+
+
+def _file(what: str, name: str, content: bytes, *arguments: str) -> Case:
+    return Case(f"file: {what}", arguments, REFUSED, lambda folder: _write(folder / name, content))
+
+
+def _scenario(what: str, content: bytes) -> Case:
+    return _file(f"scenario, {what}", "scenario.json", content, "replay", "scenario.json")
+
+
+def _naming(name: str) -> bytes:
+    finding = Finding("all-others-keep-their-order", "reordered", name)
+    return encode_scenario(Scenario("deque", DequeScenarioConfig(), (("add", 0),), finding)).encode()
+
+
+def _campaign(what: str, change: Callable[[Path], None], *arguments: str) -> Case:
+    def prepare(folder: Path) -> None:
+        plan = make_plan("s", ["known-bug:B-01"], ["subpartition"], scenarios=60, block=30, budget=0)
+        start(folder / "campaign", plan, Inline())
+        change(folder / "campaign")
+
+    return Case(f"campaign: {what}", ("campaign", arguments[0], "campaign", *arguments[1:]), REFUSED, prepare)
+
+
+def _edited(name: str, edit: Callable[[Any], None], sealed: bool = False) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / name
+        document = json.loads(path.read_bytes())
+        edit(document)
+        data = (json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n").encode()
+        if sealed:
+            data = _resealed(data)
+            assert is_sealed(data)
+        path.write_bytes(data)
+
+    return change
+
+
+def _unfinished(change: Callable[[Path], None]) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        change(folder)
+        (folder / RESULT).unlink()
+
+    return changed
+
+
+def _resealed(data: bytes) -> bytes:
+    document = json.loads(data)
+    document["checksum"] = ""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    document["checksum"] = hashlib.sha256(text).hexdigest()
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def _tally(document: Any) -> Any:
+    return document["tallies"]["known-bug:B-01"]
+
+
+_BLOCK = f"{BLOCKS}/subpartition/0/0.json"
+_TOUCH = "jsonl:sh -c 'touch escaped'"
+_INLINE = ("--runner", "inline")
+CASES = (
+    Case("Python: `os._exit(0)` in an operation", _python("exits_in_silence"), INCONCLUSIVE),
+    Case("Python: `sys.exit(0)` in an operation", _python("exits"), INCONCLUSIVE),
+    Case("Python: `os._exit(0)` when it is made", _python("exits_when_made"), REFUSED),
+    Case("Python: `os.abort()` after an escape sequence", _python("aborts"), INCONCLUSIVE),
+    Case("Python: an operation without end", _python("hangs"), INCONCLUSIVE),
+    Case("Python: an operation without end that swallows the alarm", _python("swallows_the_alarm"), INCONCLUSIVE),
+    Case("Python: 40 MiB more with each operation", _python("leaks"), INCONCLUSIVE),
+    Case("Python: a child of its own session, then `os._exit(0)`", _python("leaves_a_program"), INCONCLUSIVE),
+    Case("Python: `os._exit(0)`, with Hypothesis", (*_python("exits_in_silence"), "--engine", "hypothesis"),
+         INCONCLUSIVE),
+    Case("Python: `os._exit(0)`, in a campaign",
+         ("campaign", "start", "campaign", "--scenarios", "40", "--component", "subpartition", *_INLINE,
+          "--implementation", "reference", "--implementation", f"{HOSTILE}exits_in_silence"), INCONCLUSIVE),
+    Case("Python: a child of its own session, in a campaign",
+         ("campaign", "start", "campaign", "--scenarios", "40", "--component", "subpartition", "--runner", "processes",
+          "--implementation", "reference", "--implementation", f"{HOSTILE}leaves_a_program"), INCONCLUSIVE),
+    _lines("exits at a call", on_call="sys.exit(0)"),
+    _lines("exits before it greets", REFUSED, on_hello="sys.exit(0)"),
+    _lines("answers nothing", on_call="import time; time.sleep(1000)"),
+    _lines("greets with an escape sequence", REFUSED,
+           on_hello=r"say(**{**HELLO, 'name': '\x1b[2Jmine', 'components': []})"),
+    _lines("answers with bytes that are not UTF-8", on_call=_writes(r"b'{\"type\": \"\xff\"}'")),
+    _lines("answers with 100,000 brackets", on_call=_writes("b'[' * 100_000")),
+    _lines("answers with a number of 100,000 digits",
+           on_call=_writes("b'{\"type\": \"outcome\", \"outcome\": {\"value\": ' + b'9' * 100_000 + b'}}'")),
+    _lines("answers in UTF-16", on_call=_writes("'{\"type\": \"opened\"}'.encode('utf-16').replace(b'\\n', b'')")),
+    _lines("answers with a line without end",
+           on_call="exec('while True: sys.stdout.buffer.write(b\"x\" * 65536)')"),
+    _lines("takes all memory", on_call="hold = []; exec('while True: hold.append(bytearray(8 << 20))')"),
+    _lines("forks at each call and exits",
+           on_call="pid = os.fork(); exec('import time\\nif not pid: os.setsid(); time.sleep(600)'); os._exit(0)"),
+    _scenario("names a program to run", _naming(_TOUCH)),
+    _scenario("names a module to load", _naming("escaping:make")),
+    _scenario("100,000 brackets", DEEP),
+    _scenario("a number of 5,000 digits", b'{"schema": ' + b"9" * 5_000 + b"}"),
+    _scenario("in UTF-16", _naming("reference").decode().encode("utf-16")),
+    _scenario("cut off", _naming("reference")[:60]),
+    _scenario("65 MiB", b" " * (65 << 20)),
+    _file("known failures with 2,000 tables in each other", "known.toml", b"a=" + b"{a=" * 2_000,
+          "check", "--component", "deque", "--scenarios", "1", "--known-failures", "known.toml"),
+    _campaign("the plan names a program to run", _unfinished(
+        _edited(PLAN, lambda plan: plan.update(implementations=[_TOUCH]))), "resume", *_INLINE),
+    _campaign("the result names a program to run", _edited(RESULT, lambda one: (
+        one["plan"].update(implementations=[_TOUCH]), one["implementations"][0].update(name=_TOUCH))[0]), "report"),
+    _campaign("a result whose property is `../../x`", _edited(RESULT, lambda one: one["implementations"][0][
+        "components"][0]["findings"][0].update(property="../../x")), "report"),
+    _campaign("a block whose property is `../../x`", _edited(
+        _BLOCK, lambda one: _tally(one)["failures"][0].update(property="../../x"), sealed=True), "status"),
+    _campaign("a block with 10¹² scenarios", _edited(
+        _BLOCK, lambda one: _tally(one).update(scenarios=10**12), sealed=True), "status"),
+    _campaign("a block that somebody edited", _edited(_BLOCK, lambda one: _tally(one).update(steps=1)), "status"),
+    _campaign("a block of 100,000 brackets", lambda folder: _write(folder / _BLOCK, DEEP), "status"),
+)  # fmt: skip
+
+
+def met(case: Case, folder: Path) -> Met:
+    """Run the command of a case in a folder of its own."""
+    inside = folder / "a" / "b"
+    inside.mkdir(parents=True)
+    case.prepare(inside)
+    (inside / "escaping.py").write_text("import pathlib; pathlib.Path('escaped').touch()")
+    before = set(folder.rglob("*")) - set(inside.rglob("*"))
+    mark = f"STRANGERS={os.getpid()}.{folder.name}"
+    name, _, value = mark.partition("=")
+    measured = folder / "measured"
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, str(measured), *case.arguments],
+        cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "400"}, capture_output=True,
+        timeout=SECONDS, check=False,
+    )  # fmt: skip
+    seconds = time.monotonic() - began
+    status, memory = map(int, measured.read_text().split())
+    outside = set(folder.rglob("*")) - set(inside.rglob("*")) - before - {measured}
+    output = done.stdout + done.stderr
+    escaped = bool(outside) or b"\x1b[2J" in output or (inside / "escaped").exists()
+    return Met(case, status, _said(done.stdout, done.stderr), memory >> 10, seconds, len(list(_left(mark))), escaped)
+
+
+def _said(stdout: bytes, stderr: bytes) -> str:
+    """Return the finding, or else the message."""
+    for line in stdout.decode(errors="replace").splitlines():
+        if "; " in line and ("crashed" in line or "operations-answer" in line or "every operation" in line):
+            return neutral(line.partition("every operation must answer, and leave its process alone; ")[2] or line)
+    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    return neutral(next((line for line in lines if line.startswith("Error")), lines[0] if lines else ""))
+
+
+def _left(mark: str) -> Iterator[int]:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                environment = Path("/proc", name, "environ").read_bytes().split(b"\0")
+                state = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if mark.encode() in environment and state != "Z":
+                yield int(name)
+
+
+def report(found: list[Met]) -> str:
+    """Return the page."""
+    lines = [
+        "# Hostile programs and files",
+        "",
+        "Written by `python -m tests.strangers`. Each line is one command of the suite that meets something hostile. "
+        f"Limits of the checks: `{shlex.join(LIMITS)}`. *Memory* is that of the largest process. *Left*: processes "
+        "that were still running when the command had ended. No command wrote an escape sequence of a stranger, ran "
+        "what a file names, or wrote outside of its folder, unless the line says *escaped*.",
+        "",
+        "| what was sent | command | what came of it | status | memory, MiB | seconds | left |",
+        "|---|---|---|---:|---:|---:|---:|",
+    ]
+    for one in found:
+        said = one.said if len(one.said) <= SHOWN else f"{one.said[:SHOWN]} …"
+        status = f"{one.status}" if one.status == one.case.status else f"{one.status}, expected {one.case.status}"
+        cells = [
+            one.case.what, f"`{' '.join(one.case.arguments[:1 + (one.case.arguments[0] == 'campaign')])}`",
+            said + (" **escaped**" if one.escaped else ""), status, f"{one.mebibytes:,}", f"{one.seconds:.1f}",
+            str(one.left),
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    well = sum(one.is_well for one in found)
+    return "\n".join([*lines, "", f"{well} of {len(found)} as they should be.", ""])
+
+
+def main() -> None:
+    found = []
+    for case in CASES:
+        with tempfile.TemporaryDirectory(prefix="conformance-strangers-") as folder:
+            found.append(met(case, Path(folder)))
+        one = found[-1]
+        print(f"{'ok ' if one.is_well else 'NOT'} {one.status} {one.seconds:5.1f} s  {case.what}", flush=True)
+    Path(sys.argv[1]).write_text(report(found), encoding="utf-8")
+    sys.exit(not all(one.is_well for one in found))
+
+
+if __name__ == "__main__":
+    main()
