@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix variants exercise corpus explore nightly clean jdk
+.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix variants exercise corpus explore trials nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -105,6 +105,10 @@ exercise: venv ## in which settings the references put each property to the test
 	$(CONFORMANCE) check --scenarios 3000 --implementation reference --implementation reference-in-memory \
 	  --implementation reference-recover-first --exercise reports/exercise.md
 
+trials: venv ## campaigns whose processes are killed at random, and hostile programs and files, into reports/
+	$(BIN)/python -m tests.campaigns.kills reports/kills.md
+	$(BIN)/python -m tests.strangers reports/strangers.md
+
 corpus: venv ## the minimal scenario of every known bug, into tests/corpus
 	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus
 
@@ -118,9 +122,9 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	  --scope barriers=0 --json reports/exploration/gate-pushed.json
 	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
 
-nightly: test ## the test command, then the slow tests, the kill matrix, the legal variants and the explorations
+nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations and trials
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix variants explore
+	$(MAKE) kill-matrix variants explore trials
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,8 @@ CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
 FOUND, REFUSED, INCONCLUSIVE = 1, 2, 3
 SHOWN = 200
 SECONDS = 300
+_FINDING = re.compile(r"operations-answer-as-the-interface-says  .*?; (.*)$", re.MULTILINE)
+"""The line of the table of findings, which is wide enough to have each finding on one line."""
 _MEASURE = (
     "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-c', "
     "'import sys; from conformance.cli import main; main()', *sys.argv[2:]]).returncode; "
@@ -136,6 +140,7 @@ def _unfinished(change: Callable[[Path], None]) -> Callable[[Path], None]:
     def changed(folder: Path) -> None:
         change(folder)
         (folder / RESULT).unlink()
+        shutil.rmtree(folder / BLOCKS)
 
     return changed
 
@@ -224,7 +229,7 @@ def met(case: Case, folder: Path) -> Met:
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, str(measured), *case.arguments],
-        cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "400"}, capture_output=True,
+        cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "1000"}, capture_output=True,
         timeout=SECONDS, check=False,
     )  # fmt: skip
     seconds = time.monotonic() - began
@@ -232,16 +237,19 @@ def met(case: Case, folder: Path) -> Met:
     outside = set(folder.rglob("*")) - set(inside.rglob("*")) - before - {measured}
     output = done.stdout + done.stderr
     escaped = bool(outside) or b"\x1b[2J" in output or (inside / "escaped").exists()
-    return Met(case, status, _said(done.stdout, done.stderr), memory >> 10, seconds, len(list(_left(mark))), escaped)
+    return Met(
+        case, status, _said(done.stdout, done.stderr, inside), memory >> 10, seconds, len(list(_left(mark))), escaped
+    )
 
 
-def _said(stdout: bytes, stderr: bytes) -> str:
-    """Return the finding, or else the message."""
-    for line in stdout.decode(errors="replace").splitlines():
-        if "; " in line and ("crashed" in line or "operations-answer" in line or "every operation" in line):
-            return neutral(line.partition("every operation must answer, and leave its process alone; ")[2] or line)
+def _said(stdout: bytes, stderr: bytes, folder: Path) -> str:
+    """Return what was observed, or else the message, without what is particular to this machine."""
+    table = _FINDING.search(stdout.decode(errors="replace"))
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    return neutral(next((line for line in lines if line.startswith("Error")), lines[0] if lines else ""))
+    error = next((line for line in lines if line.startswith("Error")), lines[0] if lines else "")
+    said = table[1] if table is not None else error.removeprefix("conformance: ")
+    said = said.replace(sys.executable, "python").replace(str(folder), "DIR")
+    return " ".join(neutral(said).split())
 
 
 def _left(mark: str) -> Iterator[int]:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,17 +167,22 @@ def _counts(result: bytes) -> list[int]:
     return [part["scenarios"] for one in document["implementations"] for part in one["components"]]
 
 
-def trials(kills: int, seed: str, folder: Path) -> list[Trial]:
+ENVIRONMENTS = {
+    "processes": ("driver", "process worker"),
+    "local Spark": ("driver", "process worker", "Spark worker", "JVM"),
+    "standalone Spark": ("driver", "process worker", "Spark worker", "executor", "JVM"),
+}
+"""The kinds of processes that are killed in each environment."""
+
+
+def trials(kills: int, seed: str, folder: Path, environments: Iterable[str] = ENVIRONMENTS) -> list[Trial]:
     """Kill as many processes of each kind in each environment that has it, in as many campaigns as that takes."""
     undisturbed = folder / "undisturbed"
     start(undisturbed, PLAN, Inline())
     found = []
     with ExitStack() as closing:
-        for environment, kinds in (
-            ("processes", ("driver", "process worker")),
-            ("local Spark", ("driver", "process worker", "Spark worker", "JVM")),
-            ("standalone Spark", ("driver", "process worker", "Spark worker", "executor", "JVM")),
-        ):
+        for environment in environments:
+            kinds = ENVIRONMENTS[environment]
             trial, chance = Trial(environment), random.Random(f"{seed}/{environment}")
             left = Counter({kind: EXECUTORS * kills if kind == "executor" else kills for kind in kinds})
             master, variables, runner = "", dict[str, str](), "processes"

@@ -1,0 +1,23 @@
+"""The trials that write reports, in small: each hostile thing once, and a few killed processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.campaigns.kills import report as report_of_kills
+from tests.campaigns.kills import trials
+from tests.strangers import CASES, Case, met, report
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
+def test_what_is_hostile_is_told_and_leaves_nothing_behind(case: Case, tmp_path):
+    one = met(case, tmp_path)
+    assert one.is_well, report([one])
+
+
+def test_campaigns_whose_processes_are_killed_lose_nothing(tmp_path):
+    (trial,) = trials(3, "test", tmp_path, ["processes"])
+    assert (trial.equal, trial.lost, trial.doubled) == (trial.campaigns, 0, 0), report_of_kills([trial], "test")
+    assert sum(trial.kills.values()) == 6
