@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,10 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = "tests.engines.hostile:"
 
 
-def conformance(*arguments: str) -> subprocess.CompletedProcess[str]:
+def conformance(*arguments: str, path: Path = ROOT) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from conformance.cli import main; main()", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(path)])}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,11 @@ def test_the_status_is_that_of_the_command():
     assert done.returncode == 1
     assert '"steps"' in done.stdout
     assert conformance("explore", "--component", "nobody", *buggy).returncode == 2
+
+
+@pytest.mark.parametrize("command", ["bugs", "variants"])
+def test_a_known_bug_of_a_module_that_ends_its_process_is_not_green(command, tmp_path):
+    (tmp_path / "ending.py").write_text("import os; os._exit(0)\n")
+    done = conformance(command, "ending:BUG", path=tmp_path)
+    assert done.returncode == 3
+    assert "ending:BUG ended the command: its process exited with status 0\n" in done.stderr

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
+from collections.abc import Iterable
 from contextlib import suppress
 
 import click
@@ -19,6 +19,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.apart import is_ours
 from conformance.engines.position import Followed, Reader, Writer, new_memory
+from conformance.engines.watch import TICK, Watch
 from conformance.engines.worker import START_SECONDS, TESTED
 from conformance.ports import Limits
 from conformance.reporting.status import INCONCLUSIVE
@@ -27,7 +28,6 @@ from conformance.system.processes import Started, end_with_parent, fate
 
 _PROGRAM = "from conformance.cli.guarding import main; main()"
 _ARGUMENTS = "conformance.arguments"
-_TICK = 0.1
 _EXIT_SECONDS = 5.0
 
 
@@ -85,6 +85,12 @@ def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
     return INCONCLUSIVE
 
 
+def guarded_by_names(names: Iterable[str]) -> int | None:
+    """As `guarded`, if one of these names of known bugs or legal variants is `module:object`, which loads a module."""
+    stranger = next((name for name in names if ":" in name), None)
+    return None if stranger is None else guarded(stranger, Limits(), takes_steps=False)
+
+
 def followed(program: Program) -> Program:
     """Returns the program. If this is the child, the process that guards it is told of every step."""
     writer = click.get_current_context().find_object(Writer)
@@ -95,16 +101,12 @@ def followed(program: Program) -> Program:
 
 def _watched(child: Started, reader: Reader, limits: Limits, takes_steps: bool) -> str | None:
     """Wait until the child ends. Returns why it must be ended, or None if it has ended by itself."""
-    beats, since = -1, time.monotonic()
+    watch = Watch(child, reader, limits)
     try:
-        while not child.wait(_TICK):
-            now = time.monotonic()
-            if reader.beats != beats:
-                beats, since = reader.beats, now
-            if takes_steps and now - since > (limits.step_seconds if beats > 0 else START_SECONDS):
-                return "it did not answer in time"
-            if child.memory() > limits.memory_mib << 20:
-                return "its process used too much memory"
+        while not child.wait(TICK):
+            patience = limits.step_seconds if reader.beats > 0 else START_SECONDS
+            if (complaint := watch.complaint(patience if takes_steps else None)) is not None:
+                return complaint[0]
     except KeyboardInterrupt:
         with suppress(OSError):
             os.kill(child.pid, signal.SIGINT)  # the command may have something to save

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.guarding import guarded_by_names
 from conformance.cli.options import (
     check_components,
     component_option,
@@ -75,6 +76,8 @@ def bugs(
 ) -> int:  # fmt: skip
     """Print the kill matrix: for each known bug, whether the property that must notice it did."""
     check_components(components)
+    if (status := guarded_by_names(names)) is not None:
+        return status
     reasons = _reasons(reasons_path) if reasons_path is not None else {}
     chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
     chosen = [(name, bug) for name, bug in chosen if not components or bug.component in components]

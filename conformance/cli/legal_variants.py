@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.guarding import guarded_by_names
 from conformance.cli.options import (
     check_components,
     component_option,
@@ -50,6 +51,8 @@ def variants(
 ) -> int:  # fmt: skip
     """Check the legal variants: the specification allows each of them, so no property may accuse one."""
     check_components(components)
+    if (status := guarded_by_names(names)) is not None:
+        return status
     chosen = [(name, find_legal_variant(name)) for name in names] or [(one.id, one) for one in legal_variants()]
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
     if not chosen:

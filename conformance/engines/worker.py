@@ -11,7 +11,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +20,7 @@ from msgspec import Struct
 
 from conformance.driver import Broken, Components, FailureClass
 from conformance.engines.position import Position, Reader, new_memory
+from conformance.engines.watch import TICK, Watch
 from conformance.engines.wire import Wire
 from conformance.ports import Capability, Limits, UnusableImplementation
 from conformance.scenarios import Entry
@@ -31,8 +31,6 @@ START_SECONDS = 60.0
 """How long a worker may take to load an implementation, and a program that it runs to start."""
 TESTED, BASELINE = "tested", "baseline"
 """The sides of a comparison, in the position of a worker."""
-_TICK = 0.1
-"""How often the driver looks at its worker, in seconds."""
 _EXIT_SECONDS = 2.0
 _FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM})
 """The signals with which people, and operating systems that need memory, end processes."""
@@ -96,7 +94,7 @@ class Ended(Exception):
         self.failure_class = failure_class
         self.position = position
         self.costly = costly
-        """Whether it took long, so that it should not be repeated often."""
+        """Whether it took long or much memory, so that it should not be repeated often."""
         self.doubtful = doubtful
         """Whether somebody else may have ended it: the operating system that needs memory, or a person."""
 
@@ -120,7 +118,6 @@ class Worker:
 
         Raises: Ended, UnusableImplementation, WorkerFailed.
         """
-        self._limits = limits
         self._components = components
         self._wire = Wire(components.where)
         memory = new_memory()
@@ -141,6 +138,7 @@ class Worker:
             os.close(replies)
         self._reader = Reader(memory)
         os.close(memory)
+        self._watch = Watch(self._started, self._reader, limits)
         assert self._started.process.stdout is not None
         self._log = self._started.process.stdout.fileno()
         self._selector = selectors.DefaultSelector()
@@ -178,23 +176,18 @@ class Worker:
     def _ask(self, request: Any, told: Told | None, heard: Callable[[Entry], None] | None) -> Any:
         with suppress(OSError):  # if it has ended, that is seen below
             self._wire.write(self._requests, request)
-        beats, since = -1, time.monotonic()
+        self._watch.begin()
         while True:
-            ready = self._selector.select(_TICK)
+            ready = self._selector.select(TICK)
             for key, _ in ready:
                 if key.fd == self._log:
                     self._read_log()
                 elif (reply := self._read_reply(heard)) is not None:
                     return _result(*reply)
-            now = time.monotonic()
-            if self._reader.beats != beats:
-                beats, since = self._reader.beats, now
             if not ready and self._started.has_ended():
                 raise self._ended()
-            if now - since > self._patience:
-                raise self._ended("it did not answer in time", FailureClass.HUNG)
-            if self._started.memory() > self._limits.memory_mib << 20:
-                raise self._ended("its process used too much memory", costly=True)
+            if (complaint := self._watch.complaint(self._patience)) is not None:
+                raise self._ended(*complaint, costly=True)
             if told is not None:
                 told(max(self._reader.number, 0))
 
@@ -253,7 +246,7 @@ class Worker:
         lines = neutral(self._said.decode(errors="replace")).splitlines()[-_LOG_LINES:]
         log = "; its last words:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
         position = self._reader.position(self._components)
-        return Ended(what, log, failure_class, position, costly or failure_class is FailureClass.HUNG, doubtful)
+        return Ended(what, log, failure_class, position, costly, doubtful)
 
 
 def _result(kind: str, content: Any) -> Any:

@@ -54,14 +54,20 @@ def test_a_fresh_process_confirms_what_fails_and_only_that():
     assert opinion.verdict == ReplayVerdict.FIXED.value
 
 
-def test_an_implementation_that_ends_its_process_confirms_nothing():
+def test_an_implementation_that_ends_its_process_fails_in_a_fresh_one_too():
     _, scenario = minimal("B-D9")
     opinion = in_fresh_process(scenario, "tests.campaigns.dying:in_deque")
-    assert not opinion.confirms
-    assert opinion.verdict == "UNKNOWN"
-    assert "the process ended with status" in opinion.reason
+    assert opinion.verdict == ReplayVerdict.FAILED.value
+    assert opinion.reason.endswith("its process exited with status 9 (at new)")
 
 
-def test_an_implementation_that_writes_to_stdout_confirms_nothing():
+def test_what_an_implementation_writes_to_stdout_does_not_matter():
     _, scenario = minimal("B-D9")
-    assert in_fresh_process(scenario, "tests.campaigns.dying:writes").verdict == "UNKNOWN"
+    assert in_fresh_process(scenario, "tests.campaigns.dying:writes").verdict == ReplayVerdict.FIXED.value
+
+
+def test_an_implementation_that_cannot_be_made_confirms_nothing():
+    _, scenario = minimal("B-D9")
+    opinion = in_fresh_process(scenario, "tests.engines.hostile:exits_when_made")
+    assert opinion.verdict == "UNKNOWN"
+    assert "when it was loaded and made, its process exited with status 0" in opinion.reason
