@@ -25,7 +25,7 @@ class Watch:
         self._beats, self._since = -1, time.monotonic()
 
     def complaint(self, patience: float | None) -> tuple[str, FailureClass] | None:
-        """Returns what is wrong, and its class. `patience`: the seconds that a step may take; None: there is no limit."""
+        """Returns what is wrong, and its class. `patience`: the seconds that a step may take; None: no limit."""
         now = time.monotonic()
         if self._reader.beats != self._beats:
             self._beats, self._since = self._reader.beats, now
