@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-import conformance
 from conformance.driver import Component, Components, Program, run_scenario
 from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.scenarios import Scenario, decode_scenario
+from conformance.system.packaged import packaged
 
 ENDING = ".json"
 
@@ -29,10 +27,8 @@ class _About(Struct):
 
 def corpus_files() -> Iterator[Traversable]:
     """Yields the files of the corpus by name: those of the installed package, or of the tests of a working copy."""
-    folder: Traversable = files(conformance) / "corpus"
-    if not folder.is_dir():
-        folder = Path(conformance.__file__).parent.parent / "tests" / "corpus"
-    if folder.is_dir():
+    folder = packaged("corpus", "tests/corpus")
+    if folder is not None:
         yield from sorted((one for one in folder.iterdir() if one.name.endswith(ENDING)), key=lambda one: one.name)
 
 

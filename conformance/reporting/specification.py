@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
+from importlib.resources.abc import Traversable
 
-import conformance
 from conformance.driver import Property
+from conformance.system.packaged import packaged
 
-_PACKAGE = Path(conformance.__file__).parent
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 """A Markdown link. A link in a quoted rule would be wrong, since a report is not in the folder of the chapters."""
 _RULE = re.compile(r'^<a id="([A-Z]-?\d+|F[A-Z]\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
 
 
-def specification_folder() -> Path | None:
+def specification_folder() -> Traversable | None:
     """Return the folder of the chapters: in the installed package, or `docs/specification` in a working copy."""
-    places = (_PACKAGE / "specification", _PACKAGE.parent / "docs" / "specification")
-    return next((place for place in places if place.is_dir()), None)
+    return packaged("specification", "docs/specification")
 
 
 def chapter_file(component: str) -> str:

@@ -8,13 +8,16 @@ import re
 import shutil
 import subprocess
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
 
 from conformance.bridges.flink.releases import cache_folder, find_jars, move_into_place
 from conformance.ports import UnusableImplementation
 from conformance.system.folders import scratch
+from conformance.system.packaged import all_files
 
-SOURCES = Path(__file__).with_name("java")
+SOURCES = files("conformance.bridges.flink") / "java"
+_LOGGING = "log4j2.properties"
 MAIN_CLASS = "conformance.flink.Main"
 JDKS = (17, 21)
 """The JDK versions that Flink 2 supports and that the suite was tested with."""
@@ -26,7 +29,6 @@ _JVM_OPTIONS = (
     "-Xshare:auto",
     "-Xms32m",
     "-Xmx256m",
-    f"-Dlog4j.configurationFile={SOURCES / 'log4j2.properties'}",
 )
 
 
@@ -38,8 +40,10 @@ def command(version: str) -> tuple[str, ...]:
     jars = find_jars(version)
     java, _ = find_jdk()
     # Our classes come first; both must be on one class path, since one class loader must load a whole package.
-    class_path = os.pathsep.join(map(str, (compiled(version), *jars)))
-    return (java, *_JVM_OPTIONS, "-cp", class_path, MAIN_CLASS)
+    classes = compiled(version)
+    class_path = os.pathsep.join(map(str, (classes, *jars)))
+    logging = f"-Dlog4j.configurationFile={classes / _LOGGING}"
+    return (java, *_JVM_OPTIONS, logging, "-cp", class_path, MAIN_CLASS)
 
 
 def compiled(version: str) -> Path:
@@ -53,7 +57,7 @@ def compiled(version: str) -> Path:
         destination.parent.mkdir(parents=True, exist_ok=True)
         with scratch("compiling-", destination.parent) as folder:
             classes = folder / "classes"
-            _compile(version, dist, classes)
+            _compile(version, dist, folder / "java", classes)
             move_into_place(classes, destination)
     return destination
 
@@ -91,24 +95,30 @@ def _major(program: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _sources() -> list[Path]:
-    return sorted(SOURCES.rglob("*.java"))
+def _sources() -> list[tuple[PurePosixPath, bytes]]:
+    """Return the files of the Java side with their places, read through the loader of this package."""
+    return [(place, file.read_bytes()) for place, file in all_files(SOURCES)]
 
 
 def _key(dist: Path) -> str:
     """A key of the sources and the jar. The jar is not read: reading 200 MB would take longer than compiling."""
     digest = hashlib.sha256(f"{dist.name} {dist.stat().st_size}".encode())
-    for source in _sources():
-        digest.update(f"\0{source.relative_to(SOURCES).as_posix()}\0".encode())
-        digest.update(source.read_bytes())
+    for place, content in _sources():
+        digest.update(f"\0{place}\0".encode())
+        digest.update(content)
     return digest.hexdigest()[:24]
 
 
-def _compile(version: str, dist: Path, classes: Path) -> None:
+def _compile(version: str, dist: Path, sources: Path, classes: Path) -> None:
+    """Write the sources, which may be in a zip, and compile them."""
     _, javac = find_jdk()
+    for place, content in _sources():
+        path = (sources if place.suffix == ".java" else classes) / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     options = ("-nowarn", "--release", str(min(JDKS)), "-encoding", "UTF-8")
     done = subprocess.run(
-        [javac, *options, "-d", str(classes), "-cp", str(dist), *map(str, _sources())],
+        [javac, *options, "-d", str(classes), "-cp", str(dist), *map(str, sorted(sources.rglob("*.java")))],
         capture_output=True,
         text=True,
         errors="replace",

@@ -1,0 +1,29 @@
+"""Data that ships with the packages, read through their loader: from a folder, a wheel or a zip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+
+
+def packaged(name: str, in_working_copy: str) -> Traversable | None:
+    """Returns a folder of the installed package `conformance` or, in a working copy, the folder that becomes it."""
+    package = files("conformance")
+    found: Traversable = package / name
+    if not found.is_dir() and isinstance(package, Path):
+        found = package.parent / in_working_copy
+    return found if found.is_dir() else None
+
+
+_TOP = PurePosixPath()
+
+
+def all_files(folder: Traversable, under: PurePosixPath = _TOP) -> Iterator[tuple[PurePosixPath, Traversable]]:
+    """Yields the files in a folder and in the folders in it, each with its place, in their order."""
+    for one in sorted(folder.iterdir(), key=lambda one: one.name):
+        if one.is_dir():
+            yield from all_files(one, under / one.name)
+        else:
+            yield under / one.name, one
