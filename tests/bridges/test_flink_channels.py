@@ -186,7 +186,7 @@ def test_a_gate_converts_when_a_task_would_ask_it_to(port):
     gate.convert()
     gate.request_partitions()
     for channel in (0, 1):
-        gate.arrive(channel, RecoveryCompletion())
+        gate.arrive(channel, RecoveryCompletion(), -1)
         assert gate.poll().element == RecoveryCompletion()
     heard(gate)
     gate.end_of_output_state(0)
