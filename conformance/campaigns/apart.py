@@ -31,7 +31,7 @@ from conformance.engines.corpus import corpus
 from conformance.engines.lasting import MOST, PART, Endings, LastingWorker, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.tally import Tally
-from conformance.engines.worker import Ended
+from conformance.engines.worker import Ended, Worker
 from conformance.ports import Limits, find_implementation
 
 SERVICE = "conformance.campaigns.apart_main"
@@ -75,9 +75,11 @@ class BlockWorker:
         """No process is started before it is needed."""
         self._plan, self._components = plan, names.components
         self._is_careful = needs_a_worker(plan, names)
-        hello = ("hello", ", ".join(plan.implementations), plan, names.finder, names.components.where)
+        hello = ("hello", plan, names.finder, names.components.where)
         limits = Limits(plan.scenario_seconds + GRACE_SECONDS)
-        self._worker = LastingWorker(hello, limits, names.components, SERVICE, told)
+        self._worker = LastingWorker(
+            lambda: Worker(hello, limits, names.components, SERVICE, told), ", ".join(plan.implementations), told
+        )
 
     def run(self, block: Block) -> BlockResult:
         """Run a block. An error makes it a lost block.

@@ -26,7 +26,7 @@ class _Service:
         self._writer = writer
         self._implementations: dict[str, Implementation] = {}
 
-    def hello(self, name: str, plan: Plan, find: str, components: str) -> Ready:
+    def hello(self, plan: Plan, find: str, components: str) -> Ready:
         self.wire = Wire(components)
         self._plan = plan
         module, _, function = find.partition(":")

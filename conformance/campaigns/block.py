@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from traceback import extract_tb
 from types import MappingProxyType
@@ -86,6 +87,26 @@ class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
     checksum: str = ""
     """Set when the block is written."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
+
+
+@dataclass(slots=True)
+class Counts:
+    """What several results of one component have counted. The order in which they are added does not matter."""
+
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """By implementation."""
+    differences: dict[tuple[str, str, str], Failure] = field(default_factory=dict)
+    """By implementation, operation and field."""
+
+    def add(self, result: BlockResult, components: Components) -> None:
+        """Add a result that is not lost."""
+        for name, record in result.tallies.items():
+            self.tallies.setdefault(name, Tally()).merge(decode_tally(record, components))
+        for one in result.differences:
+            failure = Failure(decode(one.scenario, components), "", "", one.count)
+            known = self.differences.setdefault((one.implementation, one.operation, one.field), failure)
+            if known is not failure:
+                known.absorb(failure)
 
 
 @contextmanager
@@ -202,20 +223,13 @@ def has_corpus(block: Block) -> bool:
 
 def joined(plan: Plan, block: Block, parts: Iterable[BlockResult], components: Components) -> BlockResult:
     """Return the result of a block from the results of its parts."""
-    tallies: dict[str, Tally] = {}
-    differences: dict[tuple[str, str, str], Failure] = {}
+    counts = Counts()
     for part in parts:
         if part.lost is not None:
             return lost_block(plan, block, part.lost)
-        for name, record in part.tallies.items():
-            tallies.setdefault(name, Tally()).merge(decode_tally(record, components))
-        for one in part.differences:
-            failure = Failure(decode(one.scenario, components), "", "", one.count)
-            known = differences.setdefault((one.implementation, one.operation, one.field), failure)
-            if known is not failure:
-                known.absorb(failure)
-    encoded = {name: encode_tally(tallies[name]) for name in plan.implementations if name in tallies}
-    return BlockResult(plan.digest, block, encoded, encode_differences(differences))
+        counts.add(part, components)
+    tallies = {name: encode_tally(counts.tallies[name]) for name in plan.implementations if name in counts.tallies}
+    return BlockResult(plan.digest, block, tallies, encode_differences(counts.differences))
 
 
 def attempted(plan: Plan, block: Block, run: Callable[[], BlockResult]) -> BlockResult:

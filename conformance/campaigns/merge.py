@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from conformance.campaigns.block import BlockResult, decode, decode_tally
+from conformance.campaigns.block import BlockResult, Counts
 from conformance.campaigns.files import committed
 from conformance.campaigns.plan import Plan
 from conformance.driver import Components
@@ -28,33 +28,36 @@ class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
     failure_class: Literal["crashed"] = "crashed"
 
 
-Part = tuple[str, str]
-"""The names of an implementation and a component."""
-
-
 @dataclass(slots=True)
 class Sum:
     """The sum of blocks."""
 
-    tallies: dict[Part, Tally] = field(default_factory=dict)
-    differences: dict[tuple[str, str, str, str], Failure] = field(default_factory=dict)
-    """The key is implementation, component, operation and field."""
+    counts: dict[str, Counts] = field(default_factory=dict)
+    """By component."""
     lost: list[LostBlock] = field(default_factory=list)
 
     def add(self, result: BlockResult, components: Components) -> None:
         """Add a block, which was run here or was checked when it was read."""
-        component = result.block.component
+        block = result.block
         if result.lost is not None:
-            block, reason = result.block, sys.intern(result.lost)
+            reason = sys.intern(result.lost)  # the same for many blocks
             self.lost.append(LostBlock(block.component, block.number, block.first, block.count, reason))
-            return
-        for name, record in result.tallies.items():
-            self.tallies.setdefault((name, component), Tally()).merge(decode_tally(record, components))
-        for one in result.differences:
-            failure = Failure(decode(one.scenario, components), "", "", one.count)
-            known = self.differences.setdefault((one.implementation, component, one.operation, one.field), failure)
-            if known is not failure:
-                known.absorb(failure)
+        else:
+            self.counts.setdefault(block.component, Counts()).add(result, components)
+
+    def tallies(self) -> dict[tuple[str, str], Tally]:
+        """Return the tallies by implementation and component, sorted."""
+        found = {(name, of): one for of, counts in self.counts.items() for name, one in counts.tallies.items()}
+        return dict(sorted(found.items()))
+
+    def differences(self) -> dict[tuple[str, str, str, str], Failure]:
+        """Return the differences by implementation, component, operation and field, sorted."""
+        found = {
+            (name, of, operation, where): one
+            for of, counts in self.counts.items()
+            for (name, operation, where), one in counts.differences.items()
+        }
+        return dict(sorted(found.items()))
 
 
 def merge(results: Iterable[BlockResult], components: Components) -> Sum:

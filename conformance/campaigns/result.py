@@ -132,18 +132,19 @@ def _check(result: CampaignResult, components: Components) -> None:
 
 def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
     """Compute the verdicts and reduce the failures. Everything is sorted, so that equal blocks give equal bytes."""
+    tallies = total.tallies()
     results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
     versions: dict[str, str] = {}
     for component in plan.components:
         with programs(plan, component, plan.implementations, names.here) as found:
             for name, program in found.items():
                 versions[name] = program.implementation.version
-                tally = total.tallies.get((name, component), Tally())
+                tally = tallies.get((name, component), Tally())
                 found_here = _reduced(plan, program, tally)
                 results[name].append(_component(program, tally, found_here))
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
-        for key, one in sorted(total.differences.items())
+        for key, one in total.differences().items()
     )
     lost = tuple(sorted(total.lost, key=lambda one: (one.component, one.number)))
     implementations = tuple(

@@ -54,16 +54,17 @@ def status(folder: Path, components: Components = COMPONENTS) -> Status:
     for result in files.all_committed(folder, plan, components):
         blocks += 1
         total.add(result, components)
+    tallies = total.tallies()
     found = tuple(
         FoundSoFar(name, component, *signature, failure.count, len(failure.scenario.steps))
-        for (name, component), tally in sorted(total.tallies.items())
+        for (name, component), tally in tallies.items()
         for signature, failure in sorted(tally.failures.items())
     )
     return Status(
         blocks,
         plan.number_of_blocks,
-        sum(tally.scenarios for tally in total.tallies.values()),
-        sum(tally.steps for tally in total.tallies.values()),
+        sum(tally.scenarios for tally in tallies.values()),
+        sum(tally.steps for tally in tallies.values()),
         found,
         tuple(f"{one.component}-{one.number}: {one.reason}" for one in total.lost),
         (folder / files.RESULT).exists(),

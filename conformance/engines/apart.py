@@ -17,7 +17,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Broken, Component, Components, Program, Run, Violation
 from conformance.engines.lasting import LastingWorker
 from conformance.engines.tally import Failure, Signature
-from conformance.engines.worker import Ended, Told
+from conformance.engines.worker import Ended, Told, Worker
 from conformance.ports import (
     Capability,
     ErrorKind,
@@ -84,7 +84,8 @@ class Apart(Implementation):
         self, name: str, limits: Limits = USUAL, against: str | None = None, components: Components = COMPONENTS
     ) -> None:
         """Raises: UnusableImplementation, also if its process ends while it is made."""
-        self._worker = LastingWorker(("hello", name, against or "", components.where, limits), limits, components)
+        hello = ("hello", name, against or "", components.where, limits)
+        self._worker = LastingWorker(lambda: Worker(hello, limits, components), name)
         described = self._worker.hello
         self.name = described.name
         self.version = described.version

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from conformance.driver import Components, FailureClass
+from conformance.driver import FailureClass
 from conformance.engines.position import NOWHERE
-from conformance.engines.worker import SERVICE, Ended, Told, Worker
-from conformance.ports import Limits, UnusableImplementation
+from conformance.engines.worker import Ended, Told, Worker
+from conformance.ports import UnusableImplementation
 from conformance.scenarios import Entry
 
 PART = 500
@@ -24,17 +24,9 @@ STARTS = 5
 class LastingWorker:
     """A worker that is started when it is first needed, and again when its process has ended."""
 
-    def __init__(
-        self,
-        hello: tuple[Any, ...],
-        limits: Limits,
-        components: Components,
-        service: str = SERVICE,
-        told: Told | None = None,
-    ) -> None:
-        """`hello` is the first request to each worker. `told` is called now and then, and what it raises ends it."""
-        self._hello, self._limits, self._components, self._service = hello, limits, components, service
-        self._told = told
+    def __init__(self, start: Callable[[], Worker], what: str, told: Told | None = None) -> None:
+        """`start` starts a worker, and `what` is what it loads. `told` is called during requests that name no other."""
+        self._start, self._what, self._told = start, what, told
         self._worker: Worker | None = None
         self._has_started = False
 
@@ -63,7 +55,7 @@ class LastingWorker:
             self._worker.kill()
         for start in range(STARTS):
             try:
-                self._worker = Worker(self._hello, self._limits, self._components, self._service, self._told)
+                self._worker = self._start()
             except UnusableImplementation as error:
                 if self._has_started:
                     raise Ended(f"it could not be made again: {error}", "", FailureClass.CRASHED, NOWHERE) from None
@@ -74,7 +66,7 @@ class LastingWorker:
                 if self._has_started:
                     raise
                 raise UnusableImplementation(
-                    f"{self._hello[1]}: when it was loaded and made, {ended.what}{ended.log}. It was given a process "
+                    f"{self._what}: when it was loaded and made, {ended.what}{ended.log}. It was given a process "
                     "of its own, which must go on until the suite ends it."
                 ) from None
             break
