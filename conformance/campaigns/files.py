@@ -125,10 +125,11 @@ def _read(path: Path, kind: type[T]) -> tuple[T, bytes]:
 
 def cure(path: Path) -> str:
     """What to do if a file of a campaign is damaged."""
-    folder = next((above.parent for above in path.parents if above.name == BLOCKS), path.parent)
+    is_block = path.name not in (PLAN, CODE, RESULT)
+    folder = path.parents[3] if is_block else path.parent
     result = folder / RESULT
     resume = f"conformance campaign resume {shlex.quote(str(folder))}"
-    if folder != path.parent:
+    if is_block:
         too = f" and {result}" if result.exists() else ""
         return f"Delete this file{too}, and run the block again with: {resume}"
     if path == result:

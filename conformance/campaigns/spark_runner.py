@@ -187,7 +187,7 @@ class _Jobs:
             try:
                 (result,) = self._context.parallelize([block], 1).map(self._attempt).collect()
             except Exception as error:
-                if self._jvm.poll() is not None or not any(sign in str(error) for sign in _DEATHS):
+                if self._jvm.poll() is not None or not any(sign in _text(error) for sign in _DEATHS):
                     raise _stopped(error) from error
                 self.notes.put(f"the worker of block {block.name} died {self._attempts} times; trying again")
             else:
@@ -209,7 +209,15 @@ class _Jobs:
 
 
 def _stopped(error: Exception) -> CampaignError:
-    return CampaignError(f"Spark stopped working on the campaign: {_gist(str(error)) or type(error).__name__}.")
+    return CampaignError(f"Spark stopped working on the campaign: {_gist(_text(error))}.")
+
+
+def _text(error: Exception) -> str:
+    """Return the message of an error. That of an exception of Java is asked for in the JVM, which may have ended."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return type(error).__name__
 
 
 @contextmanager
@@ -265,7 +273,7 @@ def _why(words: IO[bytes], error: Exception) -> str:
     """Return what the JVM wrote last or, if that is nothing, the message of the error."""
     words.seek(0)
     said = words.read().decode(errors="replace").strip().splitlines()
-    return _gist("\n".join(said[-20:]) or str(error))
+    return _gist("\n".join(said[-20:]) or _text(error))
 
 
 def _gist(text: str) -> str:

@@ -78,15 +78,19 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     plan = files.read_plan(folder, components)
     store = files.own(folder, STORE)
     store.mkdir(exist_ok=True)
-    with ExitStack() as closing:
-        tables = [_Table(store, name, closing) for name in SCHEMAS]
-        for result in files.all_committed(folder, plan, components):
+    try:
+        with ExitStack() as closing:
+            tables = [_Table(store, name, closing) for name in SCHEMAS]
+            for result in files.all_committed(folder, plan, components):
+                for table in tables:
+                    table.add(result, components)
             for table in tables:
-                table.add(result, components)
-        for table in tables:
-            table.write()
-    for name in SCHEMAS:
-        os.replace(_beside(store, name), store / f"{name}.parquet")
+                table.write()
+        for name in SCHEMAS:
+            os.replace(_beside(store, name), store / f"{name}.parquet")
+    finally:
+        for name in SCHEMAS:
+            _beside(store, name).unlink(missing_ok=True)
     return store
 
 

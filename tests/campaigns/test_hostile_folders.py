@@ -189,6 +189,17 @@ def test_every_path_that_holds_a_name_is_checked():
         assert all(as_file_name(judged.slug) for judged in one.properties)
 
 
+def test_the_cure_names_the_folder_also_if_that_is_under_one_called_blocks(whole, tmp_path):
+    folder = tmp_path / "blocks" / "a" / "b"
+    shutil.copytree(whole, folder)
+    (folder / "result.json").write_text("{")
+    with pytest.raises(SchemaError, match=f"again with: conformance campaign resume {folder}$"):
+        load(folder)
+    (folder / "blocks" / BLOCK).write_text("{")
+    with pytest.raises(SchemaError, match=f"again with: conformance campaign resume {folder}$"):
+        status(folder)
+
+
 def test_a_block_of_another_place_is_told(folder):
     (folder / "blocks" / BLOCK).rename(folder / "blocks" / "subpartition" / "0" / "7.json")
     with pytest.raises(SchemaError, match=r"7.json: .*it holds the block subpartition-0"):
