@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from itertools import count
 
 import pytest
@@ -180,6 +181,17 @@ def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
     assert [*all_paths(tmp_path / "c")] == [path_of(tmp_path / "c", next(PLAN.blocks()))]
     with pytest.raises(CampaignError, match=r"result.json does not exist"):
         load(tmp_path / "c")
+
+
+def test_an_interrupt_ends_the_workers(tmp_path):
+    def watch(state):
+        raise KeyboardInterrupt
+
+    plan = make_plan("i", NAMES, ["gate"], scenarios=2_000, block=20)
+    before = threading.active_count()
+    with pytest.raises(CampaignInterrupted, match="1 block was committed"):
+        start(tmp_path / "c", plan, Processes(2), watch)
+    assert threading.active_count() == before
 
 
 def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):

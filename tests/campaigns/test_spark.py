@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaigns import CampaignError, Inline, RunnerUnavailable, Spark, choose, make_plan, start
+from conformance.campaigns import (
+    CampaignError,
+    CampaignInterrupted,
+    Inline,
+    RunnerUnavailable,
+    Spark,
+    choose,
+    make_plan,
+    start,
+)
 from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import Java, find_java, spark_problem
 
@@ -35,6 +44,19 @@ def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
     assert dict(os.environ) == variables
     start(tmp_path / "inline", plan, Inline())
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+
+@spark_test
+def test_an_interrupt_is_quiet_and_leaves_what_was_committed(tmp_path, capfd):
+    """pyspark printed a traceback when the JVM closed its connection."""
+
+    def watch(state):
+        raise KeyboardInterrupt
+
+    plan = make_plan("spark", NAMES, ["deque", "subpartition"], scenarios=100, block=5)
+    with pytest.raises(CampaignInterrupted, match="1 block was committed"):
+        start(tmp_path / "spark", plan, Spark(workers=2), watch)
+    assert capfd.readouterr() == ("", "")
 
 
 @spark_test
