@@ -15,6 +15,7 @@ from msgspec import Struct
 from conformance.campaigns.block import (
     DIED,
     BlockResult,
+    TallyRecord,
     attempted,
     encode_tally,
     has_corpus,
@@ -150,7 +151,7 @@ class _Parts:
                     self._fail(name, result, 0)
                     spent.append(result.failure_class.value)
             elif result is not None and name in result.tallies:
-                spent += [one.failure_class for one in result.tallies[name].failures for _ in range(one.count)]
+                spent += _classes(result.tallies[name])
 
     def _asked(self, request: tuple[Any, ...], queue: Queue, part: range) -> BlockResult | Ended | None:
         """Let the worker run a part, and keep the result. Return how the worker ended in a run, if it did.
@@ -174,7 +175,7 @@ class _Parts:
         if result.lost is not None:
             queue.drop()
         for name, tally in result.tallies.items():
-            self._spent[name] += [one.failure_class for one in tally.failures for _ in range(one.count)]
+            self._spent[name] += _classes(tally)
         return result
 
     def _fail(self, name: str, ended: Ended, scenarios: int) -> None:
@@ -183,3 +184,8 @@ class _Parts:
         self._spent[name].append(signature[1])
         tally = Tally(scenarios, scenarios * len(failure.scenario.steps), failures={signature: failure})
         self.results.append(BlockResult(self._plan.digest, self._block, {name: encode_tally(tally)}))
+
+
+def _classes(tally: TallyRecord) -> list[str]:
+    """Return the class of each failure that was counted."""
+    return [one.failure_class for one in tally.failures for _ in range(one.count)]

@@ -134,21 +134,16 @@ def programs_of(
 
 
 def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
-    """Run a block in this process.
+    """Run the scenarios of a block and, if it is the first one of its component, the corpus, in this process.
 
     Raises: UnusableImplementation, and whatever goes wrong in the suite itself.
     """
     with programs(plan, block.component, plan.implementations, names) as found:
-        return run_whole(plan, block, found, names.components)
-
-
-def run_whole(plan: Plan, block: Block, found: Mapping[str, Program], components: Components) -> BlockResult:
-    """Run the scenarios of a block and, if it is the first one of its component, the corpus."""
-    parts = [run_part(plan, block, found, range(block.first, block.first + block.count))]
-    if has_corpus(block):
-        numbers = range(len(corpus(components[block.component])))
-        parts += [replay_part(plan, block, found[name], name, numbers) for name in found]
-    return joined(plan, block, parts, components)
+        parts = [run_part(plan, block, found, range(block.first, block.first + block.count))]
+        if has_corpus(block):
+            numbers = range(len(corpus(names.components[block.component])))
+            parts += [replay_part(plan, block, found[name], name, numbers) for name in found]
+    return joined(plan, block, parts, names.components)
 
 
 def run_part(

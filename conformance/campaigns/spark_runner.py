@@ -206,7 +206,9 @@ class _Jobs:
     def stop(self) -> None:
         """End the JVM, and with it the jobs. It cleans up when it is asked to end in this way."""
         # pyspark has a connection from the JVM, and would print a traceback when the JVM closes it.
-        self._context._accumulatorServer.handle_error = lambda *about: None
+        server = getattr(self._context, "_accumulatorServer", None)
+        if server is not None:
+            server.handle_error = lambda *about: None
         self._jvm.terminate()
 
 
