@@ -12,19 +12,23 @@ from types import ModuleType
 
 from conformance.ports import Implementation
 
-from .design import IN_MEMORY, PUSHED, RECOVER_FIRST, Design
-from .implementation import Reference
+from .design import IN_MEMORY, PUSHED, RECOVER_FIRST, VALVE, Design
+from .implementation import CoordinatorReference, Reference
 
 __all__ = [
     "IN_MEMORY",
     "PUSHED",
     "RECOVER_FIRST",
+    "VALVE",
+    "CoordinatorReference",
     "Design",
     "Reference",
     "reference",
     "reference_in_memory",
     "reference_of",
     "reference_recover_first",
+    "reference_v0",
+    "reference_v1",
 ]
 
 
@@ -41,6 +45,16 @@ def reference_in_memory() -> Reference:
 def reference_recover_first() -> Reference:
     """Recovery is over before the first checkpoint."""
     return Reference("reference-recover-first", RECOVER_FIRST)
+
+
+def reference_v1() -> Reference:
+    """The operator coordinator with a gate for each subtask: Flink since 1.16."""
+    return CoordinatorReference("reference-v1", RECOVER_FIRST)
+
+
+def reference_v0() -> Reference:
+    """The operator coordinator with one valve: Flink before 1.16."""
+    return CoordinatorReference("reference-v0", VALVE)
 
 
 def reference_of(package: ModuleType, name: str) -> Implementation:

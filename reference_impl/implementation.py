@@ -10,6 +10,8 @@ from conformance.ports import (
     ChainConfig,
     ChainPort,
     ChannelConfig,
+    CoordinatorConfig,
+    CoordinatorPort,
     DequePort,
     GateConfig,
     GatePort,
@@ -31,6 +33,7 @@ from .channels.local import LocalChannel
 from .channels.persister import Persister
 from .channels.recovered import RecoveredChannel
 from .channels.remote import RemoteChannel
+from .coordinator.coordinator import Coordinator
 from .deque import Deque
 from .design import Design
 from .gate import Gate
@@ -57,6 +60,10 @@ class Reference(Implementation):
         missing = {capability for recovery, capability in _RECOVERIES.items() if recovery not in self.design.recoveries}
         if not self.design.priority_passes_blocked:
             missing |= {Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE}
+        if not self.design.protocol.blocks_events:
+            missing.add(Capability.DOWN_GATE)
+        if not self.design.protocol.blocks_reports:
+            missing |= {Capability.UP_GATE, Capability.UP_BLOCKED}
         return frozenset(Capability) - missing
 
     def components(self) -> Mapping[str, Factory]:
@@ -71,6 +78,7 @@ class Reference(Implementation):
             "gate": self._gate,
             "union-gate": self._union_gate,
             "chain": self._chain,
+            "coordinator": self._coordinator,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -99,3 +107,14 @@ class Reference(Implementation):
 
     def _chain(self, config: ChainConfig) -> ChainPort:
         return Chain(config, self.design)
+
+    def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
+        return Coordinator(config, self.design.protocol)
+
+
+class CoordinatorReference(Reference):
+    """Makes the operator coordinator of one version of the protocol, and nothing else."""
+
+    def components(self) -> Mapping[str, Factory]:
+        """The operator coordinator."""
+        return {"coordinator": self._coordinator}

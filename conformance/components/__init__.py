@@ -2,6 +2,7 @@
 
 from conformance.components import (
     chain,
+    coordinator,
     deque,
     gate,
     local_channel,
@@ -25,5 +26,6 @@ COMPONENTS = Components(
         recovered_channel.COMPONENT,
         chain.COMPONENT,
         local_channel.COMPONENT,
+        coordinator.COMPONENT,
     ),
 )

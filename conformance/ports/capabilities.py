@@ -31,3 +31,12 @@ class Capability(StrEnum):
     """Conversion moves recovered buffers into the physical channel, and a checkpoint can contain them (FLINK-39018)."""
     RECOVERS_BY_PUSHING = "recover-by-pushing"
     """Recovered buffers are pushed into the physical channel, and live data waits behind them (FLINK-38544)."""
+    DOWN_GATE = "down-gate"
+    """An event that the coordinator sends after its part of a checkpoint reaches a subtask only after the subtask has
+    taken its snapshot, whether the subtask is a source or not (FLINK-26029)."""
+    UP_GATE = "up-gate"
+    """A checkpoint contains the same reports on both sides: each one that a subtask has sent before its snapshot was
+    received before the coordinator's part, or is stored for replay (FLINK-28639)."""
+    UP_BLOCKED = "up-blocked"
+    """Reports are held back in the subtasks while a checkpoint is in progress. An engine can satisfy `up-gate` in another
+    way, for example by storing in the coordinator's state what arrives after its cut."""

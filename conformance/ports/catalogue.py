@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from conformance.ports.chain import ChainConfig, ChainPort
 from conformance.ports.channel import ChannelConfig, LocalChannelPort, RecoveredChannelPort, RemoteChannelPort
+from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
 from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
@@ -39,5 +40,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "gate": Interface(GatePort, GateConfig),
         "union-gate": Interface(UnionGatePort, UnionGateConfig),
         "chain": Interface(ChainPort, ChainConfig),
+        "coordinator": Interface(CoordinatorPort, CoordinatorConfig),
     }
 )

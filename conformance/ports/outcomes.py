@@ -11,6 +11,24 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from conformance.ports.coordinator_signals import (
+    CheckpointAbortNotified,
+    CheckpointCompleteNotified,
+    CheckpointRequested,
+    CoordinatorCheckpointed,
+    CoordinatorReset,
+    EventTransmitted,
+    GlobalFailoverTriggered,
+    ReportReceived,
+    ReportTransmitted,
+    SubtaskFailed,
+    SubtaskReady,
+    SubtaskReset,
+    TaskFailoverTriggered,
+    TicketEnded,
+    TurnQueued,
+)
+
 
 class ErrorKind(StrEnum):
     """Every way in which an operation can fail, with the exception that Flink throws for it."""
@@ -129,6 +147,21 @@ Signal: TypeAlias = (
     | StateConsumed
     | CheckpointAcknowledged
     | CheckpointDeclined
+    | TurnQueued
+    | EventTransmitted
+    | ReportTransmitted
+    | TicketEnded
+    | CheckpointRequested
+    | CoordinatorCheckpointed
+    | CheckpointCompleteNotified
+    | CheckpointAbortNotified
+    | SubtaskReady
+    | SubtaskFailed
+    | SubtaskReset
+    | CoordinatorReset
+    | ReportReceived
+    | TaskFailoverTriggered
+    | GlobalFailoverTriggered
 )
 
 

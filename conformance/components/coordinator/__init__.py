@@ -1,0 +1,80 @@
+"""The component coordinator: events and reports between an operator coordinator and its subtasks. Specification:
+coordinator.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.coordinator import holding_rules, result_rules, telling_rules
+from conformance.components.coordinator.drain import DRAIN
+from conformance.components.coordinator.goals import RULES
+from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.steps import STEPS
+from conformance.driver import Bound, Component
+from conformance.ports import Capability, CoordinatorConfig, CoordinatorPort
+
+__all__ = ["COMPONENT", "CoordinatorScenarioConfig", "holding_rules", "result_rules", "telling_rules"]
+
+
+class CoordinatorScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`concurrent`: how many checkpoints may be in progress at a time, besides a savepoint. The other fields are those
+    of the coordinator."""
+
+    parallelism: Annotated[int, Meta(ge=1, le=MOST_SUBTASKS)] = 1
+    sources: bool = False
+    concurrent: Annotated[int, Meta(ge=1, le=3)] = 1
+    checkpointing: bool = True
+    interleaving: Literal["whole"] = "whole"
+
+
+def _port_config(config: CoordinatorScenarioConfig) -> CoordinatorConfig:
+    return CoordinatorConfig(config.parallelism, config.sources, config.checkpointing)
+
+
+def _needs(config: CoordinatorScenarioConfig) -> frozenset[Capability]:
+    return frozenset() if config.sources or not config.checkpointing else frozenset({Capability.DOWN_GATE})
+
+
+COMPONENT = Component(
+    name="coordinator",
+    port=CoordinatorPort,
+    config_type=CoordinatorScenarioConfig,
+    configs=(
+        CoordinatorScenarioConfig(1),
+        CoordinatorScenarioConfig(2),
+        CoordinatorScenarioConfig(2, concurrent=2),
+        CoordinatorScenarioConfig(1, concurrent=3),
+        CoordinatorScenarioConfig(3, concurrent=2),
+        CoordinatorScenarioConfig(1, sources=True),
+        CoordinatorScenarioConfig(2, sources=True),
+        CoordinatorScenarioConfig(2, sources=True, concurrent=2),
+        CoordinatorScenarioConfig(2, checkpointing=False),
+    ),
+    port_config=_port_config,
+    restored_config=lambda config, ledger: ledger.config,
+    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.concurrent),
+    needs=_needs,
+    steps=tuple(STEPS.all),
+    properties=tuple(RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    bounds={
+        "checkpoints": Bound(("trigger",), 2),
+        "events": Bound(("send",), 2, each=True),
+        "reports": Bound(("report",), 2, each=True),
+        "aborts": Bound(("abort", "fail_trigger"), 1),
+        "failures": Bound(("fail_attempt", "lose_event", "lose_reply", "lose_report", "fail_job"), 1),
+        "rare": Bound(("finish", "fail", "restore", "trigger_again", "acknowledge_again", "speculate"), 0),
+    },
+    biases=(
+        {"fail_attempt": 0, "lose_event": 0, "lose_reply": 0, "lose_report": 0, "finish": 0, "fail_job": 0, "fail": 0},
+        {"turn": 20, "reply": 4, "barrier": 12},
+        {"turn": 12, "fail_attempt": 6, "restart": 40, "send": 30},
+        {"abort": 12, "fail_trigger": 8, "notify_aborted": 4, "trigger": 60},
+        {"send": 40, "report": 40, "barrier": 10, "arrive": 10},
+        {"finish": 6, "acknowledge_again": 8},
+        {"fail": 4, "restore": 40, "report": 30},
+    ),
+)

@@ -1,0 +1,194 @@
+"""Rules of the coordinator about what is held back: nothing without a reason, and everything is let go in the end."""
+
+from __future__ import annotations
+
+from conformance.components.coordinator import steps
+from conformance.components.coordinator.ledger import Ledger
+from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.sides import Attempt, Checkpoint
+from conformance.components.coordinator.words import attempt, event, report
+from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
+from conformance.ports import Capability, Message, ReportReceived, Resources
+
+__all__ = ["RULES"]
+rule = RULES.rule
+BLOCKED = frozenset({Capability.UP_GATE, Capability.UP_BLOCKED})
+
+
+# ---- events ----------------------------------------------------------------------------------------------------------
+def _held(ledger: Ledger) -> list[tuple[Attempt, Message, Checkpoint | None]]:
+    """Returns the events that are held back without need, the first one for each attempt, and the checkpoint for which
+    it was. The main thread has nothing to do."""
+    found = []
+    for line in ledger.lines:
+        for one in line.attempts:
+            if not one.unsent or not one.is_alive():
+                continue
+            message = one.unsent[0]
+            later = [each for each in ledger.checkpoints.values() if not each.contains(message)]
+            if not any(not each.is_over() and not _acknowledged(each, one) for each in later):
+                found.append((one, message, later[-1] if later else None))
+    return found
+
+
+def _acknowledged(checkpoint: Checkpoint, one: Attempt) -> bool:
+    """Whether the job master knows that the attempt has taken its snapshot: nothing is on its way from it."""
+    return one.cut >= checkpoint.number and not one.reports
+
+
+def _let_go(one: Attempt, message: Message, why: str) -> Broken:
+    return Broken(FailureClass.STUCK, f"{why}, so {event(message)} must leave", "it is held back")
+
+
+@rule(*ANY, invariant="CP12", tickets=("FLINK-29217",), after_learning=True)
+def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When a checkpoint is aborted, in whatever phase, the events that were held back for it leave."""
+    if ledger.queue:
+        return False
+    for one, message, checkpoint in _held(ledger):
+        if checkpoint is not None and checkpoint.state == "aborted":
+            return _let_go(one, message, f"checkpoint {checkpoint.number} was aborted")
+    return any(one.state == "aborted" and one.sent is not None for one in ledger.checkpoints.values())
+
+
+@rule(*ANY, invariant="CP25", after_learning=True)
+def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When a checkpoint or a savepoint is complete, the events that were held back for it leave, also those to subtasks
+    that did not take part."""
+    if ledger.queue:
+        return False
+    for one, message, checkpoint in _held(ledger):
+        if checkpoint is not None and checkpoint.state == "completed":
+            return _let_go(one, message, f"checkpoint {checkpoint.number} is complete")
+    return any(one.state == "completed" for one in ledger.checkpoints.values())
+
+
+@rule(*ANY, invariant="CP15", tickets=("FLINK-26029",), after_learning=True)
+def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When a subtask has taken its snapshot, the events to it that were held back leave in the same turn, although other
+    subtasks have not taken theirs."""
+    if ledger.queue:
+        return False
+    for one, message, checkpoint in _held(ledger):
+        if checkpoint is not None and not checkpoint.is_over():
+            return _let_go(one, message, f"{attempt(one.subtask, one.number)} has taken its snapshot")
+    for checkpoint in ledger.checkpoints.values():
+        if not checkpoint.is_over() and any(checkpoint.parts.values()):
+            return True
+    return False
+
+
+@rule(*ANY, invariant="CP9", tickets=("FLINK-18071",), after_learning=True)
+def only_a_checkpoint_holds_events_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """An event that was sent before the cut of every checkpoint in progress is not held back."""
+    if ledger.queue:
+        return False
+    for one, message, checkpoint in _held(ledger):
+        if checkpoint is None:
+            return _let_go(one, message, "no checkpoint holds it back")
+    return any(one.sent is not None for one in ledger.checkpoints.values())
+
+
+# ---- reports ---------------------------------------------------------------------------------------------------------
+@rule(*ANY, invariant="CP8", tickets=("FLINK-28639",), needs=BLOCKED)
+def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """From the cut of the coordinator until a subtask has taken its snapshot, the coordinator is given no report of the
+    subtask, unless the checkpoint was aborted."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is not ReportReceived:
+            continue
+        one = ledger.attempt(signal.subtask, signal.attempt)
+        for checkpoint in ledger.checkpoints.values():
+            if checkpoint.sent is None or checkpoint.is_over() or one is None:
+                continue
+            judged = True
+            if checkpoint.awaits(signal.subtask) and one.cut < checkpoint.number:
+                owed = f"{attempt(signal.subtask, signal.attempt)} has not taken its snapshot of {checkpoint.number}"
+                return Broken(
+                    FailureClass.PROTOCOL, owed, f"the coordinator, which has cut, got {report(signal.message)}"
+                )
+    return judged
+
+
+def _silent(ledger: Ledger) -> list[tuple[Attempt, bool]]:
+    """Returns the attempts that hold reports back without need, and whether an aborted checkpoint is the cause. Nothing
+    is on its way."""
+    found = []
+    for one in ledger.attempts():
+        if not one.unreported:
+            continue
+        open_ones = [
+            each
+            for each in ledger.checkpoints.values()
+            if one.cut < each.number and not each.is_over() and each.result is not False
+        ]
+        if not open_ones:
+            found.append((one, any(each.state == "aborted" for each in ledger.checkpoints.values())))
+    return found
+
+
+@rule(*ANY, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When a checkpoint is aborted, the reports that were held back for it leave, in whatever order its subtasks hear of
+    its beginning and of its end."""
+    if not ledger.is_idle():
+        return False
+    for one, is_aborted in _silent(ledger):
+        if is_aborted:
+            owed = f"the checkpoint was aborted, so {report(one.unreported[0])} must leave"
+            return Broken(FailureClass.STUCK, owed, "it is held back")
+    return any(one.state == "aborted" for one in ledger.checkpoints.values())
+
+
+@rule(*ANY, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When a subtask has taken its snapshot and no newer checkpoint has begun, its reports leave."""
+    if not ledger.is_idle():
+        return False
+    for one, is_aborted in _silent(ledger):
+        if not is_aborted:
+            owed = f"no checkpoint is in progress at {attempt(one.subtask, one.number)}"
+            return Broken(FailureClass.STUCK, f"{owed}, so {report(one.unreported[0])} must leave", "it is held back")
+    return any(one.cut for one in ledger.attempts())
+
+
+# ---- the end ---------------------------------------------------------------------------------------------------------
+@rule(steps.resources, invariant="CP24", kind=Kind.EVENTUALLY)
+def everything_comes_to_an_end(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """In the end every ticket has ended, every event and report has left and arrived, and every checkpoint is over."""
+    if not ledger.closing or ledger.failed:
+        return False
+    for line in ledger.lines:
+        for one in line.attempts:
+            if one.tickets:
+                return Broken(FailureClass.STUCK, "every ticket must end", f"that of {event(one.tickets[0])} is open")
+            if one.unsent or one.unreported or one.replay:
+                rest = event(one.unsent[0]) if one.unsent else report([*one.unreported, *one.replay][0])
+                return Broken(FailureClass.STUCK, "everything must leave", f"{rest} is held back")
+    return True
+
+
+@rule(steps.resources, invariant="CP3", kind=Kind.EVENTUALLY)
+def in_the_end_nothing_is_missing(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """In the end every subtask that runs has received every event, and the coordinator every report."""
+    if not ledger.closing or ledger.failed or not ledger.config.checkpointing:
+        return False
+    for subtask, line in enumerate(ledger.lines[: ledger.config.parallelism]):
+        last = line.attempts[-1]
+        if last.state != "running":
+            continue
+        if line.received != line.sent:
+            owed = f"the coordinator has sent {line.sent} events to subtask {subtask}"
+            return Broken(FailureClass.LOST, owed, f"it has received {line.received}")
+    return True
+
+
+@rule(steps.resources, invariant="CP24", needs=frozenset({Capability.RESOURCES}))
+def in_the_end_nobody_waits(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """In the end no ticket and no result of a checkpoint is open."""
+    if not ledger.closing or ledger.failed or seen.value.futures is None:
+        return False
+    if seen.value.futures == 0:
+        return True
+    return Broken(FailureClass.ORPHANED, "no future must be open in the end", f"{seen.value.futures} are")

@@ -1,0 +1,531 @@
+"""The ledger of a coordinator: both sides' sequences, the cuts, and what is under way between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from conformance.components.coordinator.sides import (
+    ABORTED,
+    ANSWERED,
+    COMPLETED,
+    FAILED,
+    FINISHED,
+    INJECTED,
+    NEW,
+    RUNNING,
+    TOLD_FAILED,
+    TOLD_READY,
+    TOLD_RESET,
+    TRIGGERED,
+    Attempt,
+    Checkpoint,
+    Line,
+    Point,
+)
+from conformance.driver import Seen
+from conformance.parts.lifetime import Lifetime
+from conformance.ports import (
+    NO_CHECKPOINT,
+    CheckpointAbortNotified,
+    CheckpointCompleteNotified,
+    CheckpointRequested,
+    CoordinatorCheckpointed,
+    CoordinatorConfig,
+    CoordinatorReset,
+    EventTransmitted,
+    GlobalFailoverTriggered,
+    Message,
+    ReportReceived,
+    ReportTransmitted,
+    RestoredEvents,
+    Signal,
+    SubtaskFailed,
+    SubtaskReady,
+    SubtaskReset,
+    TaskFailoverTriggered,
+    TicketEnded,
+    TurnQueued,
+)
+
+MOST_SUBTASKS = 3
+RECENT = 3
+"""How many checkpoints that are over the ledger remembers."""
+ORDINARY, REPEATED = 0, 1
+"""What a queued turn is for: anything, or an acknowledgement that was repeated."""
+
+
+class Ledger(Lifetime):
+    """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
+
+    __slots__ = (
+        "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest", "points", "queue",
+        "regressed", "requested", "restarting", "tag", "unnotified",
+    )  # fmt: skip
+
+    def __init__(self, config: CoordinatorConfig, concurrent: int = 1) -> None:
+        super().__init__()
+        self.concurrent = concurrent
+        """How many checkpoints may be in progress at a time. One savepoint may be in progress besides."""
+        self.newest = 0
+        """The id of the newest checkpoint."""
+        zeros = (0,) * MOST_SUBTASKS
+        self.points = [Point(NO_CHECKPOINT, zeros, zeros, zeros, zeros, ())]
+        """What the job can be restored from: the beginning or the newest checkpoint, and the newest savepoint."""
+        self.begin_job(config, self.points[0])
+
+    # ---- the job
+    def begin_job(self, config: CoordinatorConfig, point: Point) -> None:
+        """Begins with a fresh job master, restored from this point."""
+        self.begin_life("live")
+        self.config = config
+        self.queue: list[int] = []
+        """What the turns are for that the main thread has not run."""
+        self.tag = self.current = ORDINARY
+        """What turns are for that an operation queues now; and what the last turn was for."""
+        self.checkpoints: dict[int, Checkpoint] = {}
+        self.requested = NO_CHECKPOINT - 1
+        """The newest checkpoint that the coordinator was asked for."""
+        self.regressed = 0
+        """How many requests with an old id have no answer."""
+        self.failed_job = False
+        """Whether the coordinator has reported a failure since the last reset."""
+        self.failover = False
+        """Whether the job must be restarted."""
+        self.unnotified: list[tuple[int, int, int]] = []
+        """By subtask, attempt and checkpoint: the tasks that can be told that a checkpoint was aborted."""
+        self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
+        """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
+        every = zip(point.sent, point.received, point.reported, point.counted, strict=True)
+        self.lines = [Line(*one) for one in every]
+        """By subtask, also those that the job has no more."""
+        for subtask in range(config.parallelism):
+            self.deploy(subtask, point)
+
+    def deploy(self, subtask: int, point: Point) -> None:
+        """Notes that a new attempt of a subtask is deployed, with its state from this point."""
+        line = self.lines[subtask]
+        line.newest += 1
+        line.received, line.reported = point.received[subtask], point.reported[subtask]
+        parallelism = self.config.parallelism
+        owned = [one for of, every in enumerate(point.stored) if of % parallelism == subtask for one in every]
+        line.attempts = [one for one in line.attempts if one.tickets]
+        line.attempts.append(Attempt(subtask, line.newest, owned))
+
+    def restored(self) -> RestoredEvents:
+        """Returns what a restart hands to the implementation."""
+        point = self.points[0]
+        return RestoredEvents(point.number, point.stored)
+
+    def attempts(self) -> Iterator[Attempt]:
+        """Yields the attempts that are neither finished nor failed."""
+        for line in self.lines:
+            for one in line.attempts:
+                if one.state == "running" or one.state == "deployed":
+                    yield one
+
+    def attempt(self, subtask: int, number: int) -> Attempt | None:
+        """Returns an attempt that the ledger remembers."""
+        for one in self.lines[subtask].attempts if subtask < len(self.lines) else ():
+            if one.number == number:
+                return one
+        return None
+
+    def the(self, subtask: int, number: int) -> Attempt:
+        """Returns an attempt that is there."""
+        found = self.attempt(subtask, number)
+        assert found is not None
+        return found
+
+    def pending(self) -> list[Checkpoint]:
+        """Returns the checkpoints in progress."""
+        return [one for one in self.checkpoints.values() if one.state != "completed" and one.state != "aborted"]
+
+    def dead_lines(self) -> tuple[int, ...]:
+        """Returns the subtasks whose attempts have all failed."""
+        return tuple([
+            subtask
+            for subtask, line in enumerate(self.lines[: self.config.parallelism])
+            if all(one.state == "failed" for one in line.attempts)
+        ])  # fmt: skip
+
+    def is_whole(self) -> bool:
+        """Returns whether a checkpoint may be triggered: every subtask runs or has finished, and nothing is to fail."""
+        if self.failover or not self.config.checkpointing:
+            return False
+        runs = False
+        for line in self.lines[: self.config.parallelism]:
+            last = line.attempts[-1]
+            if last.state == "running" and not last.doomed:
+                runs = True
+            elif last.state != "finished":
+                return False
+        return runs
+
+    def is_idle(self) -> bool:
+        """Returns whether nothing is under way: no turn, and nothing to or from an attempt that is alive."""
+        return not self.queue and not any(one.events or one.replies or one.reports for one in self.attempts())
+
+    # ---- the coordinator
+    def next_event(self, subtask: int, attempt: int) -> Message:
+        """Returns the event that the coordinator sends next to a subtask."""
+        return Message(subtask, attempt, self.lines[subtask].sent - 1)
+
+    def send(self, subtask: int, attempt: int) -> None:
+        """Notes that the coordinator sends an event."""
+        line, one = self.lines[subtask], self.the(subtask, attempt)
+        message = Message(subtask, attempt, line.sent)
+        line.sent += 1
+        one.unsent.append(message)
+        one.tickets.append(message)
+
+    def cut(self, number: int, succeeds: bool) -> None:
+        """Notes that the coordinator completes its part of a checkpoint."""
+        checkpoint = self.checkpoints[number]
+        checkpoint.sent = tuple([line.sent for line in self.lines])
+        checkpoint.counted = tuple([line.counted for line in self.lines])
+        checkpoint.poisoned = not succeeds
+        checkpoint.awaited = [
+            message
+            for line in self.lines
+            for one in line.attempts
+            if one.state == "running" or one.state == "deployed"
+            for message in one.tickets
+        ]
+
+    def begin_fail_job(self) -> None:
+        """Notes that the coordinator reports a failure."""
+        self.failed_job = True
+
+    # ---- the checkpoint coordinator
+    def trigger(self, number: int, kind: str) -> None:
+        """Notes that a checkpoint is triggered."""
+        self.newest = max(self.newest, number)
+        self.checkpoints[number] = Checkpoint(number, kind == "savepoint", bool(self.pending()))
+        over = [one for one, checkpoint in self.checkpoints.items() if checkpoint.is_over()]
+        for one in over[:-RECENT]:
+            del self.checkpoints[one]
+
+    def trigger_again(self, number: int) -> None:
+        """Notes that a checkpoint is triggered with an old id."""
+        self.regressed += 1
+
+    def inject(self, number: int) -> None:
+        """Notes that the barriers of a checkpoint leave."""
+        checkpoint = self.checkpoints[number]
+        checkpoint.state = INJECTED
+        for one in self.attempts():
+            if one.state == RUNNING:
+                checkpoint.parts[one.subtask] = None
+                if self.config.sources:
+                    one.events.append(number)
+                else:
+                    one.barriers.append(number)
+
+    def abort(self, number: int) -> None:
+        """Notes that a checkpoint is aborted. Its tasks can be told from now on."""
+        checkpoint = self.checkpoints[number]
+        checkpoint.state = ABORTED
+        checkpoint.must_tell = checkpoint.requested
+        self.disturb(number)
+        self.unnotified.extend([(one.subtask, one.number, number) for one in self.attempts()])
+
+    def disturb(self, number: int) -> None:
+        """Notes that a checkpoint ends, so that other checkpoints in progress might be disturbed."""
+        for other in self.checkpoints.values():
+            if other.number != number and other.sent is not None:
+                other.others_ended = True
+
+    def fail_trigger(self) -> None:
+        """Notes that a checkpoint failed before its trigger."""
+        self.disturb(0)
+
+    def subsumed(self, number: int) -> tuple[int, ...]:
+        """Returns the checkpoints that are aborted when this one completes."""
+        if self.checkpoints[number].is_savepoint:
+            return ()
+        return tuple([one.number for one in self.pending() if one.number < number and not one.is_savepoint])
+
+    def complete(self, seen: Seen[tuple[tuple[Message, ...], ...]], number: int) -> None:
+        """Notes that a checkpoint is complete."""
+        for older in self.subsumed(number):
+            self.abort(older)
+        checkpoint = self.checkpoints[number]
+        checkpoint.state = COMPLETED
+        checkpoint.must_tell = not checkpoint.is_savepoint
+        assert checkpoint.sent is not None
+        parts = [checkpoint.parts.get(subtask) for subtask in range(len(self.lines))]
+        lines = self.lines
+        point = Point(
+            number,
+            checkpoint.sent,
+            tuple([one[0] if one else sent for one, sent in zip(parts, checkpoint.sent, strict=True)]),
+            tuple([one[1] if one else line.reported for one, line in zip(parts, lines, strict=True)]),
+            checkpoint.counted,
+            tuple([tuple(one) for one in seen.value]),
+        )
+        if checkpoint.is_savepoint:
+            self.points = [self.points[0], point]
+        else:
+            self.points = [point, *self.points[1:]]
+
+    # ---- subtasks
+    def deliver(self, seen: Seen[Message | None], subtask: int, attempt: int) -> None:
+        """Notes that an event has arrived."""
+        one = self.the(subtask, attempt)
+        one.events.pop(0)
+        one.replies += 1
+        if seen.value is not None:
+            self.lines[subtask].received = seen.value.number + 1
+
+    def next_report(self, subtask: int, attempt: int) -> Message:
+        """Returns the report that the operator of a subtask has just sent."""
+        return Message(subtask, attempt, self.lines[subtask].reported - 1)
+
+    def report(self, subtask: int, attempt: int) -> None:
+        """Notes that the operator of a subtask sends a report."""
+        line = self.lines[subtask]
+        self.the(subtask, attempt).unreported.append(Message(subtask, attempt, line.reported))
+        line.reported += 1
+
+    def barrier(self, subtask: int, attempt: int, number: int, how: str) -> None:
+        """Notes that a subtask takes its snapshot."""
+        one = self.the(subtask, attempt)
+        if how == "hook":
+            self.report(subtask, attempt)
+        if self.config.sources:
+            one.events.pop(0)
+        one.barriers = [other for other in one.barriers if other > number]
+        checkpoint = self.checkpoints.get(number)
+        if how == "throws" or number <= one.cut:
+            return
+        one.cut = number
+        if checkpoint is not None and subtask in checkpoint.parts:
+            line = self.lines[subtask]
+            checkpoint.parts[subtask] = line.received, line.reported
+            if how == "hook":
+                checkpoint.hooked.append(subtask)
+
+    def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a task was told that a checkpoint was aborted: it will ignore its barrier."""
+        self.unnotified.remove((subtask, attempt, number))
+        one = self.the(subtask, attempt)
+        one.aware = [*one.aware[-RECENT:], number]
+        if number in one.barriers:
+            one.barriers.remove(number)
+        if number in one.events:
+            one.events.remove(number)
+
+    # ---- the network
+    def reply(self, subtask: int, attempt: int) -> None:
+        """Notes that a reply arrives."""
+        self.the(subtask, attempt).replies -= 1
+
+    def lose_reply(self, subtask: int, attempt: int) -> None:
+        """Notes that a reply is lost."""
+        one = self.the(subtask, attempt)
+        one.replies -= 1
+        one.missed = True
+
+    def lose_event(self, subtask: int, attempt: int) -> None:
+        """Notes that an event is lost."""
+        one = self.the(subtask, attempt)
+        one.damaged |= type(one.events.pop(0)) is Message
+        one.missed = True
+
+    def arrive(self, subtask: int, attempt: int) -> None:
+        """Notes that a report arrives in the job master."""
+        one = self.the(subtask, attempt)
+        message = one.reports.pop(0)
+        if message is not None:
+            one.landed.append(message)
+
+    def lose_report(self, subtask: int, attempt: int) -> None:
+        """Notes that a report is lost, which makes its task fail."""
+        one = self.the(subtask, attempt)
+        one.reports.pop(0)
+        one.doomed = one.missed = True
+
+    def repeat(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that an acknowledgement is repeated."""
+        self.tag = REPEATED
+        for checkpoint in self.checkpoints.values():
+            checkpoint.repeated |= checkpoint.sent is not None
+
+    def begin_turn(self) -> None:
+        """Notes that the main thread runs the oldest turn."""
+        self.current = self.queue.pop(0)
+
+    # ---- attempts
+    def run(self, subtask: int, attempt: int) -> None:
+        """Notes that an attempt switches to running."""
+        self.the(subtask, attempt).state = RUNNING
+
+    def forget(self, one: Attempt, state: str) -> None:
+        """Notes that an attempt is over."""
+        one.end(state)
+        self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
+
+    def fail_attempt(self, subtask: int, attempt: int) -> None:
+        """Notes that an attempt fails."""
+        self.forget(self.the(subtask, attempt), FAILED)
+
+    def finish(self, subtask: int, attempt: int) -> None:
+        """Notes that an attempt finishes."""
+        self.forget(self.the(subtask, attempt), FINISHED)
+
+    def begin_restart(self) -> None:
+        """Notes that the failed subtasks are to be restarted."""
+        self.restarting = self.dead_lines(), tuple([one.number for one in self.pending()])
+        for number in self.restarting[1]:
+            self.abort(number)
+
+    def begin_restart_all(self) -> None:
+        """Notes that everything is to be restarted, and that what runs is cancelled."""
+        aborted = tuple([one.number for one in self.pending()])
+        self.restarting = tuple(range(self.config.parallelism)), aborted
+        for one in list(self.attempts()):
+            self.forget(one, FAILED)
+        for number in aborted:
+            self.abort(number)
+        self.failed_job = self.failover = False
+
+    def restart(self) -> None:
+        """Notes that the next attempts are deployed."""
+        for subtask in self.restarting[0]:
+            self.deploy(subtask, self.points[0])
+        self.restarting = (), ()
+
+    def speculate(self, subtask: int) -> None:
+        """Notes that one more attempt of a subtask is deployed."""
+        line = self.lines[subtask]
+        line.newest += 1
+        line.attempts.append(Attempt(subtask, line.newest, []))
+
+    def restore(self, number: int, parallelism: int) -> None:
+        """Begins with a fresh job master, restored from a checkpoint."""
+        point = next(one for one in self.points if one.number == number)
+        config = self.config
+        restored = RestoredEvents(point.number, point.stored)
+        self.points = [point]
+        self.begin_job(CoordinatorConfig(parallelism, config.sources, config.checkpointing, restored), point)
+
+    # ---- signals
+    def hear(self, signals: list[Signal]) -> None:
+        """Learns what is under way and what the coordinator was told."""
+        for signal in signals:
+            HEARD[type(signal)](self, signal)
+        self.tag = ORDINARY
+
+    def _queued(self, signal: TurnQueued) -> None:
+        self.queue.append(self.tag)
+
+    def _transmitted(self, signal: EventTransmitted) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is None or not one.is_alive():
+            return
+        one.events.append(signal.message)
+        if signal.message in one.unsent:
+            one.unsent.remove(signal.message)
+
+    def _reported(self, signal: ReportTransmitted) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is None or not one.is_alive():
+            return
+        one.reports.append(signal.message)
+        if signal.message in one.replay:
+            one.replay.remove(signal.message)
+        elif signal.message in one.unreported:
+            one.unreported.remove(signal.message)
+
+    def _ended(self, signal: TicketEnded) -> None:
+        message = signal.message
+        one = self.attempt(message.subtask, message.attempt)
+        if one is None or message not in one.tickets:
+            return
+        one.tickets.remove(message)
+        if message in one.unsent:
+            one.unsent.remove(message)
+        for checkpoint in self.checkpoints.values():
+            if message in checkpoint.awaited:
+                checkpoint.awaited.remove(message)
+                checkpoint.poisoned |= not signal.delivered and one.is_alive()
+
+    def _requested(self, signal: CheckpointRequested) -> None:
+        self.requested = max(self.requested, signal.checkpoint)
+        if signal.checkpoint in self.checkpoints:
+            self.checkpoints[signal.checkpoint].requested = True
+
+    def _checkpointed(self, signal: CoordinatorCheckpointed) -> None:
+        checkpoint = self.checkpoints.get(signal.checkpoint)
+        if checkpoint is not None and checkpoint.result is None:
+            checkpoint.result = signal.succeeded
+            if checkpoint.state == TRIGGERED:
+                checkpoint.state = ANSWERED
+                if signal.checkpoint == NO_CHECKPOINT:
+                    checkpoint.state = COMPLETED
+        elif self.regressed:
+            self.regressed -= 1
+
+    def _told(self, signal: CheckpointCompleteNotified | CheckpointAbortNotified) -> None:
+        if signal.checkpoint in self.checkpoints:
+            self.checkpoints[signal.checkpoint].told += 1
+
+    def _ready(self, signal: SubtaskReady) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None and one.is_alive():
+            one.ready = True
+            self.lines[signal.subtask].told = TOLD_READY
+
+    def _failed(self, signal: SubtaskFailed) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None:
+            one.ready = False
+            self.lines[signal.subtask].told = TOLD_FAILED
+
+    def _reset(self, signal: SubtaskReset) -> None:
+        line = self.lines[signal.subtask]
+        line.told = TOLD_RESET
+        for point in self.points:
+            if point.number == signal.checkpoint:
+                line.sent, line.counted = point.sent[signal.subtask], point.counted[signal.subtask]
+
+    def _reset_all(self, signal: CoordinatorReset) -> None:
+        for point in self.points:
+            if point.number == signal.checkpoint:
+                for line, sent, counted in zip(self.lines, point.sent, point.counted, strict=True):
+                    line.sent, line.counted, line.told = sent, counted, NEW
+
+    def _received(self, signal: ReportReceived) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None and signal.message in one.landed:
+            one.landed.remove(signal.message)
+        self.lines[signal.message.subtask].counted = signal.message.number + 1
+
+    def _doomed(self, signal: TaskFailoverTriggered) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None:
+            one.doomed = True
+
+    def _failover(self, signal: GlobalFailoverTriggered) -> None:
+        self.failover = True
+
+
+HEARD: dict[type, Callable[[Ledger, Any], None]] = {
+    TurnQueued: Ledger._queued,
+    EventTransmitted: Ledger._transmitted,
+    ReportTransmitted: Ledger._reported,
+    TicketEnded: Ledger._ended,
+    CheckpointRequested: Ledger._requested,
+    CoordinatorCheckpointed: Ledger._checkpointed,
+    CheckpointCompleteNotified: Ledger._told,
+    CheckpointAbortNotified: Ledger._told,
+    SubtaskReady: Ledger._ready,
+    SubtaskFailed: Ledger._failed,
+    SubtaskReset: Ledger._reset,
+    CoordinatorReset: Ledger._reset_all,
+    ReportReceived: Ledger._received,
+    TaskFailoverTriggered: Ledger._doomed,
+    GlobalFailoverTriggered: Ledger._failover,
+}
+"""What each signal tells the ledger."""

@@ -1,0 +1,245 @@
+"""Rules of the coordinator about the results of its checkpoints, the tickets of its events, and failovers."""
+
+from __future__ import annotations
+
+from conformance.components.coordinator import steps
+from conformance.components.coordinator.ledger import REPEATED, Ledger
+from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.words import attempt, event
+from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
+from conformance.ports import (
+    NO_CHECKPOINT,
+    CheckpointRequested,
+    CoordinatorCheckpointed,
+    EventTransmitted,
+    GlobalFailoverTriggered,
+    TaskFailoverTriggered,
+    TicketEnded,
+)
+
+__all__ = ["RULES"]
+rule = RULES.rule
+
+
+# ---- turns of the main thread ----------------------------------------------------------------------------------------
+@rule(steps.turn, invariant="CP33")
+def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """No action in the main thread of the job master raises an error."""
+    if seen.error is None:
+        return True
+    return Broken(FailureClass.CRASHED, "an action in the main thread must end well", f"it raised: {seen.error.reason}")
+
+
+@rule(steps.turn, invariant="CP17")
+def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """An acknowledgement that arrives twice, late, or for a checkpoint that nobody knows causes nothing but the release
+    of events: no result, no failover, no word to the coordinator."""
+    if ledger.current != REPEATED:
+        return False
+    for signal in seen.signals:
+        if type(signal) is not EventTransmitted:
+            return Broken(FailureClass.PROTOCOL, "a repeated acknowledgement changes nothing", f"it caused {signal}")
+    return True
+
+
+# ---- requests --------------------------------------------------------------------------------------------------------
+@rule(*ANY, invariant="CP22", tickets=("FLINK-33984",))
+def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The coordinator is asked for each checkpoint once, and the ids increase; in a batch job the same id is used again
+    and again."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is not CheckpointRequested:
+            continue
+        checkpoint, judged = ledger.checkpoints.get(signal.checkpoint), True
+        if signal.checkpoint == NO_CHECKPOINT and not ledger.config.checkpointing:
+            continue
+        if checkpoint is None or signal.checkpoint <= ledger.requested:
+            owed = f"the last checkpoint that the coordinator was asked for is {ledger.requested}"
+            return Broken(FailureClass.DUPLICATED, owed, f"it was asked for {signal.checkpoint}")
+    return judged
+
+
+@rule(*ANY, invariant="CP28", tickets=("FLINK-19535",))
+def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""
+    count = sum(type(signal) is GlobalFailoverTriggered for signal in seen.signals)
+    if count + ledger.failover > 1 and count:
+        return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
+    return count > 0 or (ledger.failover and ledger.failed_job)
+
+
+@rule(*ANY, invariant="CP23", tickets=("FLINK-28941",))
+def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """A checkpoint that begins while another one is in progress fails neither the job nor itself."""
+    overlaps = [one for one in ledger.checkpoints.values() if one.overlaps and not one.is_over()]
+    if not overlaps:
+        return False
+    for signal in seen.signals:
+        if type(signal) is GlobalFailoverTriggered and not ledger.failed_job and not ledger.regressed:
+            return Broken(FailureClass.PROTOCOL, "checkpoints may overlap", "the job must be restarted")
+    return any(type(signal) is CheckpointRequested for signal in seen.signals)
+
+
+@rule(*ANY, invariant="CP33", tickets=("FLINK-26029",))
+def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The whole job is restarted only if the coordinator reports a failure, or is asked for an old checkpoint."""
+    for signal in seen.signals:
+        if type(signal) is GlobalFailoverTriggered:
+            if ledger.failed_job or ledger.regressed:
+                return True
+            return Broken(FailureClass.PROTOCOL, "the coordinator has reported no failure", "the job must be restarted")
+    return False
+
+
+# ---- tickets ---------------------------------------------------------------------------------------------------------
+@rule(*ANY, invariant="CP11", tickets=("FLINK-23233", "FLINK-21996"))
+def a_lost_event_fails_its_task_first(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If it is not known whether an attempt that is alive has got an event, the attempt must fail, before the ticket
+    ends."""
+    judged, doomed = False, []
+    for signal in seen.signals:
+        if type(signal) is TaskFailoverTriggered:
+            doomed.append((signal.subtask, signal.attempt))
+        elif type(signal) is TicketEnded and not signal.delivered:
+            message = signal.message
+            one = ledger.attempt(message.subtask, message.attempt)
+            if one is None or not one.is_alive() or message not in one.tickets:
+                continue
+            judged = True
+            if not one.doomed and (one.subtask, one.number) not in doomed:
+                owed = f"{event(message)} may be lost, so the attempt must fail"
+                return Broken(FailureClass.LOST, owed, "its ticket has ended, and nobody lets the attempt fail")
+    return judged
+
+
+@rule(*ANY, invariant="CP11", tickets=("FLINK-21996",))
+def no_task_fails_without_a_lost_event(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The job master lets an attempt fail only if an event to it or a reply was lost, or a report of it."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is TaskFailoverTriggered:
+            one = ledger.attempt(signal.subtask, signal.attempt)
+            if one is not None and one.is_alive() and not one.missed:
+                owed = f"nothing was lost between the job master and {attempt(one.subtask, one.number)}"
+                return Broken(FailureClass.PROTOCOL, owed, "the attempt must fail")
+            judged = True
+    return judged
+
+
+@rule(*ANY, invariant="CP18", tickets=("FLINK-18071",))
+def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The ticket of an event ends once, and successfully only if the attempt has got the event."""
+    judged = False
+    for at, signal in enumerate(seen.signals):
+        if type(signal) is not TicketEnded:
+            continue
+        message = signal.message
+        one, judged = ledger.attempt(message.subtask, message.attempt), True
+        if one is None or message not in one.tickets or signal in seen.signals[:at]:
+            return Broken(FailureClass.DUPLICATED, f"the ticket of {event(message)} is not open", "it ended")
+        if signal.delivered and (message in one.unsent or message in one.events):
+            return Broken(FailureClass.PROTOCOL, f"{event(message)} has not arrived", "its ticket ended with success")
+    return judged
+
+
+@rule(*ANY, invariant="CP18", tickets=("FLINK-18071",), after_learning=True)
+def a_ticket_ends_with_its_attempt(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When an attempt is over and the main thread has nothing to do, no ticket of an event to it is open."""
+    if ledger.queue:
+        return False
+    judged = False
+    for line in ledger.lines:
+        for one in line.attempts:
+            if one.state == "failed" or one.state == "finished":
+                if one.tickets:
+                    owed = (
+                        f"{attempt(one.subtask, one.number)} has {one.state}, so all tickets of events to it must end"
+                    )
+                    return Broken(FailureClass.ORPHANED, owed, f"that of {event(one.tickets[0])} is open")
+                judged = True
+    return judged
+
+
+# ---- results ---------------------------------------------------------------------------------------------------------
+@rule(*ANY, invariant="CP21")
+def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The result of a checkpoint is a success only if the coordinator has cut, and not after the checkpoint was
+    aborted."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is not CoordinatorCheckpointed or not signal.succeeded:
+            continue
+        checkpoint = ledger.checkpoints.get(signal.checkpoint)
+        if checkpoint is None or checkpoint.is_over() or checkpoint.result is not None or checkpoint.sent is None:
+            owed = f"checkpoint {signal.checkpoint} is not waiting for its result"
+            return Broken(FailureClass.PROTOCOL, owed, "its result is a success")
+        judged = True
+    return judged or any(one.state == "aborted" and one.sent is not None for one in ledger.checkpoints.values())
+
+
+@rule(*ANY, invariant="CP10", tickets=("FLINK-21996",))
+def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The result of a checkpoint is a success only once every event that was sent before the cut, to an attempt that is
+    still alive, has arrived; not if one of them was lost."""
+    judged = False
+    for at, signal in enumerate(seen.signals):
+        if type(signal) is not CoordinatorCheckpointed or not signal.succeeded:
+            continue
+        checkpoint = ledger.checkpoints.get(signal.checkpoint)
+        if checkpoint is None or checkpoint.sent is None or checkpoint.is_over():
+            continue
+        judged = True
+        ended = [each.message for each in seen.signals[:at] if type(each) is TicketEnded and each.delivered]
+        for message in checkpoint.awaited:
+            one = ledger.attempt(message.subtask, message.attempt)
+            if message not in ended and one is not None and one.is_alive():
+                owed = f"{event(message)} was sent before the cut of checkpoint {checkpoint.number}"
+                return Broken(FailureClass.PROTOCOL, owed, "its ticket is open, and the result is a success")
+        if checkpoint.poisoned:
+            owed = f"an event before the cut of checkpoint {checkpoint.number} was lost, or its coordinator failed"
+            return Broken(FailureClass.LOST, owed, "the result is a success")
+    return judged
+
+
+@rule(*ANY, invariant="CP20", after_learning=True)
+def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless an
+    event before the cut has not been answered."""
+    if ledger.queue:
+        return False
+    judged = False
+    for one in ledger.checkpoints.values():
+        if one.sent is None or one.is_over():
+            continue
+        if one.result is None and not one.awaited:
+            owed = f"every event before the cut of checkpoint {one.number} was answered, so its result must be known"
+            return Broken(FailureClass.ORPHANED, owed, "it is not known")
+        judged |= one.result is not None
+    return judged
+
+
+@rule(*ANY, invariant="CP31", tickets=("FLINK-28639",), after_learning=True)
+def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or the
+    result is a failure; and requests with an old id have failed."""
+    pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
+    if not (pending or ledger.regressed) or not ledger.is_idle():
+        return False
+    for one in pending:
+        if not one.requested and one.result is None:
+            owed = f"checkpoint {one.number} was triggered, and nothing is on its way"
+            return Broken(FailureClass.STUCK, owed, "the coordinator was not asked for it, and it has not failed")
+    if ledger.regressed:
+        return Broken(
+            FailureClass.STUCK, "a checkpoint was triggered with an old id, so it must fail", "it has no result"
+        )
+    return True
+
+
+@rule(steps.trigger_again, invariant="CP22", level=Level.SHOULD)
+def an_old_id_is_no_success(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A request with an old id is not answered with a success."""
+    return not any(type(signal) is CoordinatorCheckpointed and signal.succeeded for signal in seen.signals) or Broken(
+        FailureClass.PROTOCOL, f"checkpoint {seen.operands[0]} was triggered before", "its result is a success"
+    )

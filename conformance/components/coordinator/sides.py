@@ -1,0 +1,153 @@
+"""What the ledger of a coordinator knows of one subtask, of its attempts, and of one checkpoint."""
+
+from __future__ import annotations
+
+from conformance.ports import Message
+
+DEPLOYED, RUNNING, FINISHED, FAILED = "deployed", "running", "finished", "failed"
+"""How far an attempt is."""
+TRIGGERED, ANSWERED, INJECTED, COMPLETED, ABORTED = "triggered", "answered", "injected", "completed", "aborted"
+"""How far a checkpoint is. Answered: the coordinator's result is known, and the barriers have not left."""
+NEW, TOLD_READY, TOLD_FAILED, TOLD_RESET = "new", "ready", "failed", "reset"
+"""What the coordinator was told last of a subtask."""
+
+
+class Attempt:
+    """One attempt, with what is under way to it and from it."""
+
+    __slots__ = (
+        "aware", "barriers", "cut", "damaged", "doomed", "events", "landed", "missed", "number", "ready", "replay",
+        "replies", "reports", "state", "subtask", "tickets", "unreported", "unsent",
+    )  # fmt: skip
+
+    def __init__(self, subtask: int, number: int, replay: list[Message]) -> None:
+        self.subtask = subtask
+        self.number = number
+        self.state = DEPLOYED
+        self.ready = False
+        """Whether the coordinator was told that it is ready, and not since that it failed."""
+        self.doomed = False
+        """Whether the job master must let it fail."""
+        self.damaged = False
+        """Whether an event to it was lost."""
+        self.missed = False
+        """Whether anything between it and the job master was lost."""
+        self.unsent: list[Message] = []
+        """The events sent to it that are not transmitted, in order."""
+        self.events: list[Message | int | None] = []
+        """What is on its way to it: events, None for messages of the implementation, and for sources the barriers."""
+        self.replies = 0
+        self.tickets: list[Message] = []
+        """The events to it whose tickets are open."""
+        self.barriers: list[int] = []
+        """The barriers that it can receive, if it is no source."""
+        self.cut = 0
+        """The newest checkpoint of which it has taken its snapshot."""
+        self.aware: list[int] = []
+        """The aborted checkpoints of which its task was told by a request of its own."""
+        self.replay = replay
+        """The stored reports that it has not transmitted."""
+        self.unreported: list[Message] = []
+        """The reports of its operator that are not transmitted, in order."""
+        self.reports: list[Message | None] = []
+        """The reports on their way from it; None for messages of the implementation."""
+        self.landed: list[Message] = []
+        """The reports that have arrived in the job master and were not given to the coordinator."""
+
+    def is_alive(self) -> bool:
+        """Returns whether it is neither finished nor failed."""
+        return self.state == RUNNING or self.state == DEPLOYED
+
+    def end(self, state: str) -> None:
+        """Notes that the attempt is over. What was under way is gone; open tickets stay open until they end."""
+        self.state = state
+        self.replies = 0
+        self.events, self.reports, self.landed, self.barriers = [], [], [], []
+        self.unsent, self.unreported, self.replay, self.aware = [], [], [], []
+
+
+class Line:
+    """One subtask: how many events and reports there were, as both sides know it. The attempts come and go."""
+
+    __slots__ = ("attempts", "counted", "newest", "received", "reported", "sent", "told")
+
+    def __init__(self, sent: int = 0, received: int = 0, reported: int = 0, counted: int = 0) -> None:
+        self.sent = sent
+        """The number of the next event, as the coordinator knows it."""
+        self.received = received
+        """The number of the next event, as the subtask knows it."""
+        self.reported = reported
+        """The number of the next report, as the subtask knows it."""
+        self.counted = counted
+        """The number of the next report, as the coordinator knows it."""
+        self.attempts: list[Attempt] = []
+        """Those of the last deployment, and older ones with open tickets."""
+        self.newest = -1
+        self.told = NEW
+
+
+class Checkpoint:
+    """One checkpoint, from its trigger on."""
+
+    __slots__ = (
+        "awaited", "counted", "hooked", "is_savepoint", "must_tell", "number", "others_ended", "overlaps", "parts",
+        "poisoned", "repeated", "requested", "result", "sent", "state", "told",
+    )  # fmt: skip
+
+    def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:
+        self.number = number
+        self.is_savepoint = is_savepoint
+        self.overlaps = overlaps
+        """Whether another checkpoint was in progress when it was triggered."""
+        self.state = TRIGGERED
+        self.requested = False
+        self.sent: tuple[int, ...] | None = None
+        """By subtask, the events sent before the cut; None: the coordinator has not cut."""
+        self.counted: tuple[int, ...] = ()
+        """By subtask, the reports received before the cut."""
+        self.result: bool | None = None
+        self.awaited: list[Message] = []
+        """The events with open tickets at the cut."""
+        self.poisoned = False
+        """Whether one of them was lost while its attempt was alive."""
+        self.parts: dict[int, tuple[int, int] | None] = {}
+        """By subtask that takes part: the events received and the reports sent before its snapshot; None: not yet."""
+        self.hooked: list[int] = []
+        """The subtasks that sent reports in their snapshot hooks."""
+        self.others_ended = False
+        """Whether another checkpoint was aborted since the cut."""
+        self.repeated = False
+        """Whether an acknowledgement was repeated since the cut."""
+        self.must_tell = False
+        """Whether the coordinator must be told what became of the checkpoint."""
+        self.told = 0
+        """How often it was told."""
+
+    def is_over(self) -> bool:
+        """Returns whether it is completed or aborted."""
+        return self.state == COMPLETED or self.state == ABORTED
+
+    def contains(self, message: Message) -> bool:
+        """Returns whether the coordinator sent the event before its cut."""
+        return self.sent is None or message.number < self.sent[message.subtask]
+
+    def awaits(self, subtask: int) -> bool:
+        """Returns whether the subtask takes part and has not taken its snapshot."""
+        return self.state != INJECTED or (subtask in self.parts and self.parts[subtask] is None)
+
+
+class Point:
+    """A completed checkpoint from which the job can be restored."""
+
+    __slots__ = ("counted", "number", "received", "reported", "sent", "stored")
+
+    def __init__(
+        self, number: int, sent: tuple[int, ...], received: tuple[int, ...], reported: tuple[int, ...],
+        counted: tuple[int, ...], stored: tuple[tuple[Message, ...], ...],
+    ) -> None:  # fmt: skip
+        self.number = number
+        self.sent = sent
+        self.received = received
+        self.reported = reported
+        self.counted = counted
+        self.stored = stored

@@ -1,0 +1,341 @@
+"""The steps of a coordinator: the user's code on both sides, the checkpoint coordinator, the network, the attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
+from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
+from conformance.parts.lifetime import fail_step, resources_step
+from conformance.ports import NO_CHECKPOINT, Answer, CoordinatorPort, Message, Resources
+
+LIVE = ("live",)
+ALWAYS = ("live", "failed")
+UNKNOWN = 1_000
+"""Added to the id of a checkpoint: the id of one that nobody knows."""
+
+STEPS = Steps[CoordinatorPort, Ledger]()
+step = STEPS.step
+
+
+# ---- the user's code on both sides -----------------------------------------------------------------------------------
+def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts that the coordinator knows to be ready."""
+    return [(one.subtask, one.number) for line in ledger.lines for one in line.attempts if one.ready]
+
+
+@step("coordinator", LIVE, when=sendable, begin=Ledger.send, weight=14)
+def send(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.send(ledger.next_event(subtask, attempt))
+
+
+def requested(ledger: Ledger) -> Sequence[tuple[int, bool]]:
+    """The checkpoints that the coordinator was asked for and has not cut, aborted ones too."""
+    return [
+        (one.number, succeeds)
+        for one in ledger.checkpoints.values()
+        if one.requested and one.sent is None
+        for succeeds in (True, True, True, False)
+    ]
+
+
+@step("coordinator", LIVE, when=requested, begin=Ledger.cut, weight=20)
+def cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int, succeeds: bool) -> Answer[None]:
+    return port.cut(checkpoint, succeeds)
+
+
+@step("coordinator", LIVE, when=always, begin=Ledger.begin_fail_job, weight=1)
+def fail_job(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
+    return port.fail_job()
+
+
+def reporting(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts whose operators can send a report, which they may do before they run."""
+    return [(one.subtask, one.number) for one in ledger.attempts()]
+
+
+@step("task", LIVE, when=reporting, begin=Ledger.report, weight=14)
+def report(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.report(ledger.next_report(subtask, attempt))
+
+
+# ---- the checkpoint coordinator --------------------------------------------------------------------------------------
+def can_trigger(ledger: Ledger) -> bool:
+    """Whether no other checkpoint is being triggered, and all subtasks run."""
+    return ledger.is_whole() and all(one.state == INJECTED for one in ledger.pending())
+
+
+def triggerable(ledger: Ledger) -> Sequence[tuple[int, str]]:
+    """The next checkpoint or savepoint."""
+    if not can_trigger(ledger):
+        return DISABLED
+    savepoints = [one.is_savepoint for one in ledger.pending()]
+    next_one, count = ledger.newest + 1, len(savepoints) - sum(savepoints)
+    kinds = ["checkpoint"] if count < ledger.concurrent else []
+    return [(next_one, kind) for kind in (*kinds, *(["savepoint"] if True not in savepoints else []))]
+
+
+@step("checkpoint-coordinator", LIVE, when=triggerable, begin=Ledger.trigger, weight=30)
+def trigger(port: CoordinatorPort, ledger: Ledger, checkpoint: int, kind: str) -> Answer[None]:
+    return port.trigger(checkpoint)
+
+
+def old_ids(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The newest id, again."""
+    return [(ledger.newest,)] if ledger.newest and can_trigger(ledger) and not ledger.regressed else DISABLED
+
+
+@step("checkpoint-coordinator", LIVE, when=old_ids, begin=Ledger.trigger_again, weight=1)
+def trigger_again(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.trigger(checkpoint)
+
+
+def batch(ledger: Ledger) -> Sequence[tuple[()]]:
+    """A batch job lets the coordinator save its state again and again, under one id."""
+    idle = not ledger.config.checkpointing and not ledger.pending() and not ledger.failover
+    return NO_OPERANDS if idle else DISABLED
+
+
+@step("job-master", LIVE, when=batch, begin=lambda ledger: ledger.trigger(NO_CHECKPOINT, "checkpoint"), weight=4)
+def save_batch_state(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
+    return port.trigger(NO_CHECKPOINT)
+
+
+def injectable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The checkpoint whose result is a success."""
+    return [(one.number,) for one in ledger.pending() if one.state == ANSWERED and one.result]
+
+
+@step("checkpoint-coordinator", LIVE, when=injectable, begin=Ledger.inject, weight=40)
+def inject(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.inject(checkpoint)
+
+
+def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The checkpoints in progress."""
+    return [(one.number,) for one in ledger.pending()]
+
+
+@step("checkpoint-coordinator", LIVE, when=abortable, end=Ledger.abort, weight=3)
+def abort(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.abort(checkpoint, ledger.checkpoints[checkpoint].state != INJECTED)
+
+
+def precheckable(ledger: Ledger) -> Sequence[tuple[()]]:
+    """A checkpoint could be triggered, and fails before it has an id."""
+    return NO_OPERANDS if can_trigger(ledger) else DISABLED
+
+
+@step("checkpoint-coordinator", LIVE, when=precheckable, end=Ledger.fail_trigger, weight=2)
+def fail_trigger(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
+    return port.abort_triggering()
+
+
+def is_complete(one: Checkpoint) -> bool:
+    """Whether all subtasks that take part have taken their snapshots."""
+    return one.state == INJECTED and None not in one.parts.values()
+
+
+def completable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The checkpoints that all subtasks have acknowledged."""
+    return [(one.number,) for one in ledger.pending() if is_complete(one)]
+
+
+@step("checkpoint-coordinator", LIVE, when=completable, learn=Ledger.complete, weight=30)
+def complete(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[Message, ...], ...]]:
+    return port.complete(checkpoint, ledger.subsumed(checkpoint), not ledger.checkpoints[checkpoint].is_savepoint)
+
+
+# ---- the main thread of the job master, and what arrives there -------------------------------------------------------
+def queued(ledger: Ledger) -> Sequence[tuple[()]]:
+    """There is a turn."""
+    return NO_OPERANDS if ledger.queue else DISABLED
+
+
+@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, weight=90, fails=True)
+def turn(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
+    return port.turn()
+
+
+def answering(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts with a reply on its way."""
+    return [(one.subtask, one.number) for one in ledger.attempts() if one.replies]
+
+
+@step("network", LIVE, when=answering, begin=Ledger.reply, weight=20)
+def reply(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.reply(subtask, attempt)
+
+
+@step("network", LIVE, when=answering, begin=Ledger.lose_reply, weight=1)
+def lose_reply(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.lose_reply(subtask, attempt)
+
+
+def _has_event(one: Attempt) -> bool:
+    return bool(one.events) and type(one.events[0]) is not int and not one.doomed
+
+
+def deliverable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts with an event in front of all barriers on their way."""
+    return [(one.subtask, one.number) for one in ledger.attempts() if _has_event(one)]
+
+
+@step("network", LIVE, when=deliverable, learn=Ledger.deliver, weight=24)
+def deliver(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[Message | None]:
+    return port.deliver(subtask, attempt)
+
+
+@step("network", LIVE, when=deliverable, begin=Ledger.lose_event, weight=1)
+def lose_event(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.lose_event(subtask, attempt)
+
+
+def arriving(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts with a report on its way."""
+    return [(one.subtask, one.number) for one in ledger.attempts() if one.reports and not one.doomed]
+
+
+@step("network", LIVE, when=arriving, begin=Ledger.arrive, weight=24)
+def arrive(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.arrive(subtask, attempt)
+
+
+@step("network", LIVE, when=arriving, begin=Ledger.lose_report, weight=1)
+def lose_report(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.lose_report(subtask, attempt)
+
+
+def acknowledged(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """The last snapshot of each attempt, of dead ones too, and a checkpoint that nobody knows."""
+    return [
+        (one.subtask, one.number, number)
+        for line in ledger.lines
+        for one in line.attempts
+        if one.state != "deployed"
+        for number in ((one.cut, one.cut + UNKNOWN) if one.cut else (UNKNOWN,))
+    ]
+
+
+@step("network", LIVE, when=acknowledged, begin=Ledger.repeat, weight=1)
+def acknowledge_again(
+    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
+) -> Answer[None]:
+    return port.acknowledge_again(subtask, attempt, checkpoint)
+
+
+# ---- the subtasks ----------------------------------------------------------------------------------------------------
+def barriers(ledger: Ledger) -> Sequence[tuple[int, int, int, str]]:
+    """The barriers that subtasks can receive."""
+    return [
+        (one.subtask, one.number, number, how)
+        for one in ledger.attempts()
+        if not one.doomed
+        for number in (one.barriers if not ledger.config.sources else [head for head in one.events[:1] if _is(head)])
+        if type(number) is int
+        for how in ("ok", "ok", "ok", "hook", "throws")
+    ]
+
+
+def _is(head: object) -> bool:
+    return type(head) is int
+
+
+@step("task", LIVE, when=barriers, begin=Ledger.barrier, weight=30)
+def barrier(
+    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int, how: str
+) -> Answer[None]:
+    hook = (ledger.next_report(subtask, attempt),) if how == "hook" else ()
+    return port.barrier(subtask, attempt, checkpoint, how != "throws", hook)
+
+
+def unnotified(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """The tasks that can be told that a checkpoint was aborted."""
+    return ledger.unnotified
+
+
+@step("network", LIVE, when=unnotified, begin=Ledger.notify_aborted, weight=12)
+def notify_aborted(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int) -> Answer[None]:
+    return port.notify_aborted(subtask, attempt, checkpoint)
+
+
+# ---- the attempts ----------------------------------------------------------------------------------------------------
+def deployed(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts that do not run yet."""
+    return [(one.subtask, one.number) for one in ledger.attempts() if one.state == "deployed" and not one.doomed]
+
+
+@step("job-master", LIVE, when=deployed, begin=Ledger.run, weight=60)
+def run(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.run(subtask, attempt)
+
+
+@step("job-master", LIVE, when=reporting, begin=Ledger.fail_attempt, weight=2)
+def fail_attempt(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.fail_attempt(subtask, attempt)
+
+
+def finishing(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The attempts that run and whose reports have all been received, if nothing waits for the main thread."""
+    if ledger.queue:
+        return DISABLED
+    return [
+        (one.subtask, one.number)
+        for one in ledger.attempts()
+        if one.ready and not (one.doomed or one.unreported or one.reports or one.landed or one.replay)
+    ]
+
+
+@step("job-master", LIVE, when=finishing, begin=Ledger.finish, weight=1)
+def finish(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.finish(subtask, attempt)
+
+
+def restartable(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Some subtasks have failed, and the job as a whole has not."""
+    return NO_OPERANDS if not ledger.failover and ledger.dead_lines() else DISABLED
+
+
+@step("job-master", LIVE, when=restartable, begin=Ledger.begin_restart, end=Ledger.restart, weight=20)
+def restart(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
+    subtasks, aborted = ledger.restarting
+    return port.restart(subtasks, ledger.restored(), aborted)
+
+
+def all_restartable(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The job as a whole has failed, or some subtasks have."""
+    return NO_OPERANDS if ledger.failover or ledger.dead_lines() else DISABLED
+
+
+@step("job-master", LIVE, when=all_restartable, begin=Ledger.begin_restart_all, end=Ledger.restart, weight=8)
+def restart_all(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
+    return port.restart_all(ledger.restored(), ledger.restarting[1])
+
+
+def speculable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The subtasks with one attempt that runs, in a job without checkpoints."""
+    if ledger.config.checkpointing:
+        return DISABLED
+    running = [one.subtask for one in ledger.attempts() if one.state == "running"]
+    return [(subtask,) for subtask in range(ledger.config.parallelism) if running.count(subtask) == 1]
+
+
+@step("job-master", LIVE, when=speculable, end=Ledger.speculate, weight=8)
+def speculate(port: CoordinatorPort, ledger: Ledger, subtask: int) -> Answer[None]:
+    return port.speculate(subtask)
+
+
+# ---- the job master --------------------------------------------------------------------------------------------------
+resources = resources_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS)
+
+
+def restorable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The newest checkpoint or the newest savepoint, with any parallelism."""
+    return [(one.number, parallelism) for one in ledger.points for parallelism in range(1, MOST_SUBTASKS + 1)]
+
+
+@step("driver", ("failed",), when=restorable, end=Ledger.restore, weight=16, fresh_port=True)
+def restore(port: CoordinatorPort, ledger: Ledger, checkpoint: int, parallelism: int) -> Answer[Resources]:
+    return port.resources()

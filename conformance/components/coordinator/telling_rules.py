@@ -1,0 +1,150 @@
+"""Rules of the coordinator about what its user is told, and when."""
+
+from __future__ import annotations
+
+from conformance.components.coordinator import steps
+from conformance.components.coordinator.ledger import Ledger
+from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.sides import TOLD_FAILED, TOLD_READY, TOLD_RESET
+from conformance.components.coordinator.words import attempt
+from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
+from conformance.parts import lifetime
+from conformance.ports import (
+    Capability,
+    CheckpointAbortNotified,
+    CheckpointCompleteNotified,
+    CoordinatorReset,
+    SubtaskFailed,
+    SubtaskReady,
+    SubtaskReset,
+)
+
+__all__ = ["RULES"]
+rule = RULES.rule
+
+
+# ---- attempts --------------------------------------------------------------------------------------------------------
+@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",))
+def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The coordinator is told that an attempt is ready while the attempt runs, and once."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is SubtaskReady:
+            one = ledger.attempt(signal.subtask, signal.attempt)
+            if one is None or one.state != "running" or one.ready:
+                owed = (
+                    f"{attempt(signal.subtask, signal.attempt)} does not run, or the coordinator knows that it is ready"
+                )
+                return Broken(FailureClass.PROTOCOL, owed, "the coordinator was told that it is ready")
+            judged = True
+    return judged
+
+
+@rule(*ANY, invariant="CP26", after_learning=True)
+def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When the main thread has nothing to do, the coordinator knows every attempt that runs."""
+    if ledger.queue:
+        return False
+    judged = False
+    for one in ledger.attempts():
+        if one.state == "running":
+            judged = True
+            if not one.ready:
+                owed = f"{attempt(one.subtask, one.number)} runs, so the coordinator must be told that it is ready"
+                return Broken(FailureClass.ORPHANED, owed, "it was not told")
+    return judged
+
+
+@rule(steps.fail_attempt, invariant="CP26", tickets=("FLINK-20396",))
+def a_failure_is_told_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
+    """When an attempt fails, the coordinator is told that it failed, and is not reset before the restart."""
+    told = [one for one in seen.signals if type(one) is SubtaskFailed]
+    wanted = SubtaskFailed(*seen.operands)
+    if told != [wanted]:
+        owed = f"the coordinator must be told once that {attempt(*seen.operands)} failed"
+        return Broken(FailureClass.PROTOCOL, owed, f"it was told {told or 'nothing'}")
+    reset = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset)]
+    return not reset or Broken(FailureClass.PROTOCOL, "the reset comes with the restart", "it came with the failure")
+
+
+@rule(steps.restart, invariant="CP26", tickets=("FLINK-20396", "FLINK-20397", "FLINK-31041"))
+def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """When failed subtasks are restarted, the coordinator is told once for each of them that it is reset, and to which
+    checkpoint."""
+    wanted = [SubtaskReset(subtask, ledger.points[0].number) for subtask in ledger.restarting[0]]
+    told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskFailed, SubtaskReady)]
+    if told == wanted:
+        return True
+    return Broken(FailureClass.PROTOCOL, f"the coordinator must be told {wanted}", f"it was told {told or 'nothing'}")
+
+
+@rule(steps.restart_all, invariant="CP26", tickets=("FLINK-20222", "FLINK-31041"))
+def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """When the job is restarted, the coordinator is told once that it is reset and to which checkpoint, also if there is
+    none."""
+    wanted = [CoordinatorReset(ledger.points[0].number)]
+    told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskReady)]
+    if told == wanted:
+        return True
+    return Broken(FailureClass.PROTOCOL, f"the coordinator must be told {wanted}", f"it was told {told or 'nothing'}")
+
+
+@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",))
+def a_subtask_is_ready_then_failed_then_reset(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """Between two attempts of a subtask that become ready, the coordinator is told that the subtask failed and that it
+    is reset."""
+    if not ledger.config.checkpointing:
+        return False
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is SubtaskReady:
+            told = ledger.lines[signal.subtask].told
+            if told in (TOLD_READY, TOLD_FAILED):
+                owed = (
+                    f"the coordinator was told last that subtask {signal.subtask} is {told}, so a reset must come first"
+                )
+                return Broken(FailureClass.REORDERED, owed, "it was told that the subtask is ready")
+            judged |= told == TOLD_RESET
+    return judged
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@rule(*ANY, invariant="CP27", tickets=("FLINK-32655",))
+def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The coordinator is told once that a checkpoint is complete, or once that it was aborted, and what it is told is
+    true."""
+    judged = False
+    for at, signal in enumerate(seen.signals):
+        if type(signal) is not CheckpointCompleteNotified and type(signal) is not CheckpointAbortNotified:
+            continue
+        checkpoint = ledger.checkpoints.get(signal.checkpoint)
+        if checkpoint is None:
+            continue
+        judged = True
+        word = "completed" if type(signal) is CheckpointCompleteNotified else "aborted"
+        if checkpoint.told or signal in seen.signals[:at]:
+            owed = f"the coordinator was told what became of checkpoint {checkpoint.number}"
+            return Broken(FailureClass.DUPLICATED, owed, f"it was told again: {word}")
+        if checkpoint.is_over() and checkpoint.state != word:
+            owed = f"checkpoint {checkpoint.number} is {checkpoint.state}"
+            return Broken(FailureClass.PROTOCOL, owed, f"the coordinator was told: {word}")
+    return judged
+
+
+@rule(*ANY, invariant="CP27", tickets=("FLINK-32655",), after_learning=True, level=Level.SHOULD)
+def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When the main thread has nothing to do, the coordinator was told what became of each checkpoint that it was asked
+    for; a savepoint that is complete excepted."""
+    if ledger.queue:
+        return False
+    judged = False
+    for one in ledger.checkpoints.values():
+        if one.must_tell:
+            judged = True
+            if not one.told:
+                owed = f"checkpoint {one.number} is {one.state}, so the coordinator must be told"
+                return Broken(FailureClass.LOST, owed, "it was not told")
+    return judged
+
+
+RULES.adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=frozenset({Capability.RESOURCES}))

@@ -1,0 +1,1 @@
+"""The operator coordinator: the holder, the transport, and the gates of both directions."""

@@ -1,0 +1,35 @@
+"""The attempts of subtasks, as the job master knows them, and what is on its way to them and from them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from .messages import Downward, Upward
+
+
+class State(Enum):
+    """How far an attempt is."""
+
+    DEPLOYED = "deployed"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+class Attempt:
+    """One attempt, with its part of the network: requests that it has not got, replies and reports on their way."""
+
+    __slots__ = ("events", "number", "replies", "reports", "state", "subtask")
+
+    def __init__(self, subtask: int, number: int) -> None:
+        self.subtask = subtask
+        self.number = number
+        self.state = State.DEPLOYED
+        self.events: list[Downward] = []
+        self.replies: list[Downward] = []
+        """What each reply on its way answers."""
+        self.reports: list[Upward] = []
+
+    def is_alive(self) -> bool:
+        """Returns whether the attempt is neither finished nor failed."""
+        return self.state is State.DEPLOYED or self.state is State.RUNNING

@@ -1,0 +1,382 @@
+"""The operator coordinator: the holder in the job master, and the transport. Specification: coordinator.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.ports import (
+    CheckpointAbortNotified,
+    CheckpointCompleteNotified,
+    CheckpointRequested,
+    CoordinatorCheckpointed,
+    CoordinatorConfig,
+    CoordinatorPort,
+    CoordinatorReset,
+    EventTransmitted,
+    GlobalFailoverTriggered,
+    Message,
+    ReportReceived,
+    ReportTransmitted,
+    Resources,
+    RestoredEvents,
+    SubtaskFailed,
+    SubtaskReady,
+    SubtaskReset,
+    TaskFailoverTriggered,
+    TicketEnded,
+    TurnQueued,
+)
+
+from .attempts import Attempt, State
+from .down import DownGate, NoGates
+from .messages import Acknowledged, CloseGate, Downward, GateClosed, Upward
+from .protocol import Protocol
+
+
+class Coordinator(CoordinatorPort):
+    """Runs what happens in the main thread of the job master in the order in which it was queued."""
+
+    def __init__(self, config: CoordinatorConfig, protocol: Protocol) -> None:
+        self.parallelism = config.parallelism
+        self.down: DownGate = protocol.down() if config.checkpointing else NoGates()
+        self.up = protocol.up(self)
+        self.queue: list[tuple[str, tuple[Any, ...]]] = []
+        """The turns of the main thread: a name in `TURNS`, and operands."""
+        self.attempts: dict[tuple[int, int], Attempt] = {}
+        """By subtask and number."""
+        self.newest: list[int] = [-1] * config.parallelism
+        """By subtask, the number of its newest attempt."""
+        self.unfinished: list[Message] = []
+        """The events whose tickets have not ended, in the order of their turns."""
+        self.results: dict[int, list[Message] | None] = {}
+        """For each checkpoint whose result is not known: the events that it waits for; None before the cut."""
+        self.triggering: int | None = None
+        """The checkpoint whose barriers have not left."""
+        self.latest = 0
+        """The newest checkpoint that was triggered."""
+        self.failing = False
+        """Whether the coordinator has reported a failure since the last reset."""
+        for subtask in range(config.parallelism):
+            self.deploy(subtask, config.restored)
+
+    # ---- the main thread
+    def later(self, name: str, *operands: Any) -> None:
+        """M1. Queue a turn."""
+        self.queue.append((name, operands))
+        self.emit(TurnQueued())
+
+    def turn(self) -> None:
+        """M1."""
+        name, operands = self.queue.pop(0)
+        TURNS[name](self, *operands)
+
+    # ---- events and their tickets
+    def send(self, message: Message) -> None:
+        """M2."""
+        self.later("send", message)
+
+    def send_now(self, message: Message) -> None:
+        """M2, E1."""
+        self.unfinished.append(message)
+        if self.attempts[message.subtask, message.attempt].is_alive():
+            self.down.send(message, self.transmit_event)
+        else:
+            self.end_ticket(message, False)
+
+    def transmit_event(self, message: Message) -> None:
+        """E2."""
+        self.transmit(self.attempts[message.subtask, message.attempt], message)
+
+    def transmit(self, attempt: Attempt, body: Downward) -> None:
+        """E2."""
+        attempt.events.append(body)
+        message = body if type(body) is Message else None
+        self.emit(EventTransmitted(attempt.subtask, attempt.number, message))
+
+    def deliver(self, subtask: int, attempt: int) -> Message | None:
+        """E3."""
+        one = self.attempts[subtask, attempt]
+        body = one.events.pop(0)
+        one.replies.append(body)
+        if type(body) is Message:
+            return body
+        self.up.receive(one, body)  # type: ignore[arg-type]  # it is no message of the user
+        return None
+
+    def reply(self, subtask: int, attempt: int) -> None:
+        """E4."""
+        self.later("answered", self.attempts[subtask, attempt].replies.pop(0))
+
+    def answered(self, body: Downward) -> None:
+        """E4."""
+        if type(body) is Message:
+            self.end_ticket(body, True)
+
+    def lose_event(self, subtask: int, attempt: int) -> None:
+        """E5."""
+        one = self.attempts[subtask, attempt]
+        self.later("unanswered", one, one.events.pop(0))
+
+    def lose_reply(self, subtask: int, attempt: int) -> None:
+        """E5."""
+        one = self.attempts[subtask, attempt]
+        self.later("unanswered", one, one.replies.pop(0))
+
+    def unanswered(self, attempt: Attempt, body: Downward) -> None:
+        """E5."""
+        if attempt.is_alive():
+            self.emit(TaskFailoverTriggered(attempt.subtask, attempt.number))
+        if type(body) is Message:
+            self.end_ticket(body, False)
+        elif type(body) is CloseGate and attempt.is_alive():
+            self.up.lost(attempt, body.checkpoint)
+
+    def end_ticket(self, message: Message, delivered: bool) -> None:
+        """E6, C5."""
+        if message not in self.unfinished:
+            return
+        self.unfinished.remove(message)
+        self.emit(TicketEnded(message, delivered))
+        for checkpoint, awaited in list(self.results.items()):
+            if awaited is not None and message in awaited:
+                awaited.remove(message)
+                if not delivered:
+                    self.settle(checkpoint, False)
+                elif not awaited:
+                    self.settle(checkpoint, True)
+
+    # ---- reports
+    def report(self, message: Message) -> None:
+        """U7."""
+        self.up.report(self.attempts[message.subtask, message.attempt], message)
+
+    def transmit_up(self, attempt: Attempt, body: Upward) -> None:
+        """R1."""
+        attempt.reports.append(body)
+        message = body if type(body) is Message else None
+        self.emit(ReportTransmitted(attempt.subtask, attempt.number, message))
+
+    def arrive(self, subtask: int, attempt: int) -> None:
+        """R2."""
+        one = self.attempts[subtask, attempt]
+        self.later("arrived", one, one.reports.pop(0))
+
+    def acknowledge_again(self, subtask: int, attempt: int, checkpoint: int) -> None:
+        """R2."""
+        self.later("arrived", self.attempts[subtask, attempt], Acknowledged(checkpoint))
+
+    def arrived(self, attempt: Attempt, body: Upward) -> None:
+        """R2 to R4."""
+        if not attempt.is_alive():
+            return
+        if type(body) is Message:
+            self.emit(ReportReceived(attempt.subtask, attempt.number, body))
+        elif type(body) is Acknowledged:
+            self.down.acknowledge(attempt, body.checkpoint, self.transmit_event)
+        elif type(body) is GateClosed:
+            self.up.closed(attempt, body.checkpoint)
+
+    def lose_report(self, subtask: int, attempt: int) -> None:
+        """R5."""
+        self.attempts[subtask, attempt].reports.pop(0)
+        self.emit(TaskFailoverTriggered(subtask, attempt))
+
+    # ---- checkpoints
+    def trigger(self, checkpoint: int) -> None:
+        """C1."""
+        self.later("trigger", checkpoint)
+
+    def trigger_now(self, checkpoint: int) -> None:
+        """C1, C2."""
+        if checkpoint <= self.latest:
+            self.emit(CoordinatorCheckpointed(checkpoint, False))
+            return
+        self.latest = checkpoint
+        self.triggering = checkpoint
+        self.results[checkpoint] = None
+        self.up.begin(checkpoint, [one for one in self.attempts.values() if one.state is State.RUNNING])
+
+    def request(self, checkpoint: int) -> None:
+        """C2."""
+        self.down.mark(checkpoint)
+        self.emit(CheckpointRequested(checkpoint))
+
+    def cut(self, checkpoint: int, succeeds: bool) -> None:
+        """C3."""
+        self.later("cut", checkpoint, succeeds)
+
+    def cut_now(self, checkpoint: int, succeeds: bool) -> None:
+        """C3 to C5."""
+        if checkpoint not in self.results:
+            return
+        if not succeeds or not self.down.close(checkpoint):
+            self.settle(checkpoint, False)
+        elif self.unfinished:
+            self.results[checkpoint] = list(self.unfinished)
+        else:
+            self.settle(checkpoint, True)
+
+    def settle(self, checkpoint: int, succeeds: bool) -> None:
+        """C5, C6. Make the result of a checkpoint known, unless it is."""
+        if checkpoint in self.results:
+            del self.results[checkpoint]
+            self.emit(CoordinatorCheckpointed(checkpoint, succeeds))
+
+    def inject(self, checkpoint: int) -> None:
+        """C7."""
+        self.later("injected", checkpoint)
+
+    def injected(self, checkpoint: int) -> None:
+        """C7."""
+        if self.triggering == checkpoint:
+            self.triggering = None
+        self.down.inject(checkpoint, self.transmit_event)
+
+    def abort_triggering(self) -> None:
+        """C8."""
+        self.later("triggering aborted")
+
+    def triggering_aborted(self) -> None:
+        """C8."""
+        if self.triggering is not None:
+            self.undo(self.triggering)
+
+    def abort(self, checkpoint: int, triggering: bool) -> None:
+        """C8, C9."""
+        if triggering:
+            self.abort_triggering()
+        self.later("aborted", checkpoint)
+
+    def aborted(self, checkpoint: int) -> None:
+        """C9."""
+        self.undo(checkpoint)
+        self.emit(CheckpointAbortNotified(checkpoint))
+
+    def undo(self, checkpoint: int) -> None:
+        """C8, C9. Nothing is held back for a checkpoint any more."""
+        if self.triggering == checkpoint:
+            self.triggering = None
+        self.settle(checkpoint, False)
+        self.down.open(checkpoint, self.transmit_event)
+        self.up.abort(checkpoint, [one for one in self.attempts.values() if one.is_alive()])
+
+    def complete(self, checkpoint: int, subsumed: tuple[int, ...], notify: bool) -> tuple[tuple[Message, ...], ...]:
+        """C10, C11."""
+        for older in subsumed:
+            self.later("aborted", older)
+        if notify:
+            self.later("completed", checkpoint)
+        return self.up.stored(checkpoint, self.parallelism)
+
+    def completed(self, checkpoint: int) -> None:
+        """C10."""
+        self.down.open(checkpoint, self.transmit_event)
+        self.emit(CheckpointCompleteNotified(checkpoint))
+
+    # ---- subtasks
+    def barrier(self, subtask: int, attempt: int, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
+        """U5, U6."""
+        self.up.barrier(self.attempts[subtask, attempt], checkpoint, succeeds, hook)
+
+    def notify_aborted(self, subtask: int, attempt: int, checkpoint: int) -> None:
+        """U8."""
+        self.up.abort_at(self.attempts[subtask, attempt], checkpoint)
+
+    # ---- attempts
+    def deploy(self, subtask: int, restored: RestoredEvents | None) -> None:
+        """A1, U10."""
+        self.newest[subtask] += 1
+        attempt = Attempt(subtask, self.newest[subtask])
+        self.attempts[subtask, attempt.number] = attempt
+        self.down.deploy(attempt)
+        stored = () if restored is None else restored.stored
+        owned = [one for of, reports in enumerate(stored) if of % self.parallelism == subtask for one in reports]
+        self.up.deploy(attempt, owned)
+
+    def run(self, subtask: int, attempt: int) -> None:
+        """A2."""
+        self.attempts[subtask, attempt].state = State.RUNNING
+        self.later("ready", subtask, attempt)
+
+    def ready(self, subtask: int, attempt: int) -> None:
+        """A2."""
+        if self.attempts[subtask, attempt].state is State.RUNNING:
+            self.emit(SubtaskReady(subtask, attempt))
+
+    def end(self, attempt: Attempt, state: State) -> None:
+        """A3, A4. The requests to the attempt fail, and what was held back for it fails too."""
+        attempt.state = state
+        unsent = self.down.end(attempt)
+        self.up.end(attempt)
+        for body in (*attempt.replies, *attempt.events, *unsent):
+            if type(body) is Message:
+                self.end_ticket(body, False)
+        attempt.replies, attempt.events, attempt.reports = [], [], []
+
+    def fail_attempt(self, subtask: int, attempt: int) -> None:
+        """A3."""
+        one = self.attempts[subtask, attempt]
+        self.end(one, State.FAILED)
+        self.emit(SubtaskFailed(subtask, attempt))
+
+    def finish(self, subtask: int, attempt: int) -> None:
+        """A4."""
+        self.end(self.attempts[subtask, attempt], State.FINISHED)
+
+    def restart(self, subtasks: tuple[int, ...], restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
+        """A5."""
+        for checkpoint in aborted:
+            self.later("aborted", checkpoint)
+        for subtask in subtasks:
+            self.emit(SubtaskReset(subtask, restored.checkpoint))
+            self.deploy(subtask, restored)
+
+    def restart_all(self, restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
+        """A6."""
+        for (subtask, number), attempt in self.attempts.items():
+            if attempt.is_alive():
+                self.fail_attempt(subtask, number)
+        for checkpoint in aborted:
+            self.later("aborted", checkpoint)
+        self.failing = False
+        self.emit(CoordinatorReset(restored.checkpoint))
+        for subtask in range(self.parallelism):
+            self.deploy(subtask, restored)
+
+    def speculate(self, subtask: int) -> None:
+        """A7."""
+        self.deploy(subtask, None)
+
+    def fail_job(self) -> None:
+        """A8."""
+        if not self.failing:
+            self.failing = True
+            self.emit(GlobalFailoverTriggered())
+
+    # ---- life
+    def resources(self) -> Resources:
+        """L1."""
+        return Resources(0, 0, 0, 0, len(self.unfinished) + len(self.results))
+
+    def release(self) -> None:
+        """L2."""
+        self.unfinished.clear()
+        self.results.clear()
+        self.queue.clear()
+
+
+TURNS: Mapping[str, Callable[..., None]] = {
+    "send": Coordinator.send_now,
+    "answered": Coordinator.answered,
+    "unanswered": Coordinator.unanswered,
+    "arrived": Coordinator.arrived,
+    "trigger": Coordinator.trigger_now,
+    "cut": Coordinator.cut_now,
+    "injected": Coordinator.injected,
+    "triggering aborted": Coordinator.triggering_aborted,
+    "aborted": Coordinator.aborted,
+    "completed": Coordinator.completed,
+    "ready": Coordinator.ready,
+}
+"""What the main thread does in a turn."""

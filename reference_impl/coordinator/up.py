@@ -1,0 +1,253 @@
+"""Gates for reports: in the subtasks, with what the job master asks of them. Specification: coordinator.md."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+from conformance.ports import Message
+
+from .attempts import Attempt, State
+from .messages import Acknowledged, CloseGate, Downward, GateClosed, OpenGate, Upward
+
+
+class Surroundings(Protocol):
+    """What a gate for reports needs of the holder and the transport."""
+
+    def request(self, checkpoint: int) -> None:
+        """Ask the coordinator for its state."""
+
+    def settle(self, checkpoint: int, succeeds: bool) -> None:
+        """Make the result of a checkpoint known, unless it is."""
+
+    def transmit(self, attempt: Attempt, body: Downward) -> None:
+        """Send something to an attempt."""
+
+    def transmit_up(self, attempt: Attempt, body: Upward) -> None:
+        """Send something from an attempt to the job master."""
+
+
+class UpGate(ABC):
+    """What holds reports back while a checkpoint is in progress, and what it stores for replay."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self.around = around
+
+    # ---- in the job master
+    @abstractmethod
+    def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        """A checkpoint begins; these attempts run. Sooner or later the coordinator is asked for its state."""
+
+    @abstractmethod
+    def closed(self, attempt: Attempt, checkpoint: int) -> None:
+        """An attempt says that its gate is closed."""
+
+    @abstractmethod
+    def lost(self, attempt: Attempt, checkpoint: int) -> None:
+        """The request to close the gate of a running attempt was lost."""
+
+    @abstractmethod
+    def end(self, attempt: Attempt) -> None:
+        """An attempt is over."""
+
+    @abstractmethod
+    def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        """A checkpoint was aborted; these attempts are alive."""
+
+    @abstractmethod
+    def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
+        """A checkpoint is complete. Returns, by subtask, the reports that it stores."""
+
+    # ---- in the subtasks
+    @abstractmethod
+    def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
+        """An attempt starts with these reports to be replayed."""
+
+    @abstractmethod
+    def report(self, attempt: Attempt, message: Message) -> None:
+        """Transmit a report, or hold it back."""
+
+    @abstractmethod
+    def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
+        """An attempt takes its snapshot."""
+
+    @abstractmethod
+    def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
+        """The job master says something to the gate of an attempt."""
+
+    @abstractmethod
+    def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
+        """The task of an attempt is told that a checkpoint was aborted."""
+
+
+class Unblocked(UpGate):
+    """V0, V1: reports are never held back, and none is stored."""
+
+    def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        self.around.request(checkpoint)
+
+    def closed(self, attempt: Attempt, checkpoint: int) -> None:
+        pass
+
+    def lost(self, attempt: Attempt, checkpoint: int) -> None:
+        pass
+
+    def end(self, attempt: Attempt) -> None:
+        pass
+
+    def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        pass
+
+    def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
+        return ((),) * parallelism
+
+    def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
+        pass
+
+    def report(self, attempt: Attempt, message: Message) -> None:
+        self.around.transmit_up(attempt, message)
+
+    def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
+        """U5."""
+        for message in hook:
+            self.report(attempt, message)
+        if succeeds:
+            self.around.transmit_up(attempt, Acknowledged(checkpoint))
+
+    def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
+        pass
+
+    def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
+        pass
+
+
+class SubtaskGate:
+    """V2: the gate for the reports of one attempt."""
+
+    __slots__ = ("aborted", "held", "last", "queue")
+
+    def __init__(self) -> None:
+        self.held: list[int] = []
+        """The checkpoints that hold the gate."""
+        self.aborted: list[int] = []
+        """Aborted checkpoints that are newer than the last snapshot."""
+        self.last = 0
+        """The checkpoint of the last snapshot."""
+        self.queue: list[Message] = []
+        """The reports that are held back, in order."""
+
+
+class Closing(UpGate):
+    """V2: all subtasks close their gates before the coordinator cuts, and each opens its own at its snapshot."""
+
+    def __init__(self, around: Surroundings) -> None:
+        super().__init__(around)
+        self.waits: dict[int, list[Attempt]] = {}
+        """By checkpoint, the attempts that have not said yet that their gates are closed."""
+        self.gates: dict[tuple[int, int], SubtaskGate] = {}
+        """By subtask and attempt."""
+        self.saved: dict[int, dict[int, tuple[Message, ...]]] = {}
+        """By checkpoint and subtask, the reports that are stored for replay."""
+
+    # ---- in the job master
+    def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        """U1, U2."""
+        self.saved[checkpoint] = {}
+        self.waits[checkpoint] = attempts
+        for attempt in list(attempts):
+            self.around.transmit(attempt, CloseGate(checkpoint))
+        self.ask_when_closed(checkpoint)
+
+    def ask_when_closed(self, checkpoint: int) -> None:
+        """U2."""
+        if self.waits.get(checkpoint) == []:
+            del self.waits[checkpoint]
+            self.around.request(checkpoint)
+
+    def closed(self, attempt: Attempt, checkpoint: int) -> None:
+        """U2."""
+        waiting = self.waits.get(checkpoint, [])
+        if attempt in waiting:
+            waiting.remove(attempt)
+            self.ask_when_closed(checkpoint)
+
+    def lost(self, attempt: Attempt, checkpoint: int) -> None:
+        """U3."""
+        if self.waits.pop(checkpoint, None) is not None:
+            self.around.settle(checkpoint, False)
+
+    def end(self, attempt: Attempt) -> None:
+        """U3, U4."""
+        del self.gates[attempt.subtask, attempt.number]
+        for checkpoint in list(self.waits):
+            if attempt.state is State.FINISHED:
+                self.closed(attempt, checkpoint)
+            elif attempt in self.waits[checkpoint]:
+                self.lost(attempt, checkpoint)
+
+    def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        """U8."""
+        self.waits.pop(checkpoint, None)
+        self.saved.pop(checkpoint, None)
+        for attempt in attempts:
+            self.around.transmit(attempt, OpenGate(checkpoint))
+
+    def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
+        """U6."""
+        saved = self.saved.pop(checkpoint, {})
+        return tuple([saved.get(subtask, ()) for subtask in range(parallelism)])
+
+    # ---- in the subtasks
+    def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
+        """U10."""
+        self.gates[attempt.subtask, attempt.number] = SubtaskGate()
+        for message in stored:
+            self.around.transmit_up(attempt, message)
+
+    def report(self, attempt: Attempt, message: Message) -> None:
+        """U7."""
+        gate = self.gates[attempt.subtask, attempt.number]
+        if gate.held:
+            gate.queue.append(message)
+        else:
+            self.around.transmit_up(attempt, message)
+
+    def flush(self, attempt: Attempt, gate: SubtaskGate) -> None:
+        """U7."""
+        if not gate.held:
+            queue, gate.queue = gate.queue, []
+            for message in queue:
+                self.around.transmit_up(attempt, message)
+
+    def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
+        """U5, U6."""
+        gate = self.gates[attempt.subtask, attempt.number]
+        for message in hook:
+            self.report(attempt, message)
+        if succeeds and checkpoint > gate.last and checkpoint not in gate.aborted:
+            if checkpoint in self.saved:
+                self.saved[checkpoint][attempt.subtask] = tuple(gate.queue)
+            gate.last = checkpoint
+            gate.held = [one for one in gate.held if one > checkpoint]
+            gate.aborted = [one for one in gate.aborted if one > checkpoint]
+            self.around.transmit_up(attempt, Acknowledged(checkpoint))
+            self.flush(attempt, gate)
+
+    def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
+        """U9."""
+        if type(body) is OpenGate:
+            self.abort_at(attempt, body.checkpoint)
+            return
+        gate = self.gates[attempt.subtask, attempt.number]
+        if body.checkpoint > gate.last and body.checkpoint not in gate.aborted:
+            gate.held.append(body.checkpoint)
+        self.around.transmit_up(attempt, GateClosed(body.checkpoint))
+
+    def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
+        """U8."""
+        gate = self.gates[attempt.subtask, attempt.number]
+        if checkpoint > gate.last and checkpoint not in gate.aborted:
+            gate.aborted.append(checkpoint)
+        if checkpoint in gate.held:
+            gate.held.remove(checkpoint)
+            self.flush(attempt, gate)
