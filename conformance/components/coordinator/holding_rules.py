@@ -22,18 +22,24 @@ def _held(ledger: Ledger) -> list[tuple[Attempt, Message, Checkpoint | None]]:
     found = []
     for line in ledger.lines:
         for one in line.attempts:
-            if not one.unsent or not one.is_alive():
+            if not one.unsent or not one.is_alive() or one.doomed:
                 continue
             message = one.unsent[0]
             later = [each for each in ledger.checkpoints.values() if not each.contains(message)]
-            if not any(not each.is_over() and not _acknowledged(each, one) for each in later):
+            if not any(_may_hold(each, one) for each in later):
                 found.append((one, message, later[-1] if later else None))
     return found
 
 
-def _acknowledged(checkpoint: Checkpoint, one: Attempt) -> bool:
-    """Whether the job master knows that the attempt has taken its snapshot: nothing is on its way from it."""
-    return one.cut >= checkpoint.number and not one.reports
+def _may_hold(checkpoint: Checkpoint, one: Attempt) -> bool:
+    """Whether a checkpoint may hold back what was sent to an attempt after the cut: until the attempt has taken its
+    snapshot, and the job master knows it since nothing is on its way from the attempt."""
+    if checkpoint.state == "aborted":
+        return False
+    took = checkpoint.parts.get(one.subtask) is not None
+    if checkpoint.state == "completed":
+        return took and bool(one.reports)
+    return not took or bool(one.reports)
 
 
 def _let_go(one: Attempt, message: Message, why: str) -> Broken:
@@ -116,12 +122,12 @@ def _silent(ledger: Ledger) -> list[tuple[Attempt, bool]]:
     is on its way."""
     found = []
     for one in ledger.attempts():
-        if not one.unreported:
+        if not one.unreported or one.doomed:
             continue
         open_ones = [
             each
             for each in ledger.checkpoints.values()
-            if one.cut < each.number and not each.is_over() and each.result is not False
+            if one.cut < each.number and not each.is_over()
         ]
         if not open_ones:
             found.append((one, any(each.state == "aborted" for each in ledger.checkpoints.values())))

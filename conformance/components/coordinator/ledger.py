@@ -110,6 +110,8 @@ class Ledger(Lifetime):
         parallelism = self.config.parallelism
         owned = [one for of, every in enumerate(point.stored) if of % parallelism == subtask for one in every]
         line.attempts = [one for one in line.attempts if one.tickets]
+        for one in line.attempts:
+            one.ready = False
         line.attempts.append(Attempt(subtask, line.newest, owned))
 
     def restored(self) -> RestoredEvents:
@@ -139,7 +141,11 @@ class Ledger(Lifetime):
 
     def pending(self) -> list[Checkpoint]:
         """Returns the checkpoints in progress."""
-        return [one for one in self.checkpoints.values() if one.state != "completed" and one.state != "aborted"]
+        return [
+            one
+            for one in self.checkpoints.values()
+            if one.state != "completed" and one.state != "aborted" and one.number != NO_CHECKPOINT
+        ]
 
     def dead_lines(self) -> tuple[int, ...]:
         """Returns the subtasks whose attempts have all failed."""
@@ -182,9 +188,12 @@ class Ledger(Lifetime):
     def cut(self, number: int, succeeds: bool) -> None:
         """Notes that the coordinator completes its part of a checkpoint."""
         checkpoint = self.checkpoints[number]
+        checkpoint.done = True
+        if not succeeds:
+            checkpoint.poisoned = True
+            return
         checkpoint.sent = tuple([line.sent for line in self.lines])
         checkpoint.counted = tuple([line.counted for line in self.lines])
-        checkpoint.poisoned = not succeeds
         checkpoint.awaited = [
             message
             for line in self.lines
@@ -201,10 +210,15 @@ class Ledger(Lifetime):
     def trigger(self, number: int, kind: str) -> None:
         """Notes that a checkpoint is triggered."""
         self.newest = max(self.newest, number)
-        self.checkpoints[number] = Checkpoint(number, kind == "savepoint", bool(self.pending()))
-        over = [one for one, checkpoint in self.checkpoints.items() if checkpoint.is_over()]
-        for one in over[:-RECENT]:
-            del self.checkpoints[one]
+        checkpoint = Checkpoint(number, kind == "savepoint", bool(self.pending()))
+        self.checkpoints[number] = checkpoint
+        for one in self.attempts():
+            if one.state == RUNNING:
+                checkpoint.parts[one.subtask] = None
+        if not self.queue:
+            over = [one for one, checkpoint in self.checkpoints.items() if checkpoint.is_over()]
+            for one in over[:-RECENT]:
+                del self.checkpoints[one]
 
     def trigger_again(self, number: int) -> None:
         """Notes that a checkpoint is triggered with an old id."""
@@ -215,8 +229,7 @@ class Ledger(Lifetime):
         checkpoint = self.checkpoints[number]
         checkpoint.state = INJECTED
         for one in self.attempts():
-            if one.state == RUNNING:
-                checkpoint.parts[one.subtask] = None
+            if one.state == RUNNING and one.subtask in checkpoint.parts:
                 if self.config.sources:
                     one.events.append(number)
                 else:
@@ -297,6 +310,7 @@ class Ledger(Lifetime):
             one.events.pop(0)
         one.barriers = [other for other in one.barriers if other > number]
         checkpoint = self.checkpoints.get(number)
+        one.passed = max(one.passed, number)
         if how == "throws" or number <= one.cut:
             return
         one.cut = number
@@ -355,6 +369,11 @@ class Ledger(Lifetime):
     def begin_turn(self) -> None:
         """Notes that the main thread runs the oldest turn."""
         self.current = self.queue.pop(0)
+
+    def end_turn(self) -> None:
+        """Notes that a turn is over."""
+        if not self.queue:
+            self.settle()
 
     # ---- attempts
     def run(self, subtask: int, attempt: int) -> None:
@@ -416,6 +435,14 @@ class Ledger(Lifetime):
         for signal in signals:
             HEARD[type(signal)](self, signal)
         self.tag = ORDINARY
+        if not self.queue:
+            self.settle()
+
+    def settle(self) -> None:
+        """Notes that the main thread has nothing to do, and so knows what is over."""
+        for checkpoint in self.checkpoints.values():
+            if checkpoint.state == "aborted":
+                checkpoint.known = True
 
     def _queued(self, signal: TurnQueued) -> None:
         self.queue.append(self.tag)
@@ -449,7 +476,7 @@ class Ledger(Lifetime):
         for checkpoint in self.checkpoints.values():
             if message in checkpoint.awaited:
                 checkpoint.awaited.remove(message)
-                checkpoint.poisoned |= not signal.delivered and one.is_alive()
+                checkpoint.poisoned |= not signal.delivered and one.is_alive() and not one.doomed
 
     def _requested(self, signal: CheckpointRequested) -> None:
         self.requested = max(self.requested, signal.checkpoint)

@@ -171,7 +171,7 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
         if type(signal) is not CoordinatorCheckpointed or not signal.succeeded:
             continue
         checkpoint = ledger.checkpoints.get(signal.checkpoint)
-        if checkpoint is None or checkpoint.is_over() or checkpoint.result is not None or checkpoint.sent is None:
+        if checkpoint is None or checkpoint.known or checkpoint.result is not None or checkpoint.sent is None:
             owed = f"checkpoint {signal.checkpoint} is not waiting for its result"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a success")
         judged = True
@@ -210,7 +210,7 @@ def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judge
         return False
     judged = False
     for one in ledger.checkpoints.values():
-        if one.sent is None or one.is_over():
+        if not one.done or one.is_over():
             continue
         if one.result is None and not one.awaited:
             owed = f"every event before the cut of checkpoint {one.number} was answered, so its result must be known"
@@ -224,7 +224,7 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
     """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or the
     result is a failure; and requests with an old id have failed."""
     pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
-    if not (pending or ledger.regressed) or not ledger.is_idle():
+    if not (pending or ledger.regressed) or not ledger.is_idle() or any(one.doomed for one in ledger.attempts()):
         return False
     for one in pending:
         if not one.requested and one.result is None:

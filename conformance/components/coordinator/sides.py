@@ -16,8 +16,8 @@ class Attempt:
     """One attempt, with what is under way to it and from it."""
 
     __slots__ = (
-        "aware", "barriers", "cut", "damaged", "doomed", "events", "landed", "missed", "number", "ready", "replay",
-        "replies", "reports", "state", "subtask", "tickets", "unreported", "unsent",
+        "aware", "barriers", "cut", "damaged", "doomed", "events", "landed", "missed", "number", "passed", "ready",
+        "replay", "replies", "reports", "state", "subtask", "tickets", "unreported", "unsent",
     )  # fmt: skip
 
     def __init__(self, subtask: int, number: int, replay: list[Message]) -> None:
@@ -43,6 +43,8 @@ class Attempt:
         """The barriers that it can receive, if it is no source."""
         self.cut = 0
         """The newest checkpoint of which it has taken its snapshot."""
+        self.passed = 0
+        """The newest checkpoint whose barrier it has received, whether its snapshot succeeded or not."""
         self.aware: list[int] = []
         """The aborted checkpoints of which its task was told by a request of its own."""
         self.replay = replay
@@ -90,8 +92,8 @@ class Checkpoint:
     """One checkpoint, from its trigger on."""
 
     __slots__ = (
-        "awaited", "counted", "hooked", "is_savepoint", "must_tell", "number", "others_ended", "overlaps", "parts",
-        "poisoned", "repeated", "requested", "result", "sent", "state", "told",
+        "awaited", "counted", "done", "hooked", "is_savepoint", "known", "must_tell", "number", "others_ended", "overlaps",
+        "parts", "poisoned", "repeated", "requested", "result", "sent", "state", "told",
     )  # fmt: skip
 
     def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:
@@ -101,6 +103,8 @@ class Checkpoint:
         """Whether another checkpoint was in progress when it was triggered."""
         self.state = TRIGGERED
         self.requested = False
+        self.done = False
+        """Whether the coordinator has completed its part, or failed to."""
         self.sent: tuple[int, ...] | None = None
         """By subtask, the events sent before the cut; None: the coordinator has not cut."""
         self.counted: tuple[int, ...] = ()
@@ -109,7 +113,7 @@ class Checkpoint:
         self.awaited: list[Message] = []
         """The events with open tickets at the cut."""
         self.poisoned = False
-        """Whether one of them was lost while its attempt was alive."""
+        """Whether the coordinator failed to cut, or one of them was lost and its attempt need not fail."""
         self.parts: dict[int, tuple[int, int] | None] = {}
         """By subtask that takes part: the events received and the reports sent before its snapshot; None: not yet."""
         self.hooked: list[int] = []
@@ -118,6 +122,8 @@ class Checkpoint:
         """Whether another checkpoint was aborted since the cut."""
         self.repeated = False
         """Whether an acknowledgement was repeated since the cut."""
+        self.known = False
+        """Whether the main thread knows that the checkpoint is over."""
         self.must_tell = False
         """Whether the coordinator must be told what became of the checkpoint."""
         self.told = 0

@@ -35,7 +35,7 @@ def requested(ledger: Ledger) -> Sequence[tuple[int, bool]]:
     return [
         (one.number, succeeds)
         for one in ledger.checkpoints.values()
-        if one.requested and one.sent is None
+        if one.requested and not one.done
         for succeeds in (True, True, True, False)
     ]
 
@@ -83,7 +83,7 @@ def trigger(port: CoordinatorPort, ledger: Ledger, checkpoint: int, kind: str) -
 
 def old_ids(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest id, again."""
-    return [(ledger.newest,)] if ledger.newest and can_trigger(ledger) and not ledger.regressed else DISABLED
+    return [(ledger.newest,)] if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.regressed else DISABLED
 
 
 @step("checkpoint-coordinator", LIVE, when=old_ids, begin=Ledger.trigger_again, weight=1)
@@ -93,8 +93,9 @@ def trigger_again(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Ans
 
 def batch(ledger: Ledger) -> Sequence[tuple[()]]:
     """A batch job lets the coordinator save its state again and again, under one id."""
-    idle = not ledger.config.checkpointing and not ledger.pending() and not ledger.failover
-    return NO_OPERANDS if idle else DISABLED
+    last = ledger.checkpoints.get(NO_CHECKPOINT)
+    possible = not ledger.config.checkpointing and not ledger.failover and (last is None or last.is_over())
+    return NO_OPERANDS if possible else DISABLED
 
 
 @step("job-master", LIVE, when=batch, begin=lambda ledger: ledger.trigger(NO_CHECKPOINT, "checkpoint"), weight=4)
@@ -153,7 +154,7 @@ def queued(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if ledger.queue else DISABLED
 
 
-@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, weight=90, fails=True)
+@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, end=Ledger.end_turn, weight=90, fails=True)
 def turn(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
     return port.turn()
 
