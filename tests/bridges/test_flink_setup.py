@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -59,8 +61,22 @@ def wheel(folder: Path, version: str, *names: str) -> None:
 
 
 def test_an_unknown_release_is_refused_with_the_known_ones():
-    with pytest.raises(UnusableImplementation, match=r"Flink '1\.20\.5' .* knows 2\.3\.0 and 2\.2\.1"):
-        find_implementation("flink-component@1.20.5")
+    with pytest.raises(UnusableImplementation, match=r"Flink '1\.19' .* knows 2\.3\.0, 2\.2\.1 and 1\.20\.5"):
+        find_implementation("flink-component@1.19")
+
+
+def test_a_release_is_refused_for_what_it_was_not_tried_with():
+    told = "The components of Flink 1.20.5 cannot be tested, only its coordinators and jobs. "
+    for use in (lambda: find_implementation("flink-component@1.20.5"), lambda: shim.command("1.20.5")):
+        with pytest.raises(UnusableImplementation, match=f"{told}The components of 2.3.0 and 2.2.1 can be."):
+            use()
+
+
+def test_every_set_of_sources_is_there_and_fits_known_releases():
+    for sources in releases.SOURCE_SETS:
+        assert [place for place, _ in shim.read_sources(sources) if place.suffix == ".java"]
+        assert set(sources.releases) <= set(releases.KNOWN_RELEASES)
+        assert sources.releases == tuple(version for version in releases.KNOWN_RELEASES if version in sources.releases)
 
 
 def test_the_newest_release_is_the_default():
@@ -95,6 +111,21 @@ def test_fetching_takes_what_is_needed_and_leaves_nothing_else(nothing_here, cap
     (nothing_here / f"apache_flink_libraries-{NEWEST}-py3-none-any.whl").unlink()
     assert main(["fetch", NEWEST]) == 0  # it is here already
     assert capsys.readouterr().out.count(f"Flink {NEWEST}: {cache / NEWEST}") == 2
+
+
+def test_a_source_distribution_is_unpacked_too(tmp_path):
+    jars = ("deps/lib/flink-dist-1.20.5.jar", "deps/lib/log4j-core-2.jar")
+    others = ("deps/lib/flink-csv.jar", "deps/opt/log4j-other.jar", "log4j-at-the-top.jar")
+    path = tmp_path / "apache_flink_libraries-1.20.5.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name in (*jars, *others):
+            member = tarfile.TarInfo(f"apache_flink_libraries-1.20.5/{name}")
+            member.size = 3
+            archive.addfile(member, io.BytesIO(b"jar"))
+    releases._unpack(path, tmp_path / "jars")
+    assert {one.name: one.read_bytes() for one in (tmp_path / "jars").iterdir()} == {
+        "flink-dist-1.20.5.jar": b"jar", "log4j-core-2.jar": b"jar"
+    }  # fmt: skip
 
 
 def test_a_failed_download_is_told_and_leaves_nothing(nothing_here, capsys):
@@ -146,10 +177,12 @@ def test_a_jdk_of_another_version_is_told(tmp_path, monkeypatch, jdk_probe, said
 def test_what_was_compiled_is_known_by_its_sources_and_its_jar(tmp_path, monkeypatch):
     jar = tmp_path / "flink-dist-1.jar"
     jar.write_bytes(b"1")
-    first = shim._key(jar)
-    assert shim._key(jar) == first
+    components = releases.COMPONENTS
+    first = shim._key(jar, components)
+    assert shim._key(jar, components) == first
     jar.write_bytes(b"12")
-    assert (second := shim._key(jar)) != first
-    sources = shim._sources()
-    monkeypatch.setattr(shim, "_sources", lambda: sources[1:])
-    assert shim._key(jar) not in (first, second)
+    assert (second := shim._key(jar, components)) != first
+    assert shim._key(jar, releases.JOBS) != second
+    read = shim.read_sources(components)
+    monkeypatch.setattr(shim, "read_sources", lambda sources: read[1:])
+    assert shim._key(jar, components) not in (first, second)

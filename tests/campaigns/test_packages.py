@@ -15,13 +15,15 @@ import sys
 sys.path[:0] = [sys.argv[1]]
 import conformance
 from conformance.components import COMPONENTS
-from conformance.bridges.flink.shim import _sources
+from conformance.bridges.flink.releases import SOURCE_SETS
+from conformance.bridges.flink.shim import read_sources
 from conformance.driver import Program
 from conformance.engines.check import check
 from conformance.engines.corpus import corpus, corpus_files
 from conformance.ports import find_implementation
 assert conformance.__file__.startswith(sys.argv[1]), conformance.__file__
-print(sum(1 for _ in corpus_files()), sum(len(corpus(one)) for one in COMPONENTS.values()), len(_sources()))
+java = {one for sources in SOURCE_SETS for one in read_sources(sources)}
+print(sum(1 for _ in corpus_files()), sum(len(corpus(one)) for one in COMPONENTS.values()), len(java))
 for name in ("known-bug:B-01", "legal-variant:V-R2"):
     implementation = find_implementation(name)
     component = sorted(implementation.components())[-1]
@@ -36,8 +38,8 @@ def test_all_that_a_search_needs_is_in_the_zip(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     files = len(list(corpus_files()))
-    java = Path(sys.modules["conformance"].__path__[0]) / "bridges" / "flink" / "java"
-    sources = len([path for path in java.rglob("*") if path.is_file()])
+    flink = Path(sys.modules["conformance"].__path__[0]) / "bridges" / "flink"
+    sources = len([path for folder in flink.glob("java*") for path in folder.rglob("*") if path.is_file()])
     scenarios, *verdicts = done.stdout.splitlines()
     assert scenarios == f"{files} {files} {sources}"
     assert verdicts == ["known-bug:B-01 False", "legal-variant:V-R2 True"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from conformance.bridges.flink.releases import RELEASES, fetch
+from conformance.bridges.flink.releases import KNOWN_RELEASES, fetch
 from conformance.ports import UnusableImplementation
 
 
@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance.bridges.flink", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     fetching = commands.add_parser("fetch", help="download the jars of releases")
-    fetching.add_argument("versions", nargs="+", metavar="VERSION", help=f"known are {', '.join(RELEASES)}")
+    fetching.add_argument("versions", nargs="+", metavar="VERSION", help=f"known are {', '.join(KNOWN_RELEASES)}")
     for version in parser.parse_args(arguments).versions:
         print(f"Flink {version}: ", end="", flush=True)
         try:

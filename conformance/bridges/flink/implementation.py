@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from conformance.bridges.flink.releases import RELEASES, check_release
+from conformance.bridges.flink.releases import COMPONENTS, RELEASES, check_release
 from conformance.bridges.flink.shim import command
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.ports import Implementation
@@ -16,8 +16,11 @@ class FlinkComponent(JsonLinesImplementation):
     exit_statuses = MappingProxyType({239: "Flink's fatal error handler ended the JVM"})
 
     def __init__(self, release: str) -> None:
-        """Raises: UnusableImplementation if the release is not a known one. Jars and JDK are looked up later."""
-        check_release(release)
+        """Jars and JDK are looked up later.
+
+        Raises: UnusableImplementation if the components of this release cannot be tested.
+        """
+        check_release(release, COMPONENTS)
         super().__init__(())
         self.release = release
 
@@ -28,6 +31,6 @@ class FlinkComponent(JsonLinesImplementation):
 def flink_component(version: str | None = None) -> Implementation:
     """The implementation `flink-component`, or `flink-component@VERSION`.
 
-    Raises: UnusableImplementation if the version is not a known one.
+    Raises: UnusableImplementation if the components of this version cannot be tested.
     """
     return FlinkComponent(version or RELEASES[0])

@@ -1,7 +1,4 @@
-"""The Flink releases that can be tested, where their jars are, and how they are fetched.
-
-The Java side calls package-private code of Flink, which may differ in any other release.
-"""
+"""The Flink releases that can be tested, where their jars are, and how they are fetched."""
 
 from __future__ import annotations
 
@@ -9,19 +6,50 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from conformance.ports import UnusableImplementation
 from conformance.system.folders import scratch
 
-RELEASES = ("2.3.0", "2.2.1")
-"""The releases that can be tested, the newest first, which is the default."""
+
+@dataclass(frozen=True)
+class SourceSet:
+    """Java sources that are compiled together, for one release at a time.
+
+    What they call in Flink is package-private or was changed between releases, so each set knows what it fits.
+    """
+
+    tests: str
+    """What can be tested with it, in the plural."""
+    folders: tuple[str, ...]
+    """Where its sources lie, in this package. Folders may be part of several sets."""
+    releases: tuple[str, ...]
+    """The releases that it compiles against and was tried with, the newest first."""
+
+
+_SHARED = "java_shared"
+COMPONENTS = SourceSet("components", ("java", _SHARED), ("2.3.0", "2.2.1"))
+COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
+JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
+SOURCE_SETS = (COMPONENTS, COORDINATORS, JOBS)
+
+RELEASES = COMPONENTS.releases
+"""The releases whose components can be tested, the newest first, which is the default."""
+
+KNOWN_RELEASES = ("2.3.0", "2.2.1", "1.20.5")
+"""The releases of which anything can be tested, the newest first."""
 
 DISTRIBUTION = "apache-flink-libraries"
 """The Python distribution that contains the jars. The suite only unpacks it, and installs nothing."""
-_JARS_IN_DISTRIBUTION = "pyflink/lib"
+_JARS_IN_WHEEL = "pyflink/lib"
+_JARS_IN_SDIST = "deps/lib"
+"""Below the folder that a source distribution has at its top. Releases before 2.0 came as source distributions."""
 
 HOME_VARIABLE = "CONFORMANCE_FLINK_HOME"
 CACHE_VARIABLE = "CONFORMANCE_CACHE"
@@ -34,12 +62,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "checkpoint-conformance"
 
 
-def check_release(version: str) -> None:
-    """Raises: UnusableImplementation if it is not one of `RELEASES`."""
-    if version not in RELEASES:
+def check_release(version: str, sources: SourceSet | None = None) -> None:
+    """Without a set of sources: check only that the release is a known one.
+
+    Raises: UnusableImplementation if it is not, or if it cannot be tested with these sources; it names those that can.
+    """
+    if version not in KNOWN_RELEASES:
         raise UnusableImplementation(
-            f"Flink {version!r} cannot be tested: this suite knows {' and '.join(RELEASES)}. The Java side calls "
+            f"Flink {version!r} cannot be tested: this suite knows {_listed(KNOWN_RELEASES)}. The Java side calls "
             "package-private code of Flink, so it must be adapted to another release first."
+        )
+    if sources is not None and version not in sources.releases:
+        others = _listed([one.tests for one in SOURCE_SETS if version in one.releases])
+        raise UnusableImplementation(
+            f"The {sources.tests} of Flink {version} cannot be tested, only its {others}. "
+            f"The {sources.tests} of {_listed(sources.releases)} can be."
         )
 
 
@@ -58,7 +95,7 @@ def find_jars(version: str) -> tuple[Path, ...]:
             return jars
     raise UnusableImplementation(
         f"The jars of Flink {version} were not found. `python -m conformance.bridges.flink fetch {version}` downloads "
-        f"them, about 330 MB, into the cache {cache_folder()}. If you have them, put flink-dist-{version}.jar and the "
+        f"them, up to 330 MB, into the cache {cache_folder()}. If you have them, put flink-dist-{version}.jar and the "
         f"log4j jars into a folder {version} and set {HOME_VARIABLE} to the folder around it. "
         f"The suite looked in {', '.join(map(str, folders))}."
     )
@@ -81,8 +118,8 @@ def fetch(version: str) -> tuple[Path, ...]:
     with scratch("fetching-", destination.parent) as folder:
         _download(version, folder)
         unpacked = folder / "jars"
-        for wheel in folder.glob("*.whl"):
-            _unpack(wheel, unpacked)
+        for downloaded in (*folder.glob("*.whl"), *folder.glob("*.tar.gz")):
+            _unpack(downloaded, unpacked)
         if not _jars_in(unpacked, version):
             raise UnusableImplementation(f"{DISTRIBUTION}=={version} came without flink-dist-{version}.jar.")
         move_into_place(unpacked, destination)
@@ -108,7 +145,7 @@ def _installed(version: str) -> Path | None:
         distribution = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return None
-    return Path(str(distribution.locate_file(_JARS_IN_DISTRIBUTION))) if distribution.version == version else None
+    return Path(str(distribution.locate_file(_JARS_IN_WHEEL))) if distribution.version == version else None
 
 
 def _cached(version: str) -> Path:
@@ -138,13 +175,35 @@ def _download(version: str, folder: Path) -> None:
         )
 
 
-def _unpack(wheel: Path, folder: Path) -> None:
-    """Unpacks only the jars that are needed at run time; all others would need as much space again."""
+def _unpack(downloaded: Path, folder: Path) -> None:
+    """Unpack only the jars that are needed at run time; all others would need as much space again."""
     folder.mkdir(exist_ok=True)
+    members = _in_wheel if downloaded.suffix == ".whl" else _in_sdist
+    for path, source in members(downloaded):
+        with source, open(folder / path.name, "wb") as target:
+            shutil.copyfileobj(source, target)
+
+
+def _is_needed(path: PurePosixPath) -> bool:
+    return path.match("flink-dist*.jar") or path.match("log4j*.jar")
+
+
+def _in_wheel(wheel: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.namelist():
             path = PurePosixPath(entry)
-            wanted = path.match("flink-dist*.jar") or path.match("log4j*.jar")
-            if wanted and str(path.parent) == _JARS_IN_DISTRIBUTION:
-                with archive.open(entry) as source, open(folder / path.name, "wb") as target:
-                    shutil.copyfileobj(source, target)
+            if _is_needed(path) and str(path.parent) == _JARS_IN_WHEEL:
+                yield path, archive.open(entry)
+
+
+def _in_sdist(sdist: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
+    with tarfile.open(sdist, "r|*") as archive:  # compressed, so it is read once, from its beginning to its end
+        for entry in archive:
+            path = PurePosixPath(entry.name)
+            in_jars = PurePosixPath(*path.parts[1:]).parent == PurePosixPath(_JARS_IN_SDIST)
+            if entry.isfile() and in_jars and _is_needed(path) and (source := archive.extractfile(entry)) is not None:
+                yield path, source
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

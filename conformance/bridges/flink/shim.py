@@ -1,4 +1,4 @@
-"""Compiles the Java side, once for each release, and makes the command that runs it."""
+"""Compiles the Java side, once for each release and set of sources, and makes the command that runs it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
-from conformance.bridges.flink.releases import cache_folder, find_jars, move_into_place
+from conformance.bridges.flink.releases import (
+    COMPONENTS,
+    SourceSet,
+    cache_folder,
+    check_release,
+    find_jars,
+    move_into_place,
+)
 from conformance.ports import UnusableImplementation
 from conformance.system.folders import scratch
 from conformance.system.packaged import all_files
 
-SOURCES = files("conformance.bridges.flink") / "java"
 _LOGGING = "log4j2.properties"
 MAIN_CLASS = "conformance.flink.Main"
 JDKS = (17, 21)
-"""The JDK versions that Flink 2 supports and that the suite was tested with."""
+"""The JDK versions that Flink supports and that the suite was tested with."""
 
 _JVM_OPTIONS = (
     # The JVM runs for a short time and does little, so a fast start matters more than fast code.
@@ -28,36 +34,41 @@ _JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-Xshare:auto",
     "-Xms32m",
-    "-Xmx256m",
 )
 
 
-def command(version: str) -> tuple[str, ...]:
-    """The command that runs the components of a release. Compiles the Java side first if that was not done yet.
+def command(
+    version: str, sources: SourceSet = COMPONENTS, main_class: str = MAIN_CLASS, memory: str = "256m"
+) -> tuple[str, ...]:
+    """The command that runs a class of the Java side on a release, with so much heap at most.
+
+    Compiles the sources first if that was not done yet.
 
     Raises: UnusableImplementation if the jars or the JDK are missing, or are of the wrong version.
     """
+    check_release(version, sources)
     jars = find_jars(version)
     java, _ = find_jdk()
     # Our classes come first; both must be on one class path, since one class loader must load a whole package.
-    classes = compiled(version)
+    classes = compiled(version, sources)
     class_path = os.pathsep.join(map(str, (classes, *jars)))
     logging = f"-Dlog4j.configurationFile={classes / _LOGGING}"
-    return (java, *_JVM_OPTIONS, logging, "-cp", class_path, MAIN_CLASS)
+    return (java, *_JVM_OPTIONS, f"-Xmx{memory}", logging, "-cp", class_path, main_class)
 
 
-def compiled(version: str) -> Path:
+def compiled(version: str, sources: SourceSet = COMPONENTS) -> Path:
     """The folder of the compiled classes for a release.
 
     Raises: UnusableImplementation.
     """
+    check_release(version, sources)
     dist = find_jars(version)[0]
-    destination = cache_folder() / "classes" / _key(dist)
+    destination = cache_folder() / "classes" / _key(dist, sources)
     if not destination.is_dir():
         destination.parent.mkdir(parents=True, exist_ok=True)
         with scratch("compiling-", destination.parent) as folder:
             classes = folder / "classes"
-            _compile(version, dist, folder / "java", classes)
+            _compile(dist, sources, folder / "java", classes)
             move_into_place(classes, destination)
     return destination
 
@@ -95,30 +106,31 @@ def _major(program: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _sources() -> list[tuple[PurePosixPath, bytes]]:
-    """Return the files of the Java side with their places, read through the loader of this package."""
-    return [(place, file.read_bytes()) for place, file in all_files(SOURCES)]
+def read_sources(sources: SourceSet = COMPONENTS) -> list[tuple[PurePosixPath, bytes]]:
+    """The files of a set with their places in its folders, read through the loader of this package."""
+    package = files("conformance.bridges.flink")
+    return [(place, file.read_bytes()) for folder in sources.folders for place, file in all_files(package / folder)]
 
 
-def _key(dist: Path) -> str:
+def _key(dist: Path, sources: SourceSet) -> str:
     """A key of the sources and the jar. The jar is not read: reading 200 MB would take longer than compiling."""
     digest = hashlib.sha256(f"{dist.name} {dist.stat().st_size}".encode())
-    for place, content in _sources():
+    for place, content in read_sources(sources):
         digest.update(f"\0{place}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:24]
 
 
-def _compile(version: str, dist: Path, sources: Path, classes: Path) -> None:
+def _compile(dist: Path, sources: SourceSet, folder: Path, classes: Path) -> None:
     """Write the sources, which may be in a zip, and compile them."""
     _, javac = find_jdk()
-    for place, content in _sources():
-        path = (sources if place.suffix == ".java" else classes) / place
+    for place, content in read_sources(sources):
+        path = (folder if place.suffix == ".java" else classes) / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     options = ("-nowarn", "--release", str(min(JDKS)), "-encoding", "UTF-8")
     done = subprocess.run(
-        [javac, *options, "-d", str(classes), "-cp", str(dist), *map(str, sorted(sources.rglob("*.java")))],
+        [javac, *options, "-d", str(classes), "-cp", str(dist), *map(str, sorted(folder.rglob("*.java")))],
         capture_output=True,
         text=True,
         errors="replace",
@@ -126,6 +138,6 @@ def _compile(version: str, dist: Path, sources: Path, classes: Path) -> None:
     )
     if done.returncode:
         raise UnusableImplementation(
-            f"The Java side does not compile against Flink {version}. Check that {dist} is that release. javac said:\n"
-            f"{done.stderr.strip()}"
+            f"The Java side of the {sources.tests} does not compile against {dist.name}. Check that {dist} is that "
+            f"release. javac said:\n{done.stderr.strip()}"
         )

@@ -1,11 +1,11 @@
 package conformance.flink;
 
 /** The request is wrong. It is never thrown for an error of Flink. */
-final class BadRequest extends Exception {
+public final class BadRequest extends Exception {
 
     private static final long serialVersionUID = 1L;
 
-    BadRequest(String reason) {
+    public BadRequest(String reason) {
         super(reason);
     }
 }

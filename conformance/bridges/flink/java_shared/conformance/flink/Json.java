@@ -11,32 +11,32 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Arra
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /** Reads and writes JSON with the library that Flink ships, so that the adapter needs no other one. */
-final class Json {
+public final class Json {
 
     private static final ObjectMapper MAPPER =
             new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     private Json() {}
 
-    static ObjectNode object() {
+    public static ObjectNode object() {
         return MAPPER.createObjectNode();
     }
 
-    static ObjectNode tagged(String type) {
+    public static ObjectNode tagged(String type) {
         return object().put("type", type);
     }
 
-    static ArrayNode array() {
+    public static ArrayNode array() {
         return MAPPER.createArrayNode();
     }
 
-    static ArrayNode array(Iterable<Integer> numbers) {
+    public static ArrayNode array(Iterable<Integer> numbers) {
         ArrayNode array = array();
         numbers.forEach(array::add);
         return array;
     }
 
-    static JsonNode parse(String line) throws BadRequest {
+    public static JsonNode parse(String line) throws BadRequest {
         try {
             return MAPPER.readTree(line);
         } catch (JsonProcessingException error) {
@@ -44,12 +44,12 @@ final class Json {
         }
     }
 
-    static String write(ObjectNode message) throws IOException {
+    public static String write(ObjectNode message) throws IOException {
         return MAPPER.writeValueAsString(message);
     }
 
     /** A required field. */
-    static JsonNode field(JsonNode object, String name) throws BadRequest {
+    public static JsonNode field(JsonNode object, String name) throws BadRequest {
         JsonNode found = object.get(name);
         if (found == null) {
             throw new BadRequest("there is no field \"" + name + "\" in " + object);
@@ -58,7 +58,7 @@ final class Json {
     }
 
     /** Refuses an object with other fields than these. */
-    static void only(JsonNode object, String... names) throws BadRequest {
+    public static void only(JsonNode object, String... names) throws BadRequest {
         for (Iterator<String> found = object.fieldNames(); found.hasNext(); ) {
             String name = found.next();
             if (!Arrays.asList(names).contains(name)) {
@@ -68,21 +68,21 @@ final class Json {
         }
     }
 
-    static long number(JsonNode node) throws BadRequest {
+    public static long number(JsonNode node) throws BadRequest {
         if (!node.isIntegralNumber()) {
             throw new BadRequest("expected a whole number, found " + node);
         }
         return node.longValue();
     }
 
-    static String text(JsonNode node) throws BadRequest {
+    public static String text(JsonNode node) throws BadRequest {
         if (!node.isTextual()) {
             throw new BadRequest("expected a text, found " + node);
         }
         return node.textValue();
     }
 
-    static int[] ids(JsonNode node) throws BadRequest {
+    public static int[] ids(JsonNode node) throws BadRequest {
         if (!node.isArray()) {
             throw new BadRequest("expected a list of record ids, found " + node);
         }
