@@ -59,8 +59,8 @@ class Ledger(Lifetime):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest", "points", "queue",
-        "regressed", "requested", "restarting", "tag", "unnotified",
+        "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest", "points",
+        "queue", "regressed", "requested", "restarting", "tag", "unnotified",
     )  # fmt: skip
 
     def __init__(self, config: CoordinatorConfig, concurrent: int = 1) -> None:
@@ -216,9 +216,9 @@ class Ledger(Lifetime):
             if one.state == RUNNING:
                 checkpoint.parts[one.subtask] = None
         if not self.queue:
-            over = [one for one, checkpoint in self.checkpoints.items() if checkpoint.is_over()]
-            for one in over[:-RECENT]:
-                del self.checkpoints[one]
+            over = [other for other, each in self.checkpoints.items() if each.is_over()]
+            for other in over[:-RECENT]:
+                del self.checkpoints[other]
 
     def trigger_again(self, number: int) -> None:
         """Notes that a checkpoint is triggered with an old id."""

@@ -22,7 +22,7 @@ rule = RULES.rule
 
 
 # ---- turns of the main thread ----------------------------------------------------------------------------------------
-@rule(steps.turn, invariant="CP33")
+@rule(steps.turn, invariant="CP13")
 def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """No action in the main thread of the job master raises an error."""
     if seen.error is None:
@@ -204,8 +204,8 @@ def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[obje
 
 @rule(*ANY, invariant="CP20", after_learning=True)
 def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless an
-    event before the cut has not been answered."""
+    """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless
+    an event before the cut has not been answered."""
     if ledger.queue:
         return False
     judged = False
@@ -221,8 +221,8 @@ def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judge
 
 @rule(*ANY, invariant="CP31", tickets=("FLINK-28639",), after_learning=True)
 def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or the
-    result is a failure; and requests with an old id have failed."""
+    """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or
+    the result is a failure; and requests with an old id have failed."""
     pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
     if not (pending or ledger.regressed) or not ledger.is_idle() or any(one.doomed for one in ledger.attempts()):
         return False

@@ -154,8 +154,8 @@ def the_snapshot_of_a_subtask_opens_no_other_gate(ledger: Ledger, seen: Delivere
 
 @rule(steps.deliver, invariant="CP6", tickets=("FLINK-26029",))
 def an_event_sent_after_the_cut_arrives_after_the_snapshot(ledger: Ledger, seen: Delivered) -> Judgement:
-    """An event that the coordinator sends after its cut reaches a subtask only after the snapshot of the subtask, unless
-    the checkpoint was aborted."""
+    """An event that the coordinator sends after its cut reaches a subtask only after the snapshot of the subtask,
+    unless the checkpoint was aborted."""
     one = _mine(ledger, seen)
     if one is None or seen.value is None:
         return False
@@ -217,7 +217,7 @@ def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgem
         left = [each.message for each in seen.signals[: seen.signals.index(signal)] if type(each) is EventTransmitted]
         waiting = [each for each in one.unsent if each not in left]
         if signal.message not in waiting:
-            owed = f"nothing that was sent to {attempt(one.subtask, one.number)} and has not left is {event(signal.message)}"
+            owed = f"{event(signal.message)} is nothing that was sent and has not left"
             return Broken(FailureClass.DUPLICATED, owed, "it left")
         if signal.message != waiting[0]:
             return Broken(
@@ -254,8 +254,8 @@ def stored_reports_are_replayed_first(ledger: Ledger, seen: Seen[object]) -> Jud
 
 @rule(*ANY, invariant="CP4")
 def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator is given the reports of an attempt in the order in which they arrived, and none of an attempt that
-    is over."""
+    """The coordinator is given the reports of an attempt in the order in which they arrived, and none of an attempt
+    that is over."""
     judged = False
     for at, signal in enumerate(seen.signals):
         if type(signal) is not ReportReceived:
@@ -276,7 +276,7 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
 
 @rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP)
 def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator receives each report once and in the order in which its subtask sent them, also across restarts."""
+    """The coordinator receives each report once and in the order in which its subtask sent them, across restarts."""
     judged = False
     if not ledger.config.checkpointing:
         return False

@@ -92,8 +92,8 @@ class Checkpoint:
     """One checkpoint, from its trigger on."""
 
     __slots__ = (
-        "awaited", "counted", "done", "hooked", "is_savepoint", "known", "must_tell", "number", "others_ended", "overlaps",
-        "parts", "poisoned", "repeated", "requested", "result", "sent", "state", "told",
+        "awaited", "counted", "done", "hooked", "is_savepoint", "known", "must_tell", "number", "others_ended",
+        "overlaps", "parts", "poisoned", "repeated", "requested", "result", "sent", "state", "told",
     )  # fmt: skip
 
     def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:

@@ -83,7 +83,11 @@ def trigger(port: CoordinatorPort, ledger: Ledger, checkpoint: int, kind: str) -
 
 def old_ids(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest id, again."""
-    return [(ledger.newest,)] if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.regressed else DISABLED
+    return (
+        [(ledger.newest,)]
+        if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.regressed
+        else DISABLED
+    )
 
 
 @step("checkpoint-coordinator", LIVE, when=old_ids, begin=Ledger.trigger_again, weight=1)

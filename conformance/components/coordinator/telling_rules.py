@@ -80,8 +80,8 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
 
 @rule(steps.restart_all, invariant="CP26", tickets=("FLINK-20222", "FLINK-31041"))
 def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When the job is restarted, the coordinator is told once that it is reset and to which checkpoint, also if there is
-    none."""
+    """When the job is restarted, the coordinator is told once that it is reset and to which checkpoint, also if there
+    is none."""
     wanted = [CoordinatorReset(ledger.points[0].number)]
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskReady)]
     if told == wanted:
