@@ -12,11 +12,7 @@ from conformance.components.coordinator.sides import (
     FAILED,
     FINISHED,
     INJECTED,
-    NEW,
     RUNNING,
-    TOLD_FAILED,
-    TOLD_READY,
-    TOLD_RESET,
     TRIGGERED,
     Attempt,
     Checkpoint,
@@ -190,7 +186,7 @@ class Ledger(Lifetime):
         checkpoint = self.checkpoints[number]
         checkpoint.done = True
         if not succeeds:
-            checkpoint.poisoned = True
+            checkpoint.poisoned = checkpoint.excused = True
             return
         checkpoint.sent = tuple([line.sent for line in self.lines])
         checkpoint.counted = tuple([line.counted for line in self.lines])
@@ -240,8 +236,14 @@ class Ledger(Lifetime):
         checkpoint = self.checkpoints[number]
         checkpoint.state = ABORTED
         checkpoint.must_tell = checkpoint.requested
+        checkpoint.excused = True
         self.disturb(number)
         self.unnotified.extend([(one.subtask, one.number, number) for one in self.attempts()])
+
+    def excuse(self) -> None:
+        """Notes that something has happened that may make checkpoints in progress fail."""
+        for checkpoint in self.checkpoints.values():
+            checkpoint.excused = True
 
     def disturb(self, number: int) -> None:
         """Notes that a checkpoint ends, so that other checkpoints in progress might be disturbed."""
@@ -340,12 +342,14 @@ class Ledger(Lifetime):
         one = self.the(subtask, attempt)
         one.replies -= 1
         one.missed = True
+        self.excuse()
 
     def lose_event(self, subtask: int, attempt: int) -> None:
         """Notes that an event is lost."""
         one = self.the(subtask, attempt)
         one.damaged |= type(one.events.pop(0)) is Message
         one.missed = True
+        self.excuse()
 
     def arrive(self, subtask: int, attempt: int) -> None:
         """Notes that a report arrives in the job master."""
@@ -359,6 +363,7 @@ class Ledger(Lifetime):
         one = self.the(subtask, attempt)
         one.reports.pop(0)
         one.doomed = one.missed = True
+        self.excuse()
 
     def repeat(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that an acknowledgement is repeated."""
@@ -383,6 +388,7 @@ class Ledger(Lifetime):
     def forget(self, one: Attempt, state: str) -> None:
         """Notes that an attempt is over."""
         one.end(state)
+        self.excuse()
         self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
 
     def fail_attempt(self, subtask: int, attempt: int) -> None:
@@ -502,17 +508,14 @@ class Ledger(Lifetime):
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None and one.is_alive():
             one.ready = True
-            self.lines[signal.subtask].told = TOLD_READY
 
     def _failed(self, signal: SubtaskFailed) -> None:
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None:
             one.ready = False
-            self.lines[signal.subtask].told = TOLD_FAILED
 
     def _reset(self, signal: SubtaskReset) -> None:
         line = self.lines[signal.subtask]
-        line.told = TOLD_RESET
         for point in self.points:
             if point.number == signal.checkpoint:
                 line.sent, line.counted = point.sent[signal.subtask], point.counted[signal.subtask]
@@ -521,7 +524,7 @@ class Ledger(Lifetime):
         for point in self.points:
             if point.number == signal.checkpoint:
                 for line, sent, counted in zip(self.lines, point.sent, point.counted, strict=True):
-                    line.sent, line.counted, line.told = sent, counted, NEW
+                    line.sent, line.counted = sent, counted
 
     def _received(self, signal: ReportReceived) -> None:
         one = self.attempt(signal.subtask, signal.attempt)

@@ -6,7 +6,7 @@ from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import REPEATED, Ledger
 from conformance.components.coordinator.rules import ANY, RULES
 from conformance.components.coordinator.words import attempt, event
-from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.ports import (
     NO_CHECKPOINT,
     CheckpointRequested,
@@ -67,6 +67,16 @@ def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: See
     if count + ledger.failover > 1 and count:
         return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
     return count > 0 or (ledger.failover and ledger.failed_job)
+
+
+@rule(*ANY, invariant="CP28", tickets=("FLINK-19535",), after_learning=True)
+def a_failure_of_the_coordinator_restarts_the_job(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If the coordinator reports a failure and the main thread has nothing to do, a restart of the job was asked for,
+    also if the job was restarted before."""
+    if ledger.queue or not ledger.failed_job:
+        return False
+    owed = "the coordinator has reported a failure, so the job must be restarted"
+    return ledger.failover or Broken(FailureClass.LOST, owed, "nobody asks for that")
 
 
 @rule(*ANY, invariant="CP23", tickets=("FLINK-28941",))
@@ -178,6 +188,24 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
     return judged or any(one.state == "aborted" and one.sent is not None for one in ledger.checkpoints.values())
 
 
+@rule(*ANY, invariant="CP31", tickets=("FLINK-33984",))
+def a_checkpoint_fails_for_a_reason(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The result of a checkpoint is a failure only if the coordinator failed to cut, the checkpoint was aborted, or
+    since its trigger an attempt was over or something was lost."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is not CoordinatorCheckpointed or signal.succeeded:
+            continue
+        checkpoint = ledger.checkpoints.get(signal.checkpoint)
+        if checkpoint is None or checkpoint.result is not None:
+            continue
+        judged = True
+        if not checkpoint.excused:
+            owed = f"nothing has happened since the trigger of checkpoint {checkpoint.number} that makes it fail"
+            return Broken(FailureClass.PROTOCOL, owed, "its result is a failure")
+    return judged
+
+
 @rule(*ANY, invariant="CP10", tickets=("FLINK-21996",))
 def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The result of a checkpoint is a success only once every event that was sent before the cut, to an attempt that is
@@ -235,11 +263,3 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
             FailureClass.STUCK, "a checkpoint was triggered with an old id, so it must fail", "it has no result"
         )
     return True
-
-
-@rule(steps.trigger_again, invariant="CP22", level=Level.SHOULD)
-def an_old_id_is_no_success(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """A request with an old id is not answered with a success."""
-    return not any(type(signal) is CoordinatorCheckpointed and signal.succeeded for signal in seen.signals) or Broken(
-        FailureClass.PROTOCOL, f"checkpoint {seen.operands[0]} was triggered before", "its result is a success"
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES
-from conformance.components.coordinator.sides import TOLD_FAILED, TOLD_READY, TOLD_RESET
 from conformance.components.coordinator.words import attempt
 from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
 from conformance.parts import lifetime
@@ -87,25 +86,6 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
     if told == wanted:
         return True
     return Broken(FailureClass.PROTOCOL, f"the coordinator must be told {wanted}", f"it was told {told or 'nothing'}")
-
-
-@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",))
-def a_subtask_is_ready_then_failed_then_reset(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Between two attempts of a subtask that become ready, the coordinator is told that the subtask failed and that it
-    is reset."""
-    if not ledger.config.checkpointing:
-        return False
-    judged = False
-    for signal in seen.signals:
-        if type(signal) is SubtaskReady:
-            told = ledger.lines[signal.subtask].told
-            if told in (TOLD_READY, TOLD_FAILED):
-                owed = (
-                    f"the coordinator was told last that subtask {signal.subtask} is {told}, so a reset must come first"
-                )
-                return Broken(FailureClass.REORDERED, owed, "it was told that the subtask is ready")
-            judged |= told == TOLD_RESET
-    return judged
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
