@@ -11,6 +11,7 @@ from conformance.components.coordinator import holding_rules, result_rules, tell
 from conformance.components.coordinator.drain import DRAIN
 from conformance.components.coordinator.goals import RULES
 from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.prefixes import PREFIXES
 from conformance.components.coordinator.steps import STEPS
 from conformance.driver import Bound, Component
 from conformance.ports import Capability, CoordinatorConfig, CoordinatorPort
@@ -59,6 +60,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    prefixes=PREFIXES,
     final_phase="failed",
     bounds={
         "checkpoints": Bound(("trigger",), 2),
