@@ -50,7 +50,7 @@ class DownGate(ABC):
 
 
 class Valve(DownGate):
-    """O46. V0: one valve for all subtasks, shut from the cut until the barriers have left (Flink: `OperatorEventValve`)."""
+    """O46. V0: one valve for all subtasks, shut from the cut until the barriers leave (Flink: `OperatorEventValve`)."""
 
     def __init__(self) -> None:
         self.marked = NO_CHECKPOINT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
@@ -46,7 +46,7 @@ def _let_go(one: Attempt, message: Message, why: str) -> Broken:
     return Broken(FailureClass.STUCK, f"{why}, so {event(message)} must leave", "it is held back")
 
 
-@rule(*ANY, invariant="CP12", tickets=("FLINK-29217",), after_learning=True)
+@rule(*SETTLING, invariant="CP12", tickets=("FLINK-29217",), after_learning=True)
 def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, in whatever phase, the events that were held back for it leave."""
     if ledger.queue:
@@ -57,7 +57,7 @@ def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     return any(one.state == "aborted" and one.sent is not None for one in ledger.checkpoints.values())
 
 
-@rule(*ANY, invariant="CP25", after_learning=True)
+@rule(*SETTLING, invariant="CP25", after_learning=True)
 def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint or a savepoint is complete, the events that were held back for it leave, also those to subtasks
     that did not take part."""
@@ -69,7 +69,7 @@ def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) ->
     return any(one.state == "completed" for one in ledger.checkpoints.values())
 
 
-@rule(*ANY, invariant="CP15", tickets=("FLINK-26029",), after_learning=True)
+@rule(*SETTLING, invariant="CP15", tickets=("FLINK-26029",), after_learning=True)
 def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a subtask has taken its snapshot, the events to it that were held back leave in the same turn, although
     other subtasks have not taken theirs."""
@@ -84,7 +84,7 @@ def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[obje
     return False
 
 
-@rule(*ANY, invariant="CP9", tickets=("FLINK-18071",), after_learning=True)
+@rule(*SETTLING, invariant="CP9", tickets=("FLINK-18071",), after_learning=True)
 def only_a_checkpoint_holds_events_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An event that was sent before the cut of every checkpoint in progress is not held back."""
     if ledger.queue:
@@ -96,7 +96,7 @@ def only_a_checkpoint_holds_events_back(ledger: Ledger, seen: Seen[object]) -> J
 
 
 # ---- reports ---------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP8", tickets=("FLINK-28639",), needs=BLOCKED)
+@rule(*ANY, invariant="CP8", tickets=("FLINK-28639",), needs=BLOCKED, signals=(ReportReceived,))
 def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """From the cut of the coordinator until a subtask has taken its snapshot, the coordinator is given no report of the
     subtask, unless the checkpoint was aborted."""
@@ -140,11 +140,11 @@ def _report_go(one: Attempt, why: str) -> Broken:
     return Broken(FailureClass.STUCK, f"{why}, so {report(one.unreported[0])} must leave", "it is held back")
 
 
-@rule(*ANY, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+@rule(*SETTLING, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the task of a subtask is told that a checkpoint was aborted, its reports leave, also if it hears of the
     beginning of the checkpoint later."""
-    if not ledger.is_idle():
+    if ledger.queue or not ledger.is_idle():
         return False
     for one, cause in _silent(ledger):
         if cause == EARLY:
@@ -152,11 +152,11 @@ def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: 
     return any(one.aware for one in ledger.attempts())
 
 
-@rule(*ANY, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+@rule(*SETTLING, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, as by a timeout while the coordinator waits for a report, the reports that were
     held back for it leave, although nobody has told the tasks by a request of their own."""
-    if not ledger.is_idle():
+    if ledger.queue or not ledger.is_idle():
         return False
     for one, cause in _silent(ledger):
         if cause == LATE:
@@ -164,10 +164,10 @@ def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     return any(one.state == "aborted" for one in ledger.checkpoints.values())
 
 
-@rule(*ANY, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+@rule(*SETTLING, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a subtask has taken its snapshot and no newer checkpoint has begun, its reports leave."""
-    if not ledger.is_idle():
+    if ledger.queue or not ledger.is_idle():
         return False
     for one, cause in _silent(ledger):
         if cause == NEVER:

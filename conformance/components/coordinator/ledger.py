@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from conformance.components.coordinator.sides import (
@@ -55,8 +55,8 @@ class Ledger(Lifetime):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest", "points",
-        "queue", "regressed", "requested", "restarting", "tag", "unnotified",
+        "alive", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest",
+        "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
     )  # fmt: skip
 
     def __init__(self, config: CoordinatorConfig, concurrent: int = 1) -> None:
@@ -92,6 +92,8 @@ class Ledger(Lifetime):
         """By subtask, attempt and checkpoint: the tasks that can be told that a checkpoint was aborted."""
         self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
         """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
+        self.alive: list[Attempt] = []
+        """The attempts that are neither finished nor failed, in the order of their deployment."""
         every = zip(point.sent, point.received, point.reported, point.counted, strict=True)
         self.lines = [Line(*one) for one in every]
         """By subtask, also those that the job has no more."""
@@ -109,18 +111,16 @@ class Ledger(Lifetime):
         for one in line.attempts:
             one.ready = False
         line.attempts.append(Attempt(subtask, line.newest, owned))
+        self.alive.append(line.attempts[-1])
 
     def restored(self) -> RestoredEvents:
         """Returns what a restart hands to the implementation."""
         point = self.points[0]
         return RestoredEvents(point.number, point.stored)
 
-    def attempts(self) -> Iterator[Attempt]:
-        """Yields the attempts that are neither finished nor failed."""
-        for line in self.lines:
-            for one in line.attempts:
-                if one.state == "running" or one.state == "deployed":
-                    yield one
+    def attempts(self) -> list[Attempt]:
+        """Returns the attempts that are neither finished nor failed."""
+        return self.alive
 
     def attempt(self, subtask: int, number: int) -> Attempt | None:
         """Returns an attempt that the ledger remembers."""
@@ -166,7 +166,7 @@ class Ledger(Lifetime):
 
     def is_idle(self) -> bool:
         """Returns whether nothing is under way: no turn, and nothing to or from an attempt that is alive."""
-        return not self.queue and not any(one.events or one.replies or one.reports for one in self.attempts())
+        return not self.queue and all(not (one.events or one.replies or one.reports) for one in self.alive)
 
     # ---- the coordinator
     def next_event(self, subtask: int, attempt: int) -> Message:
@@ -190,13 +190,7 @@ class Ledger(Lifetime):
             return
         checkpoint.sent = tuple([line.sent for line in self.lines])
         checkpoint.counted = tuple([line.counted for line in self.lines])
-        checkpoint.awaited = [
-            message
-            for line in self.lines
-            for one in line.attempts
-            if one.state == "running" or one.state == "deployed"
-            for message in one.tickets
-        ]
+        checkpoint.awaited = [message for one in self.alive for message in one.tickets]
 
     def begin_fail_job(self) -> None:
         """Notes that the coordinator reports a failure."""
@@ -211,7 +205,7 @@ class Ledger(Lifetime):
         for one in self.attempts():
             if one.state == RUNNING:
                 checkpoint.parts[one.subtask] = None
-        if not self.queue:
+        if not self.queue and not any(one.unsent or one.unreported for one in self.alive):
             over = [other for other, each in self.checkpoints.items() if each.is_over()]
             for other in over[:-RECENT]:
                 del self.checkpoints[other]
@@ -388,6 +382,7 @@ class Ledger(Lifetime):
     def forget(self, one: Attempt, state: str) -> None:
         """Notes that an attempt is over."""
         one.end(state)
+        self.alive.remove(one)
         self.excuse()
         self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
 
@@ -426,6 +421,7 @@ class Ledger(Lifetime):
         line = self.lines[subtask]
         line.newest += 1
         line.attempts.append(Attempt(subtask, line.newest, []))
+        self.alive.append(line.attempts[-1])
 
     def restore(self, number: int, parallelism: int) -> None:
         """Begins with a fresh job master, restored from a checkpoint."""
@@ -515,10 +511,11 @@ class Ledger(Lifetime):
             one.ready = False
 
     def _reset(self, signal: SubtaskReset) -> None:
-        line = self.lines[signal.subtask]
+        """The subtask also replays the reports of those that the job has no more and that it stands for."""
         for point in self.points:
             if point.number == signal.checkpoint:
-                line.sent, line.counted = point.sent[signal.subtask], point.counted[signal.subtask]
+                for of in range(signal.subtask, len(self.lines), self.config.parallelism):
+                    self.lines[of].sent, self.lines[of].counted = point.sent[of], point.counted[of]
 
     def _reset_all(self, signal: CoordinatorReset) -> None:
         for point in self.points:

@@ -45,9 +45,15 @@ OVERLAPPING = (
     send(0, 0), turn(), barrier(0, 0, 1, "ok"), trigger(2, "savepoint"), turn(),
 )  # fmt: skip
 """Leads to a savepoint that begins while one subtask has taken its snapshot of a checkpoint and the other has not."""
+SUBSUMING = (
+    *_READY, trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED, *_cut_and_injected(1),
+    send(0, 0), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED,
+    *_cut_and_injected(2), *_snapshots(2),
+)  # fmt: skip
+"""Leads to a checkpoint that is complete while an older one is in progress, whose barriers it has overtaken."""
 ONE_FINISHED = (
     *_READY, finish(1, 0), trigger(1, "savepoint"), turn(), deliver(0, 0), arrive(0, 0), turn(), *_cut_and_injected(1),
     barrier(0, 0, 1, "ok"), complete(1),
 )  # fmt: skip
 """Leads to a savepoint that completed without a subtask that had finished."""
-PREFIXES = (STORED, SCALED_DOWN, SCALED_UP, OVERLAPPING, ONE_FINISHED)
+PREFIXES = (STORED, SCALED_DOWN, SCALED_UP, OVERLAPPING, SUBSUMING, ONE_FINISHED)

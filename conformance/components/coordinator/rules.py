@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.sides import ABORTED, Attempt, Checkpoint
+from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.ports import Capability, EventTransmitted, Message, ReportReceived, ReportTransmitted
@@ -13,7 +13,12 @@ RULES = Rules[Ledger]("coordinator", answers_property("coordinator"))
 rule = RULES.rule
 UP = frozenset({Capability.UP_GATE})
 ANY = tuple(one for one in steps.STEPS.all if one.name not in ("resources", "fail", "restore"))
-"""What an implementation may do something in."""
+"""The steps in which an implementation may emit any signal."""
+SETTLING = (
+    steps.turn, steps.deliver, steps.barrier, steps.complete, steps.notify_aborted, steps.fail_attempt, steps.finish,
+    steps.restart, steps.restart_all,
+)  # fmt: skip
+"""The steps after which the main thread may have nothing to do, and something may be owed."""
 Delivered = Seen[Message | None, int, int]
 Stored = Seen[tuple[tuple[Message, ...], ...], int]
 
@@ -204,7 +209,7 @@ def a_subtask_receives_each_event_once_and_in_order(ledger: Ledger, seen: Delive
     )
 
 
-@rule(*ANY, invariant="CP5", tickets=("FLINK-26029",))
+@rule(*ANY, invariant="CP5", tickets=("FLINK-26029",), signals=(EventTransmitted,))
 def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Events to an attempt leave in the order in which the coordinator sent them, those that were held back first."""
     judged = False
@@ -228,7 +233,7 @@ def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgem
 
 
 # ---- reports ---------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP29", tickets=("FLINK-28639",), needs=UP)
+@rule(*ANY, invariant="CP29", tickets=("FLINK-28639",), needs=UP, signals=(ReportTransmitted,))
 def stored_reports_are_replayed_first(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An attempt that starts from a checkpoint sends the reports that the checkpoint stores for it, once, in order, and
     before any other."""
@@ -252,7 +257,7 @@ def stored_reports_are_replayed_first(ledger: Ledger, seen: Seen[object]) -> Jud
     return judged
 
 
-@rule(*ANY, invariant="CP4")
+@rule(*ANY, invariant="CP4", signals=(ReportReceived,))
 def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is given the reports of an attempt in the order in which they arrived, and none of an attempt
     that is over."""
@@ -274,7 +279,7 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
     return judged
 
 
-@rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP)
+@rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP, signals=(ReportReceived,))
 def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator receives each report once and in the order in which its subtask sent them, across restarts."""
     judged = False
@@ -295,4 +300,4 @@ def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen:
     return judged
 
 
-__all__ = ["ABORTED", "ANY", "RULES", "UP", "cut_off", "rule"]
+__all__ = ["ANY", "RULES", "SETTLING", "UP", "cut_off", "rule"]

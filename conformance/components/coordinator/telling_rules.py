@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt
 from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
 from conformance.parts import lifetime
@@ -23,7 +23,7 @@ rule = RULES.rule
 
 
 # ---- attempts --------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",))
+@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",), signals=(SubtaskReady,))
 def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is told that an attempt is ready while the attempt runs, and once."""
     judged = False
@@ -39,7 +39,7 @@ def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[o
     return judged
 
 
-@rule(*ANY, invariant="CP26", after_learning=True)
+@rule(*SETTLING, invariant="CP26", after_learning=True)
 def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator knows every attempt that runs."""
     if ledger.queue:
@@ -89,7 +89,15 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP27", tickets=("FLINK-32655",))
+@rule(
+    *ANY,
+    invariant="CP27",
+    tickets=("FLINK-32655",),
+    signals=(
+        CheckpointCompleteNotified,
+        CheckpointAbortNotified,
+    ),
+)
 def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is told once that a checkpoint is complete, or once that it was aborted, and what it is told is
     true."""
@@ -111,7 +119,7 @@ def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> 
     return judged
 
 
-@rule(*ANY, invariant="CP27", tickets=("FLINK-32655",), after_learning=True, level=Level.SHOULD)
+@rule(*SETTLING, invariant="CP27", tickets=("FLINK-32655",), after_learning=True, level=Level.SHOULD)
 def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator was told what became of each checkpoint that it was asked
     for; a savepoint that is complete excepted."""
