@@ -26,7 +26,7 @@ def the_job_restarted_during_a_checkpoint(ledger: Ledger, seen: Seen[None]) -> b
 
 
 @goal(steps.cut)
-def a_cut_came_after_the_abort(ledger: Ledger, seen: Seen[None, int, bool]) -> bool:
+def a_cut_came_after_the_abort(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """The coordinator completed its part of a checkpoint that had been aborted."""
     return ledger.checkpoints[seen.operands[0]].state == "aborted"
 

@@ -55,12 +55,14 @@ class Ledger(Lifetime):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "alive", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest",
-        "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
+        "alive", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "most_turns",
+        "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
     )  # fmt: skip
 
-    def __init__(self, config: CoordinatorConfig, concurrent: int = 1) -> None:
+    def __init__(self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0) -> None:
         super().__init__()
+        self.most_turns = most_turns
+        """How many turns may wait before other threads wait too; 0: any number."""
         self.concurrent = concurrent
         """How many checkpoints may be in progress at a time. One savepoint may be in progress besides."""
         self.newest = 0
@@ -164,6 +166,10 @@ class Ledger(Lifetime):
                 return False
         return runs
 
+    def has_room(self) -> bool:
+        """Returns whether another thread may queue a turn now, if the scenario limits how many wait."""
+        return not self.most_turns or len(self.queue) < self.most_turns
+
     def is_idle(self) -> bool:
         """Returns whether nothing is under way: no turn, and nothing to or from an attempt that is alive."""
         return not self.queue and all(not (one.events or one.replies or one.reports) for one in self.alive)
@@ -181,13 +187,15 @@ class Ledger(Lifetime):
         one.unsent.append(message)
         one.tickets.append(message)
 
-    def cut(self, number: int, succeeds: bool) -> None:
+    def fail_cut(self, number: int) -> None:
+        """Notes that the coordinator cannot do its part of a checkpoint."""
+        checkpoint = self.checkpoints[number]
+        checkpoint.done = checkpoint.poisoned = checkpoint.excused = True
+
+    def cut(self, number: int) -> None:
         """Notes that the coordinator completes its part of a checkpoint."""
         checkpoint = self.checkpoints[number]
         checkpoint.done = True
-        if not succeeds:
-            checkpoint.poisoned = checkpoint.excused = True
-            return
         checkpoint.sent = tuple([line.sent for line in self.lines])
         checkpoint.counted = tuple([line.counted for line in self.lines])
         checkpoint.awaited = [message for one in self.alive for message in one.tickets]
@@ -297,24 +305,33 @@ class Ledger(Lifetime):
         self.the(subtask, attempt).unreported.append(Message(subtask, attempt, line.reported))
         line.reported += 1
 
-    def barrier(self, subtask: int, attempt: int, number: int, how: str) -> None:
-        """Notes that a subtask takes its snapshot."""
+    def pass_barrier(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a subtask receives a barrier, and that its snapshot may fail."""
         one = self.the(subtask, attempt)
-        if how == "hook":
-            self.report(subtask, attempt)
         if self.config.sources:
             one.events.pop(0)
         one.barriers = [other for other in one.barriers if other > number]
-        checkpoint = self.checkpoints.get(number)
         one.passed = max(one.passed, number)
-        if how == "throws" or number <= one.cut:
+
+    def barrier(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a subtask takes its snapshot."""
+        self.pass_barrier(subtask, attempt, number)
+        one = self.the(subtask, attempt)
+        if number <= one.cut:
             return
         one.cut = number
+        checkpoint = self.checkpoints.get(number)
         if checkpoint is not None and subtask in checkpoint.parts:
             line = self.lines[subtask]
             checkpoint.parts[subtask] = line.received, line.reported
-            if how == "hook":
-                checkpoint.hooked.append(subtask)
+
+    def barrier_with_report(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a subtask takes its snapshot, and that its operator sends a report meanwhile."""
+        self.report(subtask, attempt)
+        self.barrier(subtask, attempt, number)
+        checkpoint = self.checkpoints.get(number)
+        if checkpoint is not None and checkpoint.parts.get(subtask) is not None:
+            checkpoint.hooked.append(subtask)
 
     def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that a task was told that a checkpoint was aborted: it will ignore its barrier."""

@@ -15,7 +15,7 @@ UP = frozenset({Capability.UP_GATE})
 ANY = tuple(one for one in steps.STEPS.all if one.name not in ("resources", "fail", "restore"))
 """The steps in which an implementation may emit any signal."""
 SETTLING = (
-    steps.turn, steps.deliver, steps.barrier, steps.complete, steps.notify_aborted, steps.fail_attempt, steps.finish,
+    steps.turn, steps.deliver, *steps.BARRIERS, steps.complete, steps.notify_aborted, steps.fail_attempt, steps.finish,
     steps.restart, steps.restart_all,
 )  # fmt: skip
 """The steps after which the main thread may have nothing to do, and something may be owed."""
@@ -170,12 +170,12 @@ def an_event_sent_after_the_cut_arrives_after_the_snapshot(ledger: Ledger, seen:
     return any(not other.contains(seen.value) for other in ledger.checkpoints.values())
 
 
-@rule(steps.barrier, invariant="CP7", tickets=("FLINK-21996",))
+@rule(*steps.BARRIERS, invariant="CP7", tickets=("FLINK-21996",))
 def an_event_sent_before_the_cut_arrives_before_the_snapshot(
-    ledger: Ledger, seen: Seen[None, int, int, int, str]
+    ledger: Ledger, seen: Seen[None, int, int, int]
 ) -> Judgement:
     """When a subtask takes its snapshot, it has received every event that the coordinator sent to it before its cut."""
-    subtask, number, checkpoint_id, _ = seen.operands
+    subtask, number, checkpoint_id = seen.operands
     checkpoint, one = ledger.checkpoints.get(checkpoint_id), ledger.the(subtask, number)
     if (
         checkpoint is None
