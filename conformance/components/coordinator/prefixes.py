@@ -63,8 +63,8 @@ ONE_OF_TWO_ABORTED = (*HELD_TWICE, abort(2), turn(), turn())
 DISTURBED = (*CUT, fail_trigger(), turn())
 """Leads to a checkpoint in progress while another one has failed before it began."""
 LOST = (
-    *_READY, send(0, 0), turn(), lose_event(0, 0), turn(), trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0),
-    *_ANSWERED, *_cut_and_injected(1), *_snapshots(1),
+    *_READY, send(0, 0), turn(), lose_event(0, 0), turn(), trigger(1, "checkpoint"), turn(), deliver(0, 0),
+    deliver(1, 0), *_ANSWERED, *_cut_and_injected(1), *_snapshots(1),
 )  # fmt: skip
 """Leads, if nobody lets the attempt fail, to a checkpoint after an event was lost."""
 SUBSUMING = (*HELD_TWICE, *_snapshots(2))
@@ -78,8 +78,8 @@ CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 """Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
 STALE = (
     *_ASKED, *_cut_and_injected(1), barrier(0, 0, 1), arrive(0, 0), fail_attempt(0, 0), restart(), turn(), turn(),
-    run(0, 1), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 1), deliver(1, 0), deliver(1, 0), arrive(0, 1),
-    turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(), acknowledge_again(0, 0, 1), turn(),
+    run(0, 1), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 1), deliver(0, 1), deliver(1, 0), deliver(1, 0),
+    arrive(0, 1), turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(), acknowledge_again(0, 0, 1), turn(),
 )  # fmt: skip
 """Leads to a gate that is held for a new attempt, whose predecessor has acknowledged an older checkpoint."""
 ONE_FINISHED = (
@@ -88,6 +88,6 @@ ONE_FINISHED = (
 )  # fmt: skip
 """Leads to a savepoint that completed without a subtask that had finished."""
 PREFIXES = (
-    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, LOST, SUBSUMING, AWAITING, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP,
-    ONE_FINISHED,
+    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, LOST, SUBSUMING, AWAITING, CUT_AND_RESTARTED, STALE,
+    STORED, SCALED_DOWN, SCALED_UP, ONE_FINISHED,
 )  # fmt: skip
