@@ -47,9 +47,10 @@ from conformance.ports import (
 MOST_SUBTASKS = 3
 RECENT = 3
 """How many checkpoints that are over the ledger remembers."""
-ORDINARY, REPEATED, ABORTING, REPORTED, OUTDATED, CUTS = 0, 1, 2, 3, 4, 5
+ORDINARY, REPEATED, ABORTING, REPORTED, OUTDATED, OLD_ID, CUTS = 0, 1, 2, 3, 4, 5, 6
 """What a queued turn is for: anything; an acknowledgement that was repeated; an abort because of a failure; a failure
-of the coordinator, since the last restart of the job or before it; or, with the id added, a cut."""
+of the coordinator, since the last restart of the job or before it; a request with an old id; or, with the id added, a
+cut."""
 
 
 class Ledger(Lifetime):
@@ -229,6 +230,7 @@ class Ledger(Lifetime):
     def trigger_again(self, number: int) -> None:
         """Notes that a checkpoint is triggered with an old id."""
         self.regressed += 1
+        self.tag = OLD_ID
 
     def inject(self, number: int) -> None:
         """Notes that the barriers of a checkpoint leave."""
@@ -397,8 +399,10 @@ class Ledger(Lifetime):
         if self.current >= CUTS and self.current - CUTS in self.checkpoints:
             self.checkpoints[self.current - CUTS].noticed = True
 
-    def end_turn(self) -> None:
-        """Notes that a turn is over."""
+    def end_turn(self, seen: Seen[None]) -> None:
+        """Notes that a turn is over. What it was for is known until its signals were heard."""
+        if not seen.signals:
+            self.current = ORDINARY
         if not self.queue:
             self.settle()
 
@@ -477,7 +481,7 @@ class Ledger(Lifetime):
         """Learns what is under way and what the coordinator was told."""
         for signal in signals:
             HEARD[type(signal)](self, signal)
-        self.tag = ORDINARY
+        self.tag = self.current = ORDINARY
         if not self.queue:
             self.settle()
 
@@ -531,7 +535,8 @@ class Ledger(Lifetime):
 
     def _checkpointed(self, signal: CoordinatorCheckpointed) -> None:
         checkpoint = self.checkpoints.get(signal.checkpoint)
-        if checkpoint is not None and checkpoint.result is None and not (self.regressed and checkpoint.is_over()):
+        is_old = self.regressed and OLD_ID in (self.current, self.tag)
+        if checkpoint is not None and checkpoint.result is None and not is_old:
             checkpoint.result = signal.succeeded
             if checkpoint.state == TRIGGERED:
                 checkpoint.state = ANSWERED

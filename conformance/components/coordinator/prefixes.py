@@ -93,8 +93,8 @@ CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 STALE = (
     *_ASKED, *_cut_and_injected(1), barrier(0, 0, 1), arrive(0, 0), fail_attempt(0, 0), turn(), turn(), restart(),
     turn(), run(0, 1), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 1), deliver(0, 1), deliver(1, 0),
-    deliver(1, 0), arrive(0, 1), turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(), acknowledge_again(0, 0, 1),
-    turn(),
+    deliver(1, 0), arrive(0, 1), turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(),
+    acknowledge_again(0, 0, 1), turn(),
 )  # fmt: skip
 """Leads to a gate that is held for a new attempt, whose predecessor has acknowledged an older checkpoint."""
 ONE_FINISHED = (

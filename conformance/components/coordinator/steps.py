@@ -162,7 +162,7 @@ def queued(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if ledger.queue else DISABLED
 
 
-@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, end=Ledger.end_turn, weight=120, fails=True)
+@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, learn=Ledger.end_turn, weight=120, fails=True)
 def turn(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
     return port.turn()
 
