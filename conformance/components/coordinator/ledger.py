@@ -325,14 +325,13 @@ class Ledger(Lifetime):
         one.passed = max(one.passed, number)
 
     def barrier(self, subtask: int, attempt: int, number: int) -> None:
-        """Notes that a subtask takes its snapshot."""
+        """Notes that a subtask takes its snapshot; it may ignore the barrier of a checkpoint that was aborted."""
         self.pass_barrier(subtask, attempt, number)
-        one = self.the(subtask, attempt)
-        if number <= one.cut:
+        one, checkpoint = self.the(subtask, attempt), self.checkpoints.get(number)
+        if number <= one.cut or checkpoint is None or checkpoint.state == ABORTED:
             return
         one.cut = number
-        checkpoint = self.checkpoints.get(number)
-        if checkpoint is not None and subtask in checkpoint.parts:
+        if subtask in checkpoint.parts:
             line = self.lines[subtask]
             checkpoint.parts[subtask] = line.received, line.reported
 
