@@ -134,6 +134,14 @@ class Explorer:
         self._counts: list[tuple[Any, ...]] = []
         self._states: dict[Any, int] = {}
         self._found: dict[Signature, tuple[tuple[Step, ...], Broken]] = {}
+        self._later: dict[int, Step] = {}
+        """The states that were not drained, since the exploration does the first step of the drain too: that step."""
+        self._next: dict[int, int] = {}
+        """The states behind these steps, by the states before them."""
+        self._drained: dict[int, Violation | None] = {}
+        """What the drain of a state has violated."""
+        self._reached = _ROOT
+        """The state that was reached last."""
         self._stop: str | None = None
         self._limits: tuple[int, int | None] = (0, None)
         self.transitions = 0
@@ -164,6 +172,7 @@ class Explorer:
             else:
                 frontier = following
                 level += 1
+        self._settle()
         complete = bool(self._parents) and not frontier
         return Exploration(
             self.program, self.scope, len(self._parents), self.transitions, level, complete, tuple(self._findings())
@@ -221,6 +230,8 @@ class Explorer:
                 world.perform(step)
             except Violation as violation:
                 self._fail((*self._path(at), world.performed[-1]), violation)
+                if step == self._later.get(at):
+                    self._drained[at] = violation.with_traceback(None)
                 world.close()
                 world = None
                 if self._done():
@@ -230,6 +241,8 @@ class Explorer:
                 self._orders.absorb(world.kernel.order)
             if not self._arrive(world, at, world.performed[-1], counted, following):
                 world = None
+            if step == self._later.get(at):
+                self._next[at] = self._reached
         if world is not None:
             world.close()
 
@@ -243,33 +256,67 @@ class Explorer:
         key = counts, digest, self._orders_that_count(world)
         known = self._states.get(key)
         if known is not None:
+            self._reached = known
             if known == parent:
                 world.performed.pop()
                 return True
             world.close()
             return False
-        number = len(self._parents)
+        number = self._reached = len(self._parents)
         self._states[key] = number
         self._parents.append(parent)
         self._steps.append(step)
         self._counts.append(counts)
         following.append(number)
-        if self.drain and not self._drains_later(world, counts):
-            world.moves = self._judging
-            try:
-                world.drain()
-            except Violation as violation:
-                self._fail(tuple(self._path(number)), violation)
+        later = self._drains_later(world, counts) if self.drain else None
+        if later is not None:
+            self._later[number] = later
+        elif self.drain:
+            self._drain(world, number)
         world.close()
         return False
 
-    def _drains_later(self, world: World, counts: tuple[Any, ...]) -> bool:
-        """Returns whether the drain of this state begins with a step that the exploration will do from here too, and is
-        then the drain of the state that follows."""
-        if world.kernel is not None and world.kernel.in_flight:
-            return False
+    def _drain(self, world: World, number: int) -> None:
+        """Judge the drain of a state."""
+        world.moves = self._judging
+        self._drained[number] = None
+        try:
+            world.drain()
+        except Violation as violation:
+            self._fail(tuple(self._path(number)), violation)
+            self._drained[number] = violation.with_traceback(None)
+
+    def _drains_later(self, world: World, counts: tuple[Any, ...]) -> Step | None:
+        """Returns the first step of the drain of this state, if the exploration will do it from here too: the rest of
+        the drain is then the drain of the state behind it.
+
+        None if the exploration ends with the first violation, which is a shortest one only if each state is drained at
+        once.
+        """
+        if self._stop is not None or (world.kernel is not None and world.kernel.in_flight):
+            return None
         step = world.program.component.drain.first(world.ledger)
-        return step is not None and world.enabled(step) and self._count(step[0], step[1:], counts) is not None
+        possible = step is not None and world.enabled(step)
+        return step if possible and step and self._count(step[0], step[1:], counts) is not None else None
+
+    def _settle(self) -> None:
+        """Find out what the drains have violated that were left to later states. A drain that leads to a state that was
+        not expanded, or back to where it began, is done now."""
+        for at in self._later:
+            way = [at]
+            while way[-1] not in self._drained:
+                following = self._next.get(way[-1])
+                if following is None or following in way:
+                    world = self._reach(way[-1])
+                    self._drain(world, way[-1])
+                    world.close()
+                else:
+                    way.append(following)
+            violation = self._drained[way[-1]]
+            for number in way:
+                self._drained[number] = violation
+            if violation is not None:
+                self._fail(tuple(self._path(at)), violation)
 
     def _orders_that_count(self, world: World) -> frozenset[Edge]:
         """Returns the lock orders so far, which matter only if the exploration looks for a contradiction of them in one

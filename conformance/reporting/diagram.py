@@ -7,7 +7,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.engines import Replay
-from conformance.ports import CheckpointAcknowledged, CheckpointDeclined, ConsumptionResumed, CreditAnnounced
+from conformance.ports import (
+    CheckpointAbortNotified,
+    CheckpointAcknowledged,
+    CheckpointCompleteNotified,
+    CheckpointDeclined,
+    CheckpointRequested,
+    ConsumptionResumed,
+    CoordinatorCheckpointed,
+    CoordinatorReset,
+    CreditAnnounced,
+    EventTransmitted,
+    GlobalFailoverTriggered,
+    ReportReceived,
+    ReportTransmitted,
+    SubtaskFailed,
+    SubtaskReady,
+    SubtaskReset,
+    TaskFailoverTriggered,
+    TicketEnded,
+    TurnQueued,
+)
 from conformance.reporting.story import Mark, Story, StoryStep, tell
 from conformance.reporting.words import shortened, signal_in_words
 from conformance.scenarios import Entry
@@ -16,13 +36,26 @@ ACTORS = ("producer", "recovery", "checkpointing")
 """The participants left of the component. The consumer and the observer are right of it."""
 LISTENER = "consumer"
 """The receiver of all signals that are not in `LISTENERS`."""
-UPSTREAM, COORDINATOR = "upstream", "coordinator"
+UPSTREAM, CHECKPOINTS, JOB_MASTER, NETWORK = "upstream", "checkpoint-coordinator", "job-master", "network"
 LISTENERS: dict[type[Any], str] = {
     CreditAnnounced: UPSTREAM,
     ConsumptionResumed: UPSTREAM,
-    CheckpointAcknowledged: COORDINATOR,
-    CheckpointDeclined: COORDINATOR,
-}
+    CheckpointAcknowledged: CHECKPOINTS,
+    CheckpointDeclined: CHECKPOINTS,
+    CoordinatorCheckpointed: CHECKPOINTS,
+    TurnQueued: JOB_MASTER,
+    TaskFailoverTriggered: JOB_MASTER,
+    GlobalFailoverTriggered: JOB_MASTER,
+    EventTransmitted: NETWORK,
+    ReportTransmitted: NETWORK,
+    **dict.fromkeys(
+        (
+            TicketEnded, CheckpointRequested, CheckpointCompleteNotified, CheckpointAbortNotified, SubtaskReady,
+            SubtaskFailed, SubtaskReset, CoordinatorReset, ReportReceived,
+        ),
+        "user",
+    ),
+}  # fmt: skip
 """The receivers of other signals."""
 LONGEST_LABEL = 70
 LONGEST_NOTE = 160
@@ -67,7 +100,7 @@ def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
 def _participants(replay: Replay, story: Story) -> Iterator[str]:
     """Yield the participants that occur, from the producer's side to the consumer's."""
     kinds = replay.component.steps
-    right = (LISTENER, COORDINATOR, "observer", "driver")
+    right = (LISTENER, CHECKPOINTS, "observer", "driver")
     known = dict.fromkeys((UPSTREAM, *ACTORS, *(kind.by for kind in kinds if kind.by not in right)))
     occurring = {step.actor for step in story.steps if step.mark is not Mark.SKIPPED}
     for entry in replay.history.entries:

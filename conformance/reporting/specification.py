@@ -15,7 +15,7 @@ from conformance.system.packaged import packaged
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 """A Markdown link. A link in a quoted rule would be wrong, since a report is not in the folder of the chapters."""
-_RULE = re.compile(r'^<a id="([A-Z]-?\d+|F[A-Z]\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
+_RULE = re.compile(r'^<a id="((?:[A-Z]|F[A-Z]|I-|CP)\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
 
 
 def specification_folder() -> Traversable | None:

@@ -58,35 +58,41 @@ class Valve(DownGate):
         self.held: list[Message] = []
 
     def deploy(self, attempt: Attempt) -> None:
-        pass
+        """O46."""
 
     def end(self, attempt: Attempt) -> list[Message]:
+        """O46."""
         dropped = [one for one in self.held if (one.subtask, one.attempt) == (attempt.subtask, attempt.number)]
         self.held = [one for one in self.held if one not in dropped]
         return dropped
 
     def mark(self, checkpoint: int) -> None:
+        """O46."""
         self.marked = checkpoint
 
     def close(self, checkpoint: int) -> bool:
+        """O46."""
         if self.marked != checkpoint:
             return False
         self.is_shut = True
         return True
 
     def send(self, message: Message, transmit: Transmit) -> None:
+        """O46."""
         if self.is_shut:
             self.held.append(message)
         else:
             transmit(message)
 
     def acknowledge(self, attempt: Attempt, checkpoint: int, transmit: Transmit) -> None:
-        pass
+        """O46."""
 
     def inject(self, checkpoint: int, transmit: Transmit) -> None:
+        """O46."""
         self.open(checkpoint, transmit)
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
+        """O46."""
         if self.marked != checkpoint:
             return
         self.marked = NO_CHECKPOINT
@@ -159,6 +165,7 @@ class Gates(DownGate):
         return [message for segment in gate.segments.values() for message in segment]
 
     def mark(self, checkpoint: int) -> None:
+        """O8."""
         for gate in self.gates.values():
             gate.mark(checkpoint)
 
@@ -167,6 +174,7 @@ class Gates(DownGate):
         return all(gate.close(checkpoint) for gate in self.gates.values())
 
     def send(self, message: Message, transmit: Transmit) -> None:
+        """O10."""
         gate = self.gates.get(message.subtask)
         if gate is None or gate.attempt.number != message.attempt:
             transmit(message)
@@ -180,7 +188,7 @@ class Gates(DownGate):
             gate.open(checkpoint, transmit)
 
     def inject(self, checkpoint: int, transmit: Transmit) -> None:
-        pass
+        """O25."""
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
         """O12."""
@@ -192,28 +200,31 @@ class NoGates(DownGate):
     """Without checkpointing nothing is ever held back."""
 
     def deploy(self, attempt: Attempt) -> None:
-        pass
+        """O44."""
 
     def end(self, attempt: Attempt) -> list[Message]:
+        """O44."""
         return []
 
     def mark(self, checkpoint: int) -> None:
-        pass
+        """O44."""
 
     def close(self, checkpoint: int) -> bool:
+        """O44."""
         return True
 
     def send(self, message: Message, transmit: Transmit) -> None:
+        """O44."""
         transmit(message)
 
     def acknowledge(self, attempt: Attempt, checkpoint: int, transmit: Transmit) -> None:
-        pass
+        """O44."""
 
     def inject(self, checkpoint: int, transmit: Transmit) -> None:
-        pass
+        """O44."""
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        pass
+        """O44."""
 
 
 __all__ = ["DownGate", "Gate", "Gates", "NoGates", "State", "Valve"]

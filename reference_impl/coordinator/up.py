@@ -15,16 +15,16 @@ class Surroundings(Protocol):
     """What a gate for reports needs of the holder and the transport."""
 
     def request(self, checkpoint: int) -> None:
-        """Ask the coordinator for its state."""
+        """O21. Ask the coordinator for its state."""
 
     def settle(self, checkpoint: int, succeeds: bool) -> None:
-        """Make the result of a checkpoint known, unless it is."""
+        """O24. Make the result of a checkpoint known, unless it is."""
 
     def transmit(self, attempt: Attempt, body: Downward) -> None:
-        """Send something to an attempt."""
+        """O3. Send something to an attempt."""
 
     def transmit_up(self, attempt: Attempt, body: Upward) -> None:
-        """Send something from an attempt to the job master."""
+        """O15. Send something from an attempt to the job master."""
 
 
 class UpGate(ABC):
@@ -84,27 +84,30 @@ class Unblocked(UpGate):
     """V0, V1: reports are never held back, and none is stored."""
 
     def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
+        """O19."""
         self.around.request(checkpoint)
 
     def closed(self, attempt: Attempt, checkpoint: int) -> None:
-        pass
+        """O30."""
 
     def lost(self, attempt: Attempt, checkpoint: int) -> None:
-        pass
+        """O31."""
 
     def end(self, attempt: Attempt) -> None:
-        pass
+        """O30, O31."""
 
     def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        pass
+        """O36."""
 
     def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
+        """O35."""
         return ((),) * parallelism
 
     def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
-        pass
+        """O37."""
 
     def report(self, attempt: Attempt, message: Message) -> None:
+        """O33."""
         self.around.transmit_up(attempt, message)
 
     def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
@@ -115,10 +118,10 @@ class Unblocked(UpGate):
             self.around.transmit_up(attempt, Acknowledged(checkpoint))
 
     def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
-        pass
+        """O32, O36."""
 
     def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
-        pass
+        """O36."""
 
 
 class SubtaskGate:

@@ -108,6 +108,48 @@ def test_one_step_reaches_every_later_pause_of_an_operation():
     assert far
 
 
+def held_for_ever(at_once=False, **scope):
+    """Explores a coordinator whose subtasks hold their reports for ever once a checkpoint is aborted."""
+    program = Program(COMPONENTS["coordinator"], find_known_bug("B-O29").build())
+    given = {"checkpoints": 1, "events": 0, "reports": 1, "aborts": 1, "failures": 0, "most_turns": 1, **scope}
+    made = Explorer(program, scope_of(program.component, {key: str(value) for key, value in given.items()}))
+    if at_once:
+        made._drains_later = lambda world, counts: None
+    return made
+
+
+def steps_by_signature(result):
+    return {one.signature: len(one.scenario.steps) for one in result.found}
+
+
+@pytest.mark.parametrize("limits", [{"depth": 9}, {"most_states": 400}], ids=["depth", "states"])
+def test_drains_that_are_left_to_later_states_show_the_same_violations_with_as_few_steps(limits):
+    left, at_once = held_for_ever(), held_for_ever(at_once=True)
+    found = steps_by_signature(left.explore(**limits))
+    assert found == steps_by_signature(at_once.explore(**limits))
+    assert found["an-abort-lets-reports-go", "stuck", "turn"] == 7
+    assert left._later
+    assert not at_once._later
+
+
+def test_a_complete_exploration_finds_what_only_drains_show():
+    explored = held_for_ever(sources="true")
+    result = explored.explore()
+    assert result.complete
+    assert steps_by_signature(result)["an-abort-lets-reports-go", "stuck", "turn"] == 7
+    for one in result.found:
+        again = run_scenario(explored.program, one.scenario.config, one.scenario.steps).violation
+        assert again is not None
+        assert again.signature == one.signature
+
+
+def test_an_exploration_until_a_violation_finds_a_shortest_one():
+    explored = held_for_ever()
+    assert not explored.explore(until="an-abort-lets-reports-go").complete
+    assert explored.shortest("an-abort-lets-reports-go") == 7
+    assert not explored._later
+
+
 def test_what_is_found_replays():
     bug = find_known_bug("B-01")
     program = Program(COMPONENTS["subpartition"], bug.build())

@@ -139,7 +139,7 @@ def test_words_of_threads_and_channels():
 @pytest.mark.parametrize(
     ("signal", "who"),
     [(CreditAnnounced(1), "upstream"), (ConsumptionResumed(), "upstream"), (StateConsumed(), "consumer"),
-     (CheckpointAcknowledged(1), "coordinator")],
+     (CheckpointAcknowledged(1), "checkpoint_coordinator")],
 )  # fmt: skip
 def test_signals_go_to_whom_they_are_for(signal, who, monkeypatch):
     monkeypatch.setattr(toy_gate, "DataAvailable", lambda: signal)

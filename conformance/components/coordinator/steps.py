@@ -27,7 +27,7 @@ def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for line in ledger.lines for one in line.attempts if one.ready]
 
 
-@step("coordinator", LIVE, when=sendable, begin=Ledger.send, weight=12)
+@step("user", LIVE, when=sendable, begin=Ledger.send, weight=12)
 def send(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
     return port.send(ledger.next_event(subtask, attempt))
 
@@ -39,17 +39,17 @@ def requested(ledger: Ledger) -> Sequence[tuple[int]]:
     ]
 
 
-@step("coordinator", LIVE, when=requested, begin=Ledger.cut, weight=40)
+@step("user", LIVE, when=requested, begin=Ledger.cut, weight=40)
 def cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.cut(checkpoint, True)
 
 
-@step("coordinator", LIVE, when=requested, begin=Ledger.fail_cut, weight=2)
+@step("user", LIVE, when=requested, begin=Ledger.fail_cut, weight=2)
 def fail_cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.cut(checkpoint, False)
 
 
-@step("coordinator", LIVE, when=always, begin=Ledger.begin_fail_job, weight=1)
+@step("user", LIVE, when=always, begin=Ledger.begin_fail_job, weight=1)
 def fail_job(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
     return port.fail_job()
 
