@@ -26,6 +26,7 @@ final class CoordinatorSubject implements Subject {
         } catch (Exception refused) {
             throw new BadRequest("Flink does not accept the configuration " + config + ": " + refused);
         }
+        signals.take(); // that a coordinator is restored before it is started is no operation of the port
     }
 
     /** Since no release stores reports, a checkpoint has nothing but its id. */
