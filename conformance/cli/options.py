@@ -128,10 +128,11 @@ def check_page(page: Path) -> None:
 def capabilities_of(names: tuple[str, ...]) -> frozenset[Capability]:
     """Return the capabilities of these names. Raises: click.UsageError if one does not exist."""
     known = {capability.value: capability for capability in Capability}
-    for name in names:
+    meant = [name.replace("_", "-") for name in names]
+    for name in meant:
         if name not in known:
             raise click.UsageError(f"there is no capability {name!r}; there are {', '.join(known)}")
-    return frozenset(known[name] for name in names)
+    return frozenset(known[name] for name in meant)
 
 
 def implementation_of(scenario: Scenario, name: str | None, path: Path) -> str:

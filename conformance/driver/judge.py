@@ -66,6 +66,14 @@ class Judge:
                     row[place] = row[place] + 1
                 elif judgement is not False:
                     self._other(place, judged, judgement, move, step)
+            if move.heard and seen.signals:
+                for kind in dict.fromkeys(map(type, seen.signals)):
+                    for place, check, judged in move.heard.get(kind, ()):
+                        judgement = check(ledger, seen)
+                        if judgement is True:
+                            row[place] = row[place] + 1
+                        elif judgement is not False:
+                            self._other(place, judged, judgement, move, step)
             if move.end is not None:
                 move.end(ledger, *operands)
             if move.learn is not None:

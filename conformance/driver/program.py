@@ -37,7 +37,7 @@ class Move:
 
     __slots__ = (
         "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
-        "kind", "learn", "place", "quiet", "thread", "when",
+        "heard", "kind", "learn", "place", "quiet", "thread", "when",
     )  # fmt: skip
 
     def __init__(
@@ -64,7 +64,14 @@ class Move:
         # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
         # against the ledger as it was before.
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
-        self.before = tuple((place, one.check, one) for place, one in moving if not one.after_learning)
+        self.before = tuple(
+            (place, one.check, one) for place, one in moving if not one.after_learning and not one.signals
+        )
+        self.heard = {
+            signal: tuple((place, one.check, one) for place, one in moving if signal in one.signals)
+            for signal in dict.fromkeys(signal for _, one in moving for signal in one.signals)
+        }
+        """By type of signal, the properties that are judged if the operation emitted one."""
         self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning)
         self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES)

@@ -52,6 +52,9 @@ class Property:
     after_learning: bool = False
     quiet: bool = False
     """The driver judges it only while no operation is in flight, and after the ledger has learned."""
+    signals: tuple[type[Any], ...] = ()
+    """It is judged only after operations that emitted a signal of one of these types; empty: after all. It then reads
+    the ledger as it was before the operation."""
     formerly: tuple[str, ...] = ()
     """Slugs that it had in earlier versions. Files that name one of them mean this property."""
 
@@ -90,21 +93,24 @@ class Rules(Generic[L]):
     def rule(
         self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
-        quiet: bool = False, after_learning: bool = False, formerly: tuple[str, ...] = (),
+        quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
+        formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
 
     @overload
     def rule(
         self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
-        quiet: bool = False, after_learning: bool = False, formerly: tuple[str, ...] = (),
+        quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
+        formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
 
     @overload
     def rule(
         self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
-        quiet: bool = False, after_learning: bool = False, formerly: tuple[str, ...] = (),
+        quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
+        formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:

@@ -38,5 +38,5 @@ class Capability(StrEnum):
     """A checkpoint contains the same reports on both sides: each one that a subtask has sent before its snapshot was
     received before the coordinator's part, or is stored for replay (FLINK-28639)."""
     UP_BLOCKED = "up-blocked"
-    """Reports are held back in the subtasks while a checkpoint is in progress. An engine can satisfy `up-gate` in another
-    way, for example by storing in the coordinator's state what arrives after its cut."""
+    """Reports are held back in the subtasks while a checkpoint is in progress. An engine can satisfy `up-gate` in
+    another way, for example by storing in the coordinator's state what arrives after its cut."""

@@ -106,8 +106,8 @@ class CoordinatorPort(Port):
         """All subtasks have taken part in a checkpoint, and it is stored. Answers, by subtask, the reports that it
         stores for replay.
 
-        First each checkpoint in `subsumed` is aborted. `notify`: the coordinator is told (`CheckpointCompleteNotified`);
-        nobody is told of a savepoint (Flink: `notifyCheckpointComplete`).
+        First each checkpoint in `subsumed` is aborted. `notify`: the coordinator is told
+        (`CheckpointCompleteNotified`); nobody is told of a savepoint (Flink: `notifyCheckpointComplete`).
         """
 
     # ---- the main thread of the job master, and what arrives there

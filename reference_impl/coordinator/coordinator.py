@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.ports import (
+    NO_CHECKPOINT,
     CheckpointAbortNotified,
     CheckpointCompleteNotified,
     CheckpointRequested,
@@ -32,6 +33,7 @@ from .attempts import Attempt, State
 from .down import DownGate, NoGates
 from .messages import Acknowledged, CloseGate, Downward, GateClosed, Upward
 from .protocol import Protocol
+from .up import Unblocked
 
 
 class Coordinator(CoordinatorPort):
@@ -40,7 +42,7 @@ class Coordinator(CoordinatorPort):
     def __init__(self, config: CoordinatorConfig, protocol: Protocol) -> None:
         self.parallelism = config.parallelism
         self.down: DownGate = protocol.down() if config.checkpointing else NoGates()
-        self.up = protocol.up(self)
+        self.up = protocol.up(self) if config.checkpointing else Unblocked(self)
         self.queue: list[tuple[str, tuple[Any, ...]]] = []
         """The turns of the main thread: a name in `TURNS`, and operands."""
         self.attempts: dict[tuple[int, int], Attempt] = {}
@@ -62,22 +64,22 @@ class Coordinator(CoordinatorPort):
 
     # ---- the main thread
     def later(self, name: str, *operands: Any) -> None:
-        """M1. Queue a turn."""
+        """O1. Queue a turn."""
         self.queue.append((name, operands))
         self.emit(TurnQueued())
 
     def turn(self) -> None:
-        """M1."""
+        """O1."""
         name, operands = self.queue.pop(0)
         TURNS[name](self, *operands)
 
     # ---- events and their tickets
     def send(self, message: Message) -> None:
-        """M2."""
+        """O2."""
         self.later("send", message)
 
     def send_now(self, message: Message) -> None:
-        """M2, E1."""
+        """O2."""
         self.unfinished.append(message)
         if self.attempts[message.subtask, message.attempt].is_alive():
             self.down.send(message, self.transmit_event)
@@ -85,17 +87,17 @@ class Coordinator(CoordinatorPort):
             self.end_ticket(message, False)
 
     def transmit_event(self, message: Message) -> None:
-        """E2."""
+        """O3."""
         self.transmit(self.attempts[message.subtask, message.attempt], message)
 
     def transmit(self, attempt: Attempt, body: Downward) -> None:
-        """E2."""
+        """O3."""
         attempt.events.append(body)
         message = body if type(body) is Message else None
         self.emit(EventTransmitted(attempt.subtask, attempt.number, message))
 
     def deliver(self, subtask: int, attempt: int) -> Message | None:
-        """E3."""
+        """O4."""
         one = self.attempts[subtask, attempt]
         body = one.events.pop(0)
         one.replies.append(body)
@@ -105,26 +107,26 @@ class Coordinator(CoordinatorPort):
         return None
 
     def reply(self, subtask: int, attempt: int) -> None:
-        """E4."""
+        """O5."""
         self.later("answered", self.attempts[subtask, attempt].replies.pop(0))
 
     def answered(self, body: Downward) -> None:
-        """E4."""
+        """O5."""
         if type(body) is Message:
             self.end_ticket(body, True)
 
     def lose_event(self, subtask: int, attempt: int) -> None:
-        """E5."""
+        """O6, O31."""
         one = self.attempts[subtask, attempt]
         self.later("unanswered", one, one.events.pop(0))
 
     def lose_reply(self, subtask: int, attempt: int) -> None:
-        """E5."""
+        """O6, O31."""
         one = self.attempts[subtask, attempt]
         self.later("unanswered", one, one.replies.pop(0))
 
     def unanswered(self, attempt: Attempt, body: Downward) -> None:
-        """E5."""
+        """O6, O31."""
         if attempt.is_alive():
             self.emit(TaskFailoverTriggered(attempt.subtask, attempt.number))
         if type(body) is Message:
@@ -133,7 +135,7 @@ class Coordinator(CoordinatorPort):
             self.up.lost(attempt, body.checkpoint)
 
     def end_ticket(self, message: Message, delivered: bool) -> None:
-        """E6, C5."""
+        """O7."""
         if message not in self.unfinished:
             return
         self.unfinished.remove(message)
@@ -148,26 +150,26 @@ class Coordinator(CoordinatorPort):
 
     # ---- reports
     def report(self, message: Message) -> None:
-        """U7."""
+        """O33."""
         self.up.report(self.attempts[message.subtask, message.attempt], message)
 
     def transmit_up(self, attempt: Attempt, body: Upward) -> None:
-        """R1."""
+        """O15."""
         attempt.reports.append(body)
         message = body if type(body) is Message else None
         self.emit(ReportTransmitted(attempt.subtask, attempt.number, message))
 
     def arrive(self, subtask: int, attempt: int) -> None:
-        """R2."""
+        """O16."""
         one = self.attempts[subtask, attempt]
         self.later("arrived", one, one.reports.pop(0))
 
     def acknowledge_again(self, subtask: int, attempt: int, checkpoint: int) -> None:
-        """R2."""
+        """O16."""
         self.later("arrived", self.attempts[subtask, attempt], Acknowledged(checkpoint))
 
     def arrived(self, attempt: Attempt, body: Upward) -> None:
-        """R2 to R4."""
+        """O16, O17."""
         if not attempt.is_alive():
             return
         if type(body) is Message:
@@ -178,36 +180,36 @@ class Coordinator(CoordinatorPort):
             self.up.closed(attempt, body.checkpoint)
 
     def lose_report(self, subtask: int, attempt: int) -> None:
-        """R5."""
+        """O18."""
         self.attempts[subtask, attempt].reports.pop(0)
         self.emit(TaskFailoverTriggered(subtask, attempt))
 
     # ---- checkpoints
     def trigger(self, checkpoint: int) -> None:
-        """C1."""
+        """O19."""
         self.later("trigger", checkpoint)
 
     def trigger_now(self, checkpoint: int) -> None:
-        """C1, C2."""
-        if checkpoint <= self.latest:
+        """O19, O20."""
+        if checkpoint <= self.latest and checkpoint != NO_CHECKPOINT:
             self.emit(CoordinatorCheckpointed(checkpoint, False))
             return
-        self.latest = checkpoint
+        self.latest = max(self.latest, checkpoint)
         self.triggering = checkpoint
         self.results[checkpoint] = None
         self.up.begin(checkpoint, [one for one in self.attempts.values() if one.state is State.RUNNING])
 
     def request(self, checkpoint: int) -> None:
-        """C2."""
+        """O21."""
         self.down.mark(checkpoint)
         self.emit(CheckpointRequested(checkpoint))
 
     def cut(self, checkpoint: int, succeeds: bool) -> None:
-        """C3."""
+        """O22."""
         self.later("cut", checkpoint, succeeds)
 
     def cut_now(self, checkpoint: int, succeeds: bool) -> None:
-        """C3 to C5."""
+        """O22 to O24."""
         if checkpoint not in self.results:
             return
         if not succeeds or not self.down.close(checkpoint):
@@ -218,43 +220,43 @@ class Coordinator(CoordinatorPort):
             self.settle(checkpoint, True)
 
     def settle(self, checkpoint: int, succeeds: bool) -> None:
-        """C5, C6. Make the result of a checkpoint known, unless it is."""
+        """O24. Make the result of a checkpoint known, unless it is."""
         if checkpoint in self.results:
             del self.results[checkpoint]
             self.emit(CoordinatorCheckpointed(checkpoint, succeeds))
 
     def inject(self, checkpoint: int) -> None:
-        """C7."""
+        """O25."""
         self.later("injected", checkpoint)
 
     def injected(self, checkpoint: int) -> None:
-        """C7."""
+        """O25."""
         if self.triggering == checkpoint:
             self.triggering = None
         self.down.inject(checkpoint, self.transmit_event)
 
     def abort_triggering(self) -> None:
-        """C8."""
+        """O26."""
         self.later("triggering aborted")
 
     def triggering_aborted(self) -> None:
-        """C8."""
+        """O26."""
         if self.triggering is not None:
             self.undo(self.triggering)
 
     def abort(self, checkpoint: int, triggering: bool) -> None:
-        """C8, C9."""
+        """O26, O27."""
         if triggering:
             self.abort_triggering()
         self.later("aborted", checkpoint)
 
     def aborted(self, checkpoint: int) -> None:
-        """C9."""
+        """O27."""
         self.undo(checkpoint)
         self.emit(CheckpointAbortNotified(checkpoint))
 
     def undo(self, checkpoint: int) -> None:
-        """C8, C9. Nothing is held back for a checkpoint any more."""
+        """O26, O27. Nothing is held back for a checkpoint any more."""
         if self.triggering == checkpoint:
             self.triggering = None
         self.settle(checkpoint, False)
@@ -262,7 +264,7 @@ class Coordinator(CoordinatorPort):
         self.up.abort(checkpoint, [one for one in self.attempts.values() if one.is_alive()])
 
     def complete(self, checkpoint: int, subsumed: tuple[int, ...], notify: bool) -> tuple[tuple[Message, ...], ...]:
-        """C10, C11."""
+        """O28."""
         for older in subsumed:
             self.later("aborted", older)
         if notify:
@@ -270,22 +272,22 @@ class Coordinator(CoordinatorPort):
         return self.up.stored(checkpoint, self.parallelism)
 
     def completed(self, checkpoint: int) -> None:
-        """C10."""
+        """O28."""
         self.down.open(checkpoint, self.transmit_event)
         self.emit(CheckpointCompleteNotified(checkpoint))
 
     # ---- subtasks
     def barrier(self, subtask: int, attempt: int, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
-        """U5, U6."""
+        """O34."""
         self.up.barrier(self.attempts[subtask, attempt], checkpoint, succeeds, hook)
 
     def notify_aborted(self, subtask: int, attempt: int, checkpoint: int) -> None:
-        """U8."""
+        """O36."""
         self.up.abort_at(self.attempts[subtask, attempt], checkpoint)
 
     # ---- attempts
     def deploy(self, subtask: int, restored: RestoredEvents | None) -> None:
-        """A1, U10."""
+        """O37, O38."""
         self.newest[subtask] += 1
         attempt = Attempt(subtask, self.newest[subtask])
         self.attempts[subtask, attempt.number] = attempt
@@ -295,17 +297,17 @@ class Coordinator(CoordinatorPort):
         self.up.deploy(attempt, owned)
 
     def run(self, subtask: int, attempt: int) -> None:
-        """A2."""
+        """O39."""
         self.attempts[subtask, attempt].state = State.RUNNING
         self.later("ready", subtask, attempt)
 
     def ready(self, subtask: int, attempt: int) -> None:
-        """A2."""
+        """O39."""
         if self.attempts[subtask, attempt].state is State.RUNNING:
             self.emit(SubtaskReady(subtask, attempt))
 
     def end(self, attempt: Attempt, state: State) -> None:
-        """A3, A4. The requests to the attempt fail, and what was held back for it fails too."""
+        """O40, O41. The requests to the attempt fail, and what was held back for it fails too."""
         attempt.state = state
         unsent = self.down.end(attempt)
         self.up.end(attempt)
@@ -315,17 +317,17 @@ class Coordinator(CoordinatorPort):
         attempt.replies, attempt.events, attempt.reports = [], [], []
 
     def fail_attempt(self, subtask: int, attempt: int) -> None:
-        """A3."""
+        """O40."""
         one = self.attempts[subtask, attempt]
         self.end(one, State.FAILED)
         self.emit(SubtaskFailed(subtask, attempt))
 
     def finish(self, subtask: int, attempt: int) -> None:
-        """A4."""
+        """O41."""
         self.end(self.attempts[subtask, attempt], State.FINISHED)
 
     def restart(self, subtasks: tuple[int, ...], restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
-        """A5."""
+        """O42."""
         for checkpoint in aborted:
             self.later("aborted", checkpoint)
         for subtask in subtasks:
@@ -333,7 +335,7 @@ class Coordinator(CoordinatorPort):
             self.deploy(subtask, restored)
 
     def restart_all(self, restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
-        """A6."""
+        """O43."""
         for (subtask, number), attempt in self.attempts.items():
             if attempt.is_alive():
                 self.fail_attempt(subtask, number)
@@ -345,22 +347,22 @@ class Coordinator(CoordinatorPort):
             self.deploy(subtask, restored)
 
     def speculate(self, subtask: int) -> None:
-        """A7."""
+        """O44."""
         self.deploy(subtask, None)
 
     def fail_job(self) -> None:
-        """A8."""
+        """O45."""
         if not self.failing:
             self.failing = True
             self.emit(GlobalFailoverTriggered())
 
     # ---- life
     def resources(self) -> Resources:
-        """L1."""
+        """O47."""
         return Resources(0, 0, 0, 0, len(self.unfinished) + len(self.results))
 
     def release(self) -> None:
-        """L2."""
+        """O48."""
         self.unfinished.clear()
         self.results.clear()
         self.queue.clear()

@@ -50,7 +50,7 @@ class DownGate(ABC):
 
 
 class Valve(DownGate):
-    """V0: one valve for all subtasks, shut from the cut until the barriers have left (Flink: `OperatorEventValve`)."""
+    """O46. V0: one valve for all subtasks, shut from the cut until the barriers leave (Flink: `OperatorEventValve`)."""
 
     def __init__(self) -> None:
         self.marked = NO_CHECKPOINT
@@ -109,25 +109,25 @@ class Gate:
         """For each checkpoint that holds the gate, in order, the events sent while it was the newest of them."""
 
     def mark(self, checkpoint: int) -> None:
-        """D1."""
+        """O8."""
         self.marked.append(checkpoint)
 
     def close(self, checkpoint: int) -> bool:
-        """D2, D3."""
+        """O9."""
         if checkpoint not in self.marked:
             return False
         self.segments[checkpoint] = []
         return True
 
     def send(self, message: Message, transmit: Transmit) -> None:
-        """D4, D5."""
+        """O10."""
         if self.segments:
             self.segments[max(self.segments)].append(message)
         else:
             transmit(message)
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        """D6 to D8."""
+        """O12."""
         if checkpoint in self.marked:
             self.marked.remove(checkpoint)
         held = self.segments.pop(checkpoint, [])
@@ -147,11 +147,11 @@ class Gates(DownGate):
         """By subtask, the gate of its newest attempt."""
 
     def deploy(self, attempt: Attempt) -> None:
-        """D9."""
+        """O13."""
         self.gates[attempt.subtask] = Gate(attempt)
 
     def end(self, attempt: Attempt) -> list[Message]:
-        """D10."""
+        """O14."""
         gate = self.gates.get(attempt.subtask)
         if gate is None or gate.attempt is not attempt:
             return []
@@ -163,7 +163,7 @@ class Gates(DownGate):
             gate.mark(checkpoint)
 
     def close(self, checkpoint: int) -> bool:
-        """D3."""
+        """O9."""
         return all(gate.close(checkpoint) for gate in self.gates.values())
 
     def send(self, message: Message, transmit: Transmit) -> None:
@@ -174,7 +174,7 @@ class Gates(DownGate):
             gate.send(message, transmit)
 
     def acknowledge(self, attempt: Attempt, checkpoint: int, transmit: Transmit) -> None:
-        """D7."""
+        """O11."""
         gate = self.gates.get(attempt.subtask)
         if gate is not None and gate.attempt is attempt:
             gate.open(checkpoint, transmit)
@@ -183,7 +183,7 @@ class Gates(DownGate):
         pass
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        """D8."""
+        """O12."""
         for gate in self.gates.values():
             gate.open(checkpoint, transmit)
 

@@ -108,7 +108,7 @@ class Unblocked(UpGate):
         self.around.transmit_up(attempt, message)
 
     def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
-        """U5."""
+        """O34."""
         for message in hook:
             self.report(attempt, message)
         if succeeds:
@@ -151,7 +151,7 @@ class Closing(UpGate):
 
     # ---- in the job master
     def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        """U1, U2."""
+        """O29, O30."""
         self.saved[checkpoint] = {}
         self.waits[checkpoint] = attempts
         for attempt in list(attempts):
@@ -159,25 +159,25 @@ class Closing(UpGate):
         self.ask_when_closed(checkpoint)
 
     def ask_when_closed(self, checkpoint: int) -> None:
-        """U2."""
+        """O30."""
         if self.waits.get(checkpoint) == []:
             del self.waits[checkpoint]
             self.around.request(checkpoint)
 
     def closed(self, attempt: Attempt, checkpoint: int) -> None:
-        """U2."""
+        """O30."""
         waiting = self.waits.get(checkpoint, [])
         if attempt in waiting:
             waiting.remove(attempt)
             self.ask_when_closed(checkpoint)
 
     def lost(self, attempt: Attempt, checkpoint: int) -> None:
-        """U3."""
+        """O31."""
         if self.waits.pop(checkpoint, None) is not None:
             self.around.settle(checkpoint, False)
 
     def end(self, attempt: Attempt) -> None:
-        """U3, U4."""
+        """O30, O31."""
         del self.gates[attempt.subtask, attempt.number]
         for checkpoint in list(self.waits):
             if attempt.state is State.FINISHED:
@@ -186,26 +186,26 @@ class Closing(UpGate):
                 self.lost(attempt, checkpoint)
 
     def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        """U8."""
+        """O36."""
         self.waits.pop(checkpoint, None)
         self.saved.pop(checkpoint, None)
         for attempt in attempts:
             self.around.transmit(attempt, OpenGate(checkpoint))
 
     def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
-        """U6."""
+        """O35."""
         saved = self.saved.pop(checkpoint, {})
         return tuple([saved.get(subtask, ()) for subtask in range(parallelism)])
 
     # ---- in the subtasks
     def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
-        """U10."""
+        """O37."""
         self.gates[attempt.subtask, attempt.number] = SubtaskGate()
         for message in stored:
             self.around.transmit_up(attempt, message)
 
     def report(self, attempt: Attempt, message: Message) -> None:
-        """U7."""
+        """O33."""
         gate = self.gates[attempt.subtask, attempt.number]
         if gate.held:
             gate.queue.append(message)
@@ -213,14 +213,14 @@ class Closing(UpGate):
             self.around.transmit_up(attempt, message)
 
     def flush(self, attempt: Attempt, gate: SubtaskGate) -> None:
-        """U7."""
+        """O33."""
         if not gate.held:
             queue, gate.queue = gate.queue, []
             for message in queue:
                 self.around.transmit_up(attempt, message)
 
     def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
-        """U5, U6."""
+        """O34."""
         gate = self.gates[attempt.subtask, attempt.number]
         for message in hook:
             self.report(attempt, message)
@@ -234,7 +234,7 @@ class Closing(UpGate):
             self.flush(attempt, gate)
 
     def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
-        """U9."""
+        """O32, O36."""
         if type(body) is OpenGate:
             self.abort_at(attempt, body.checkpoint)
             return
@@ -244,7 +244,7 @@ class Closing(UpGate):
         self.around.transmit_up(attempt, GateClosed(body.checkpoint))
 
     def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
-        """U8."""
+        """O36."""
         gate = self.gates[attempt.subtask, attempt.number]
         if checkpoint > gate.last and checkpoint not in gate.aborted:
             gate.aborted.append(checkpoint)

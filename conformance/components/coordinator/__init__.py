@@ -11,6 +11,7 @@ from conformance.components.coordinator import holding_rules, result_rules, tell
 from conformance.components.coordinator.drain import DRAIN
 from conformance.components.coordinator.goals import RULES
 from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.prefixes import PREFIXES
 from conformance.components.coordinator.steps import STEPS
 from conformance.driver import Bound, Component
 from conformance.ports import Capability, CoordinatorConfig, CoordinatorPort
@@ -19,13 +20,15 @@ __all__ = ["COMPONENT", "CoordinatorScenarioConfig", "holding_rules", "result_ru
 
 
 class CoordinatorScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`concurrent`: how many checkpoints may be in progress at a time, besides a savepoint. The other fields are those
-    of the coordinator."""
+    """`concurrent`: how many checkpoints may be in progress at a time, besides a savepoint. `most_turns`: while so many
+    turns wait for the main thread, other threads queue none; 0: there is no limit. The other fields are those of the
+    coordinator."""
 
     parallelism: Annotated[int, Meta(ge=1, le=MOST_SUBTASKS)] = 1
     sources: bool = False
     concurrent: Annotated[int, Meta(ge=1, le=3)] = 1
     checkpointing: bool = True
+    most_turns: Annotated[int, Meta(ge=0, le=100)] = 0
     interleaving: Literal["whole"] = "whole"
 
 
@@ -54,11 +57,12 @@ COMPONENT = Component(
     ),
     port_config=_port_config,
     restored_config=lambda config, ledger: ledger.config,
-    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.concurrent),
+    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.concurrent, config.most_turns),
     needs=_needs,
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
+    prefixes=PREFIXES,
     final_phase="failed",
     bounds={
         "checkpoints": Bound(("trigger",), 2),
@@ -66,7 +70,11 @@ COMPONENT = Component(
         "reports": Bound(("report",), 2, each=True),
         "aborts": Bound(("abort", "fail_trigger"), 1),
         "failures": Bound(("fail_attempt", "lose_event", "lose_reply", "lose_report", "fail_job"), 1),
-        "rare": Bound(("finish", "fail", "restore", "trigger_again", "acknowledge_again", "speculate"), 0),
+        "hooks": Bound(("barrier_with_report",), 0),
+        "refusals": Bound(("fail_cut", "barrier_that_fails"), 0),
+        "rare": Bound(
+            ("finish", "fail", "restore", "trigger_again", "acknowledge_again", "speculate", "save_batch_state"), 0
+        ),
     },
     biases=(
         {"fail_attempt": 0, "lose_event": 0, "lose_reply": 0, "lose_report": 0, "finish": 0, "fail_job": 0, "fail": 0},

@@ -66,9 +66,7 @@ def _failed(ledger: Ledger) -> bool:
 
 DRAIN = Drain[Ledger](
     While((_flow, _recover)),
-    Each(_last_words),
-    While((_flow, _recover)),
-    Each(_last_checkpoint),
+    Each(lambda ledger: [*_last_words(ledger), *_last_checkpoint(ledger)]),
     While((_flow, _recover)),
     Each(_last_words),
     While((_flow, _recover)),

@@ -7,7 +7,7 @@ from conformance.components.coordinator.holding_rules import BLOCKED
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, UP
 from conformance.driver import Seen
-from conformance.ports import Message, TicketEnded
+from conformance.ports import Message, Resources, TicketEnded
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -26,7 +26,7 @@ def the_job_restarted_during_a_checkpoint(ledger: Ledger, seen: Seen[None]) -> b
 
 
 @goal(steps.cut)
-def a_cut_came_after_the_abort(ledger: Ledger, seen: Seen[None, int, bool]) -> bool:
+def a_cut_came_after_the_abort(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """The coordinator completed its part of a checkpoint that had been aborted."""
     return ledger.checkpoints[seen.operands[0]].state == "aborted"
 
@@ -39,7 +39,7 @@ def a_checkpoint_was_aborted_while_events_were_held_back(ledger: Ledger, seen: S
 
 @goal(steps.abort, needs=BLOCKED)
 def a_checkpoint_was_aborted_while_reports_were_held_back(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A checkpoint was aborted, as by a timeout, and a report had not left for which the coordinator may have waited."""
+    """A checkpoint was aborted, as by a timeout, and a report had not left: the coordinator may have waited for it."""
     return any(one.unreported for one in ledger.attempts())
 
 
@@ -78,7 +78,7 @@ def reports_were_stored(ledger: Ledger, seen: Seen[tuple[tuple[Message, ...], ..
 
 
 @goal(steps.restore, needs=UP)
-def stored_reports_were_replayed_after_rescaling(ledger: Ledger, seen: Seen[object, int, int]) -> bool:
+def stored_reports_were_replayed_after_rescaling(ledger: Ledger, seen: Seen[Resources, int, int]) -> bool:
     """The job was restored with another parallelism from a checkpoint with stored reports."""
     number, parallelism = seen.operands
     stored = next(one.stored for one in ledger.points if one.number == number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
@@ -46,7 +46,7 @@ def _let_go(one: Attempt, message: Message, why: str) -> Broken:
     return Broken(FailureClass.STUCK, f"{why}, so {event(message)} must leave", "it is held back")
 
 
-@rule(*ANY, invariant="CP12", tickets=("FLINK-29217",), after_learning=True)
+@rule(*SETTLING, invariant="CP12", tickets=("FLINK-29217",), after_learning=True)
 def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, in whatever phase, the events that were held back for it leave."""
     if ledger.queue:
@@ -57,7 +57,7 @@ def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     return any(one.state == "aborted" and one.sent is not None for one in ledger.checkpoints.values())
 
 
-@rule(*ANY, invariant="CP25", after_learning=True)
+@rule(*SETTLING, invariant="CP25", after_learning=True)
 def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint or a savepoint is complete, the events that were held back for it leave, also those to subtasks
     that did not take part."""
@@ -69,10 +69,10 @@ def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) ->
     return any(one.state == "completed" for one in ledger.checkpoints.values())
 
 
-@rule(*ANY, invariant="CP15", tickets=("FLINK-26029",), after_learning=True)
+@rule(*SETTLING, invariant="CP15", tickets=("FLINK-26029",), after_learning=True)
 def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When a subtask has taken its snapshot, the events to it that were held back leave in the same turn, although other
-    subtasks have not taken theirs."""
+    """When a subtask has taken its snapshot, the events to it that were held back leave in the same turn, although
+    other subtasks have not taken theirs."""
     if ledger.queue:
         return False
     for one, message, checkpoint in _held(ledger):
@@ -84,7 +84,7 @@ def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[obje
     return False
 
 
-@rule(*ANY, invariant="CP9", tickets=("FLINK-18071",), after_learning=True)
+@rule(*SETTLING, invariant="CP9", tickets=("FLINK-18071",), after_learning=True)
 def only_a_checkpoint_holds_events_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An event that was sent before the cut of every checkpoint in progress is not held back."""
     if ledger.queue:
@@ -96,7 +96,7 @@ def only_a_checkpoint_holds_events_back(ledger: Ledger, seen: Seen[object]) -> J
 
 
 # ---- reports ---------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP8", tickets=("FLINK-28639",), needs=BLOCKED)
+@rule(*ANY, invariant="CP8", tickets=("FLINK-28639",), needs=BLOCKED, signals=(ReportReceived,))
 def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """From the cut of the coordinator until a subtask has taken its snapshot, the coordinator is given no report of the
     subtask, unless the checkpoint was aborted."""
@@ -117,45 +117,61 @@ def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: See
     return judged
 
 
-def _silent(ledger: Ledger) -> list[tuple[Attempt, bool]]:
-    """Returns the attempts that hold reports back without need, and whether an aborted checkpoint is the cause. Nothing
-    is on its way."""
+EARLY, LATE, NEVER = "early", "late", "never"
+"""What became of the checkpoints for which reports are held back: one was aborted, and the task was told of that by a
+request of its own, which may have overtaken the beginning; one was aborted otherwise; none was."""
+
+
+def _silent(ledger: Ledger) -> list[tuple[Attempt, str]]:
+    """Returns the attempts that hold reports back without need, and what may be the cause. Nothing is on its way."""
     found = []
     for one in ledger.attempts():
         if not one.unreported or one.doomed:
             continue
-        open_ones = [
-            each
-            for each in ledger.checkpoints.values()
-            if one.cut < each.number and not each.is_over()
-        ]
-        if not open_ones:
-            found.append((one, any(each.state == "aborted" for each in ledger.checkpoints.values())))
+        newer = [each for each in ledger.checkpoints.values() if one.cut < each.number]
+        if all(each.is_over() for each in newer):
+            aborted = [each.number for each in newer if each.state == "aborted"]
+            early = any(number in one.aware for number in aborted)
+            found.append((one, EARLY if early else LATE if aborted else NEVER))
     return found
 
 
-@rule(*ANY, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
-def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When a checkpoint is aborted, the reports that were held back for it leave, in whatever order its subtasks hear of
-    its beginning and of its end."""
-    if not ledger.is_idle():
+def _report_go(one: Attempt, why: str) -> Broken:
+    return Broken(FailureClass.STUCK, f"{why}, so {report(one.unreported[0])} must leave", "it is held back")
+
+
+@rule(*SETTLING, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When the task of a subtask is told that a checkpoint was aborted, its reports leave, also if it hears of the
+    beginning of the checkpoint later."""
+    if ledger.queue or not ledger.is_idle():
         return False
-    for one, is_aborted in _silent(ledger):
-        if is_aborted:
-            owed = f"the checkpoint was aborted, so {report(one.unreported[0])} must leave"
-            return Broken(FailureClass.STUCK, owed, "it is held back")
+    for one, cause in _silent(ledger):
+        if cause == EARLY:
+            return _report_go(one, "the checkpoint was aborted and the task was told")
+    return any(one.aware for one in ledger.attempts())
+
+
+@rule(*SETTLING, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """When a checkpoint is aborted, as by a timeout while the coordinator waits for a report, the reports that were
+    held back for it leave, although nobody has told the tasks by a request of their own."""
+    if ledger.queue or not ledger.is_idle():
+        return False
+    for one, cause in _silent(ledger):
+        if cause == LATE:
+            return _report_go(one, "the checkpoint was aborted")
     return any(one.state == "aborted" for one in ledger.checkpoints.values())
 
 
-@rule(*ANY, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
+@rule(*SETTLING, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a subtask has taken its snapshot and no newer checkpoint has begun, its reports leave."""
-    if not ledger.is_idle():
+    if ledger.queue or not ledger.is_idle():
         return False
-    for one, is_aborted in _silent(ledger):
-        if not is_aborted:
-            owed = f"no checkpoint is in progress at {attempt(one.subtask, one.number)}"
-            return Broken(FailureClass.STUCK, f"{owed}, so {report(one.unreported[0])} must leave", "it is held back")
+    for one, cause in _silent(ledger):
+        if cause == NEVER:
+            return _report_go(one, f"no checkpoint is in progress at {attempt(one.subtask, one.number)}")
     return any(one.cut for one in ledger.attempts())
 
 

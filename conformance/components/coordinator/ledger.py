@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from conformance.components.coordinator.sides import (
@@ -12,11 +12,7 @@ from conformance.components.coordinator.sides import (
     FAILED,
     FINISHED,
     INJECTED,
-    NEW,
     RUNNING,
-    TOLD_FAILED,
-    TOLD_READY,
-    TOLD_RESET,
     TRIGGERED,
     Attempt,
     Checkpoint,
@@ -59,12 +55,14 @@ class Ledger(Lifetime):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "newest", "points", "queue",
-        "regressed", "requested", "restarting", "tag", "unnotified",
+        "alive", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "most_turns",
+        "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
     )  # fmt: skip
 
-    def __init__(self, config: CoordinatorConfig, concurrent: int = 1) -> None:
+    def __init__(self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0) -> None:
         super().__init__()
+        self.most_turns = most_turns
+        """How many turns may wait before other threads wait too; 0: any number."""
         self.concurrent = concurrent
         """How many checkpoints may be in progress at a time. One savepoint may be in progress besides."""
         self.newest = 0
@@ -96,6 +94,8 @@ class Ledger(Lifetime):
         """By subtask, attempt and checkpoint: the tasks that can be told that a checkpoint was aborted."""
         self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
         """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
+        self.alive: list[Attempt] = []
+        """The attempts that are neither finished nor failed, in the order of their deployment."""
         every = zip(point.sent, point.received, point.reported, point.counted, strict=True)
         self.lines = [Line(*one) for one in every]
         """By subtask, also those that the job has no more."""
@@ -113,18 +113,16 @@ class Ledger(Lifetime):
         for one in line.attempts:
             one.ready = False
         line.attempts.append(Attempt(subtask, line.newest, owned))
+        self.alive.append(line.attempts[-1])
 
     def restored(self) -> RestoredEvents:
         """Returns what a restart hands to the implementation."""
         point = self.points[0]
         return RestoredEvents(point.number, point.stored)
 
-    def attempts(self) -> Iterator[Attempt]:
-        """Yields the attempts that are neither finished nor failed."""
-        for line in self.lines:
-            for one in line.attempts:
-                if one.state == "running" or one.state == "deployed":
-                    yield one
+    def attempts(self) -> list[Attempt]:
+        """Returns the attempts that are neither finished nor failed."""
+        return self.alive
 
     def attempt(self, subtask: int, number: int) -> Attempt | None:
         """Returns an attempt that the ledger remembers."""
@@ -168,9 +166,13 @@ class Ledger(Lifetime):
                 return False
         return runs
 
+    def has_room(self) -> bool:
+        """Returns whether another thread may queue a turn now, if the scenario limits how many wait."""
+        return not self.most_turns or len(self.queue) < self.most_turns
+
     def is_idle(self) -> bool:
         """Returns whether nothing is under way: no turn, and nothing to or from an attempt that is alive."""
-        return not self.queue and not any(one.events or one.replies or one.reports for one in self.attempts())
+        return not self.queue and all(not (one.events or one.replies or one.reports) for one in self.alive)
 
     # ---- the coordinator
     def next_event(self, subtask: int, attempt: int) -> Message:
@@ -185,22 +187,18 @@ class Ledger(Lifetime):
         one.unsent.append(message)
         one.tickets.append(message)
 
-    def cut(self, number: int, succeeds: bool) -> None:
+    def fail_cut(self, number: int) -> None:
+        """Notes that the coordinator cannot do its part of a checkpoint."""
+        checkpoint = self.checkpoints[number]
+        checkpoint.done = checkpoint.poisoned = checkpoint.excused = True
+
+    def cut(self, number: int) -> None:
         """Notes that the coordinator completes its part of a checkpoint."""
         checkpoint = self.checkpoints[number]
         checkpoint.done = True
-        if not succeeds:
-            checkpoint.poisoned = True
-            return
         checkpoint.sent = tuple([line.sent for line in self.lines])
         checkpoint.counted = tuple([line.counted for line in self.lines])
-        checkpoint.awaited = [
-            message
-            for line in self.lines
-            for one in line.attempts
-            if one.state == "running" or one.state == "deployed"
-            for message in one.tickets
-        ]
+        checkpoint.awaited = [message for one in self.alive for message in one.tickets]
 
     def begin_fail_job(self) -> None:
         """Notes that the coordinator reports a failure."""
@@ -215,10 +213,10 @@ class Ledger(Lifetime):
         for one in self.attempts():
             if one.state == RUNNING:
                 checkpoint.parts[one.subtask] = None
-        if not self.queue:
-            over = [one for one, checkpoint in self.checkpoints.items() if checkpoint.is_over()]
-            for one in over[:-RECENT]:
-                del self.checkpoints[one]
+        if not self.queue and not any(one.unsent or one.unreported for one in self.alive):
+            over = [other for other, each in self.checkpoints.items() if each.is_over()]
+            for other in over[:-RECENT]:
+                del self.checkpoints[other]
 
     def trigger_again(self, number: int) -> None:
         """Notes that a checkpoint is triggered with an old id."""
@@ -240,8 +238,14 @@ class Ledger(Lifetime):
         checkpoint = self.checkpoints[number]
         checkpoint.state = ABORTED
         checkpoint.must_tell = checkpoint.requested
+        checkpoint.excused = True
         self.disturb(number)
         self.unnotified.extend([(one.subtask, one.number, number) for one in self.attempts()])
+
+    def excuse(self) -> None:
+        """Notes that something has happened that may make checkpoints in progress fail."""
+        for checkpoint in self.checkpoints.values():
+            checkpoint.excused = True
 
     def disturb(self, number: int) -> None:
         """Notes that a checkpoint ends, so that other checkpoints in progress might be disturbed."""
@@ -301,24 +305,33 @@ class Ledger(Lifetime):
         self.the(subtask, attempt).unreported.append(Message(subtask, attempt, line.reported))
         line.reported += 1
 
-    def barrier(self, subtask: int, attempt: int, number: int, how: str) -> None:
-        """Notes that a subtask takes its snapshot."""
+    def pass_barrier(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a subtask receives a barrier, and that its snapshot may fail."""
         one = self.the(subtask, attempt)
-        if how == "hook":
-            self.report(subtask, attempt)
         if self.config.sources:
             one.events.pop(0)
         one.barriers = [other for other in one.barriers if other > number]
-        checkpoint = self.checkpoints.get(number)
         one.passed = max(one.passed, number)
-        if how == "throws" or number <= one.cut:
+
+    def barrier(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a subtask takes its snapshot."""
+        self.pass_barrier(subtask, attempt, number)
+        one = self.the(subtask, attempt)
+        if number <= one.cut:
             return
         one.cut = number
+        checkpoint = self.checkpoints.get(number)
         if checkpoint is not None and subtask in checkpoint.parts:
             line = self.lines[subtask]
             checkpoint.parts[subtask] = line.received, line.reported
-            if how == "hook":
-                checkpoint.hooked.append(subtask)
+
+    def barrier_with_report(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that a subtask takes its snapshot, and that its operator sends a report meanwhile."""
+        self.report(subtask, attempt)
+        self.barrier(subtask, attempt, number)
+        checkpoint = self.checkpoints.get(number)
+        if checkpoint is not None and checkpoint.parts.get(subtask) is not None:
+            checkpoint.hooked.append(subtask)
 
     def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that a task was told that a checkpoint was aborted: it will ignore its barrier."""
@@ -340,12 +353,14 @@ class Ledger(Lifetime):
         one = self.the(subtask, attempt)
         one.replies -= 1
         one.missed = True
+        self.excuse()
 
     def lose_event(self, subtask: int, attempt: int) -> None:
         """Notes that an event is lost."""
         one = self.the(subtask, attempt)
         one.damaged |= type(one.events.pop(0)) is Message
         one.missed = True
+        self.excuse()
 
     def arrive(self, subtask: int, attempt: int) -> None:
         """Notes that a report arrives in the job master."""
@@ -359,6 +374,7 @@ class Ledger(Lifetime):
         one = self.the(subtask, attempt)
         one.reports.pop(0)
         one.doomed = one.missed = True
+        self.excuse()
 
     def repeat(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that an acknowledgement is repeated."""
@@ -383,6 +399,8 @@ class Ledger(Lifetime):
     def forget(self, one: Attempt, state: str) -> None:
         """Notes that an attempt is over."""
         one.end(state)
+        self.alive.remove(one)
+        self.excuse()
         self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
 
     def fail_attempt(self, subtask: int, attempt: int) -> None:
@@ -420,6 +438,7 @@ class Ledger(Lifetime):
         line = self.lines[subtask]
         line.newest += 1
         line.attempts.append(Attempt(subtask, line.newest, []))
+        self.alive.append(line.attempts[-1])
 
     def restore(self, number: int, parallelism: int) -> None:
         """Begins with a fresh job master, restored from a checkpoint."""
@@ -502,26 +521,24 @@ class Ledger(Lifetime):
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None and one.is_alive():
             one.ready = True
-            self.lines[signal.subtask].told = TOLD_READY
 
     def _failed(self, signal: SubtaskFailed) -> None:
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None:
             one.ready = False
-            self.lines[signal.subtask].told = TOLD_FAILED
 
     def _reset(self, signal: SubtaskReset) -> None:
-        line = self.lines[signal.subtask]
-        line.told = TOLD_RESET
+        """The subtask also replays the reports of those that the job has no more and that it stands for."""
         for point in self.points:
             if point.number == signal.checkpoint:
-                line.sent, line.counted = point.sent[signal.subtask], point.counted[signal.subtask]
+                for of in range(signal.subtask, len(self.lines), self.config.parallelism):
+                    self.lines[of].sent, self.lines[of].counted = point.sent[of], point.counted[of]
 
     def _reset_all(self, signal: CoordinatorReset) -> None:
         for point in self.points:
             if point.number == signal.checkpoint:
                 for line, sent, counted in zip(self.lines, point.sent, point.counted, strict=True):
-                    line.sent, line.counted, line.told = sent, counted, NEW
+                    line.sent, line.counted = sent, counted
 
     def _received(self, signal: ReportReceived) -> None:
         one = self.attempt(signal.subtask, signal.attempt)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import REPEATED, Ledger
-from conformance.components.coordinator.rules import ANY, RULES
+from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt, event
-from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.ports import (
     NO_CHECKPOINT,
     CheckpointRequested,
@@ -22,7 +22,7 @@ rule = RULES.rule
 
 
 # ---- turns of the main thread ----------------------------------------------------------------------------------------
-@rule(steps.turn, invariant="CP33")
+@rule(steps.turn, invariant="CP13")
 def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """No action in the main thread of the job master raises an error."""
     if seen.error is None:
@@ -43,7 +43,7 @@ def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None])
 
 
 # ---- requests --------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP22", tickets=("FLINK-33984",))
+@rule(*ANY, invariant="CP22", tickets=("FLINK-33984",), signals=(CheckpointRequested,))
 def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is asked for each checkpoint once, and the ids increase; in a batch job the same id is used again
     and again."""
@@ -60,16 +60,34 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
     return judged
 
 
-@rule(*ANY, invariant="CP28", tickets=("FLINK-19535",))
+@rule(*ANY, invariant="CP28", tickets=("FLINK-19535",), signals=(GlobalFailoverTriggered,))
 def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""
     count = sum(type(signal) is GlobalFailoverTriggered for signal in seen.signals)
-    if count + ledger.failover > 1 and count:
+    if count + ledger.failover > 1:
         return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
-    return count > 0 or (ledger.failover and ledger.failed_job)
+    return True
 
 
-@rule(*ANY, invariant="CP23", tickets=("FLINK-28941",))
+@rule(*SETTLING, invariant="CP28", tickets=("FLINK-19535",), after_learning=True)
+def a_failure_of_the_coordinator_restarts_the_job(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If the coordinator reports a failure and the main thread has nothing to do, a restart of the job was asked for,
+    also if the job was restarted before."""
+    if ledger.queue or not ledger.failed_job:
+        return False
+    owed = "the coordinator has reported a failure, so the job must be restarted"
+    return ledger.failover or Broken(FailureClass.LOST, owed, "nobody asks for that")
+
+
+@rule(
+    *ANY,
+    invariant="CP23",
+    tickets=("FLINK-28941",),
+    signals=(
+        CheckpointRequested,
+        GlobalFailoverTriggered,
+    ),
+)
 def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A checkpoint that begins while another one is in progress fails neither the job nor itself."""
     overlaps = [one for one in ledger.checkpoints.values() if one.overlaps and not one.is_over()]
@@ -81,7 +99,7 @@ def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
     return any(type(signal) is CheckpointRequested for signal in seen.signals)
 
 
-@rule(*ANY, invariant="CP33", tickets=("FLINK-26029",))
+@rule(*ANY, invariant="CP33", tickets=("FLINK-26029",), signals=(GlobalFailoverTriggered,))
 def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The whole job is restarted only if the coordinator reports a failure, or is asked for an old checkpoint."""
     for signal in seen.signals:
@@ -93,7 +111,7 @@ def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Ju
 
 
 # ---- tickets ---------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP11", tickets=("FLINK-23233", "FLINK-21996"))
+@rule(*ANY, invariant="CP11", tickets=("FLINK-23233", "FLINK-21996"), signals=(TicketEnded,))
 def a_lost_event_fails_its_task_first(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If it is not known whether an attempt that is alive has got an event, the attempt must fail, before the ticket
     ends."""
@@ -113,7 +131,7 @@ def a_lost_event_fails_its_task_first(ledger: Ledger, seen: Seen[object]) -> Jud
     return judged
 
 
-@rule(*ANY, invariant="CP11", tickets=("FLINK-21996",))
+@rule(*ANY, invariant="CP11", tickets=("FLINK-21996",), signals=(TaskFailoverTriggered,))
 def no_task_fails_without_a_lost_event(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The job master lets an attempt fail only if an event to it or a reply was lost, or a report of it."""
     judged = False
@@ -127,7 +145,7 @@ def no_task_fails_without_a_lost_event(ledger: Ledger, seen: Seen[object]) -> Ju
     return judged
 
 
-@rule(*ANY, invariant="CP18", tickets=("FLINK-18071",))
+@rule(*ANY, invariant="CP18", tickets=("FLINK-18071",), signals=(TicketEnded,))
 def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The ticket of an event ends once, and successfully only if the attempt has got the event."""
     judged = False
@@ -143,7 +161,7 @@ def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     return judged
 
 
-@rule(*ANY, invariant="CP18", tickets=("FLINK-18071",), after_learning=True)
+@rule(*SETTLING, invariant="CP18", tickets=("FLINK-18071",), after_learning=True)
 def a_ticket_ends_with_its_attempt(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When an attempt is over and the main thread has nothing to do, no ticket of an event to it is open."""
     if ledger.queue:
@@ -162,7 +180,7 @@ def a_ticket_ends_with_its_attempt(ledger: Ledger, seen: Seen[object]) -> Judgem
 
 
 # ---- results ---------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP21")
+@rule(*ANY, invariant="CP21", signals=(CoordinatorCheckpointed,))
 def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The result of a checkpoint is a success only if the coordinator has cut, and not after the checkpoint was
     aborted."""
@@ -175,10 +193,28 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
             owed = f"checkpoint {signal.checkpoint} is not waiting for its result"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a success")
         judged = True
-    return judged or any(one.state == "aborted" and one.sent is not None for one in ledger.checkpoints.values())
+    return judged
 
 
-@rule(*ANY, invariant="CP10", tickets=("FLINK-21996",))
+@rule(*ANY, invariant="CP31", tickets=("FLINK-33984",), signals=(CoordinatorCheckpointed,))
+def a_checkpoint_fails_for_a_reason(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The result of a checkpoint is a failure only if the coordinator failed to cut, the checkpoint was aborted, or
+    since its trigger an attempt was over or something was lost."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is not CoordinatorCheckpointed or signal.succeeded:
+            continue
+        checkpoint = ledger.checkpoints.get(signal.checkpoint)
+        if checkpoint is None or checkpoint.result is not None:
+            continue
+        judged = True
+        if not checkpoint.excused:
+            owed = f"nothing has happened since the trigger of checkpoint {checkpoint.number} that makes it fail"
+            return Broken(FailureClass.PROTOCOL, owed, "its result is a failure")
+    return judged
+
+
+@rule(*ANY, invariant="CP10", tickets=("FLINK-21996",), signals=(CoordinatorCheckpointed,))
 def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The result of a checkpoint is a success only once every event that was sent before the cut, to an attempt that is
     still alive, has arrived; not if one of them was lost."""
@@ -202,10 +238,10 @@ def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[obje
     return judged
 
 
-@rule(*ANY, invariant="CP20", after_learning=True)
+@rule(*SETTLING, invariant="CP20", after_learning=True)
 def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless an
-    event before the cut has not been answered."""
+    """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless
+    an event before the cut has not been answered."""
     if ledger.queue:
         return False
     judged = False
@@ -219,10 +255,10 @@ def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judge
     return judged
 
 
-@rule(*ANY, invariant="CP31", tickets=("FLINK-28639",), after_learning=True)
+@rule(*SETTLING, invariant="CP31", tickets=("FLINK-28639",), after_learning=True)
 def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or the
-    result is a failure; and requests with an old id have failed."""
+    """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or
+    the result is a failure; and requests with an old id have failed."""
     pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
     if not (pending or ledger.regressed) or not ledger.is_idle() or any(one.doomed for one in ledger.attempts()):
         return False
@@ -235,11 +271,3 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
             FailureClass.STUCK, "a checkpoint was triggered with an old id, so it must fail", "it has no result"
         )
     return True
-
-
-@rule(steps.trigger_again, invariant="CP22", level=Level.SHOULD)
-def an_old_id_is_no_success(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """A request with an old id is not answered with a success."""
-    return not any(type(signal) is CoordinatorCheckpointed and signal.succeeded for signal in seen.signals) or Broken(
-        FailureClass.PROTOCOL, f"checkpoint {seen.operands[0]} was triggered before", "its result is a success"
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.sides import ABORTED, Attempt, Checkpoint
+from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.ports import Capability, EventTransmitted, Message, ReportReceived, ReportTransmitted
@@ -13,7 +13,12 @@ RULES = Rules[Ledger]("coordinator", answers_property("coordinator"))
 rule = RULES.rule
 UP = frozenset({Capability.UP_GATE})
 ANY = tuple(one for one in steps.STEPS.all if one.name not in ("resources", "fail", "restore"))
-"""What an implementation may do something in."""
+"""The steps in which an implementation may emit any signal."""
+SETTLING = (
+    steps.turn, steps.deliver, *steps.BARRIERS, steps.complete, steps.notify_aborted, steps.fail_attempt, steps.finish,
+    steps.restart, steps.restart_all,
+)  # fmt: skip
+"""The steps after which the main thread may have nothing to do, and something may be owed."""
 Delivered = Seen[Message | None, int, int]
 Stored = Seen[tuple[tuple[Message, ...], ...], int]
 
@@ -154,8 +159,8 @@ def the_snapshot_of_a_subtask_opens_no_other_gate(ledger: Ledger, seen: Delivere
 
 @rule(steps.deliver, invariant="CP6", tickets=("FLINK-26029",))
 def an_event_sent_after_the_cut_arrives_after_the_snapshot(ledger: Ledger, seen: Delivered) -> Judgement:
-    """An event that the coordinator sends after its cut reaches a subtask only after the snapshot of the subtask, unless
-    the checkpoint was aborted."""
+    """An event that the coordinator sends after its cut reaches a subtask only after the snapshot of the subtask,
+    unless the checkpoint was aborted."""
     one = _mine(ledger, seen)
     if one is None or seen.value is None:
         return False
@@ -165,12 +170,12 @@ def an_event_sent_after_the_cut_arrives_after_the_snapshot(ledger: Ledger, seen:
     return any(not other.contains(seen.value) for other in ledger.checkpoints.values())
 
 
-@rule(steps.barrier, invariant="CP7", tickets=("FLINK-21996",))
+@rule(*steps.BARRIERS, invariant="CP7", tickets=("FLINK-21996",))
 def an_event_sent_before_the_cut_arrives_before_the_snapshot(
-    ledger: Ledger, seen: Seen[None, int, int, int, str]
+    ledger: Ledger, seen: Seen[None, int, int, int]
 ) -> Judgement:
     """When a subtask takes its snapshot, it has received every event that the coordinator sent to it before its cut."""
-    subtask, number, checkpoint_id, _ = seen.operands
+    subtask, number, checkpoint_id = seen.operands
     checkpoint, one = ledger.checkpoints.get(checkpoint_id), ledger.the(subtask, number)
     if (
         checkpoint is None
@@ -204,7 +209,7 @@ def a_subtask_receives_each_event_once_and_in_order(ledger: Ledger, seen: Delive
     )
 
 
-@rule(*ANY, invariant="CP5", tickets=("FLINK-26029",))
+@rule(*ANY, invariant="CP5", tickets=("FLINK-26029",), signals=(EventTransmitted,))
 def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Events to an attempt leave in the order in which the coordinator sent them, those that were held back first."""
     judged = False
@@ -217,7 +222,7 @@ def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgem
         left = [each.message for each in seen.signals[: seen.signals.index(signal)] if type(each) is EventTransmitted]
         waiting = [each for each in one.unsent if each not in left]
         if signal.message not in waiting:
-            owed = f"nothing that was sent to {attempt(one.subtask, one.number)} and has not left is {event(signal.message)}"
+            owed = f"{event(signal.message)} is nothing that was sent and has not left"
             return Broken(FailureClass.DUPLICATED, owed, "it left")
         if signal.message != waiting[0]:
             return Broken(
@@ -228,7 +233,7 @@ def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgem
 
 
 # ---- reports ---------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP29", tickets=("FLINK-28639",), needs=UP)
+@rule(*ANY, invariant="CP29", tickets=("FLINK-28639",), needs=UP, signals=(ReportTransmitted,))
 def stored_reports_are_replayed_first(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An attempt that starts from a checkpoint sends the reports that the checkpoint stores for it, once, in order, and
     before any other."""
@@ -252,10 +257,10 @@ def stored_reports_are_replayed_first(ledger: Ledger, seen: Seen[object]) -> Jud
     return judged
 
 
-@rule(*ANY, invariant="CP4")
+@rule(*ANY, invariant="CP4", signals=(ReportReceived,))
 def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator is given the reports of an attempt in the order in which they arrived, and none of an attempt that
-    is over."""
+    """The coordinator is given the reports of an attempt in the order in which they arrived, and none of an attempt
+    that is over."""
     judged = False
     for at, signal in enumerate(seen.signals):
         if type(signal) is not ReportReceived:
@@ -274,9 +279,9 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
     return judged
 
 
-@rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP)
+@rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP, signals=(ReportReceived,))
 def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator receives each report once and in the order in which its subtask sent them, also across restarts."""
+    """The coordinator receives each report once and in the order in which its subtask sent them, across restarts."""
     judged = False
     if not ledger.config.checkpointing:
         return False
@@ -295,4 +300,4 @@ def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen:
     return judged
 
 
-__all__ = ["ABORTED", "ANY", "RULES", "UP", "cut_off", "rule"]
+__all__ = ["ANY", "RULES", "SETTLING", "UP", "cut_off", "rule"]

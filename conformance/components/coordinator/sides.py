@@ -8,8 +8,6 @@ DEPLOYED, RUNNING, FINISHED, FAILED = "deployed", "running", "finished", "failed
 """How far an attempt is."""
 TRIGGERED, ANSWERED, INJECTED, COMPLETED, ABORTED = "triggered", "answered", "injected", "completed", "aborted"
 """How far a checkpoint is. Answered: the coordinator's result is known, and the barriers have not left."""
-NEW, TOLD_READY, TOLD_FAILED, TOLD_RESET = "new", "ready", "failed", "reset"
-"""What the coordinator was told last of a subtask."""
 
 
 class Attempt:
@@ -71,7 +69,7 @@ class Attempt:
 class Line:
     """One subtask: how many events and reports there were, as both sides know it. The attempts come and go."""
 
-    __slots__ = ("attempts", "counted", "newest", "received", "reported", "sent", "told")
+    __slots__ = ("attempts", "counted", "newest", "received", "reported", "sent")
 
     def __init__(self, sent: int = 0, received: int = 0, reported: int = 0, counted: int = 0) -> None:
         self.sent = sent
@@ -85,15 +83,14 @@ class Line:
         self.attempts: list[Attempt] = []
         """Those of the last deployment, and older ones with open tickets."""
         self.newest = -1
-        self.told = NEW
 
 
 class Checkpoint:
     """One checkpoint, from its trigger on."""
 
     __slots__ = (
-        "awaited", "counted", "done", "hooked", "is_savepoint", "known", "must_tell", "number", "others_ended", "overlaps",
-        "parts", "poisoned", "repeated", "requested", "result", "sent", "state", "told",
+        "awaited", "counted", "done", "excused", "hooked", "is_savepoint", "known", "must_tell", "number",
+        "others_ended", "overlaps", "parts", "poisoned", "repeated", "requested", "result", "sent", "state", "told",
     )  # fmt: skip
 
     def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:
@@ -122,6 +119,8 @@ class Checkpoint:
         """Whether another checkpoint was aborted since the cut."""
         self.repeated = False
         """Whether an acknowledgement was repeated since the cut."""
+        self.excused = False
+        """Whether something has happened since the trigger that may make the checkpoint fail."""
         self.known = False
         """Whether the main thread knows that the checkpoint is over."""
         self.must_tell = False

@@ -22,6 +22,8 @@ step = STEPS.step
 # ---- the user's code on both sides -----------------------------------------------------------------------------------
 def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts that the coordinator knows to be ready."""
+    if not ledger.has_room():
+        return DISABLED
     return [(one.subtask, one.number) for line in ledger.lines for one in line.attempts if one.ready]
 
 
@@ -30,19 +32,21 @@ def send(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> A
     return port.send(ledger.next_event(subtask, attempt))
 
 
-def requested(ledger: Ledger) -> Sequence[tuple[int, bool]]:
+def requested(ledger: Ledger) -> Sequence[tuple[int]]:
     """The checkpoints that the coordinator was asked for and has not cut, aborted ones too."""
     return [
-        (one.number, succeeds)
-        for one in ledger.checkpoints.values()
-        if one.requested and not one.done
-        for succeeds in (True, True, True, False)
+        (one.number,) for one in ledger.checkpoints.values() if one.requested and not one.done and ledger.has_room()
     ]
 
 
 @step("coordinator", LIVE, when=requested, begin=Ledger.cut, weight=20)
-def cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int, succeeds: bool) -> Answer[None]:
-    return port.cut(checkpoint, succeeds)
+def cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.cut(checkpoint, True)
+
+
+@step("coordinator", LIVE, when=requested, begin=Ledger.fail_cut, weight=2)
+def fail_cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
+    return port.cut(checkpoint, False)
 
 
 @step("coordinator", LIVE, when=always, begin=Ledger.begin_fail_job, weight=1)
@@ -63,7 +67,7 @@ def report(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) ->
 # ---- the checkpoint coordinator --------------------------------------------------------------------------------------
 def can_trigger(ledger: Ledger) -> bool:
     """Whether no other checkpoint is being triggered, and all subtasks run."""
-    return ledger.is_whole() and all(one.state == INJECTED for one in ledger.pending())
+    return ledger.has_room() and ledger.is_whole() and all(one.state == INJECTED for one in ledger.pending())
 
 
 def triggerable(ledger: Ledger) -> Sequence[tuple[int, str]]:
@@ -83,7 +87,11 @@ def trigger(port: CoordinatorPort, ledger: Ledger, checkpoint: int, kind: str) -
 
 def old_ids(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest id, again."""
-    return [(ledger.newest,)] if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.regressed else DISABLED
+    return (
+        [(ledger.newest,)]
+        if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.regressed
+        else DISABLED
+    )
 
 
 @step("checkpoint-coordinator", LIVE, when=old_ids, begin=Ledger.trigger_again, weight=1)
@@ -105,7 +113,7 @@ def save_batch_state(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
 
 def injectable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The checkpoint whose result is a success."""
-    return [(one.number,) for one in ledger.pending() if one.state == ANSWERED and one.result]
+    return [(one.number,) for one in ledger.pending() if one.state == ANSWERED and one.result and ledger.has_room()]
 
 
 @step("checkpoint-coordinator", LIVE, when=injectable, begin=Ledger.inject, weight=40)
@@ -115,7 +123,7 @@ def inject(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[Non
 
 def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The checkpoints in progress."""
-    return [(one.number,) for one in ledger.pending()]
+    return [(one.number,) for one in ledger.pending() if ledger.has_room()]
 
 
 @step("checkpoint-coordinator", LIVE, when=abortable, end=Ledger.abort, weight=3)
@@ -140,7 +148,7 @@ def is_complete(one: Checkpoint) -> bool:
 
 def completable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The checkpoints that all subtasks have acknowledged."""
-    return [(one.number,) for one in ledger.pending() if is_complete(one)]
+    return [(one.number,) for one in ledger.pending() if is_complete(one) and ledger.has_room()]
 
 
 @step("checkpoint-coordinator", LIVE, when=completable, learn=Ledger.complete, weight=30)
@@ -161,7 +169,7 @@ def turn(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
 
 def answering(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts with a reply on its way."""
-    return [(one.subtask, one.number) for one in ledger.attempts() if one.replies]
+    return [(one.subtask, one.number) for one in ledger.attempts() if one.replies and ledger.has_room()]
 
 
 @step("network", LIVE, when=answering, begin=Ledger.reply, weight=20)
@@ -195,6 +203,8 @@ def lose_event(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int
 
 def arriving(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts with a report on its way."""
+    if not ledger.has_room():
+        return DISABLED
     return [(one.subtask, one.number) for one in ledger.attempts() if one.reports and not one.doomed]
 
 
@@ -227,28 +237,37 @@ def acknowledge_again(
 
 
 # ---- the subtasks ----------------------------------------------------------------------------------------------------
-def barriers(ledger: Ledger) -> Sequence[tuple[int, int, int, str]]:
+def barriers(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """The barriers that subtasks can receive."""
     return [
-        (one.subtask, one.number, number, how)
+        (one.subtask, one.number, number)
         for one in ledger.attempts()
         if not one.doomed
-        for number in (one.barriers if not ledger.config.sources else [head for head in one.events[:1] if _is(head)])
+        for number in (one.events[:1] if ledger.config.sources else one.barriers)
         if type(number) is int
-        for how in ("ok", "ok", "ok", "hook", "throws")
     ]
 
 
-def _is(head: object) -> bool:
-    return type(head) is int
-
-
 @step("task", LIVE, when=barriers, begin=Ledger.barrier, weight=30)
-def barrier(
-    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int, how: str
+def barrier(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int) -> Answer[None]:
+    return port.barrier(subtask, attempt, checkpoint, True, ())
+
+
+@step("task", LIVE, when=barriers, begin=Ledger.barrier_with_report, weight=8)
+def barrier_with_report(
+    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
 ) -> Answer[None]:
-    hook = (ledger.next_report(subtask, attempt),) if how == "hook" else ()
-    return port.barrier(subtask, attempt, checkpoint, how != "throws", hook)
+    return port.barrier(subtask, attempt, checkpoint, True, (ledger.next_report(subtask, attempt),))
+
+
+@step("task", LIVE, when=barriers, begin=Ledger.pass_barrier, weight=2)
+def barrier_that_fails(
+    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
+) -> Answer[None]:
+    return port.barrier(subtask, attempt, checkpoint, False, ())
+
+
+BARRIERS = (barrier, barrier_with_report, barrier_that_fails)
 
 
 def unnotified(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
@@ -264,7 +283,11 @@ def notify_aborted(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt:
 # ---- the attempts ----------------------------------------------------------------------------------------------------
 def deployed(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts that do not run yet."""
-    return [(one.subtask, one.number) for one in ledger.attempts() if one.state == "deployed" and not one.doomed]
+    return [
+        (one.subtask, one.number)
+        for one in ledger.attempts()
+        if one.state == "deployed" and not one.doomed and ledger.has_room()
+    ]
 
 
 @step("job-master", LIVE, when=deployed, begin=Ledger.run, weight=60)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES
-from conformance.components.coordinator.sides import TOLD_FAILED, TOLD_READY, TOLD_RESET
+from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt
 from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
 from conformance.parts import lifetime
@@ -24,7 +23,7 @@ rule = RULES.rule
 
 
 # ---- attempts --------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",))
+@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",), signals=(SubtaskReady,))
 def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is told that an attempt is ready while the attempt runs, and once."""
     judged = False
@@ -40,7 +39,7 @@ def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[o
     return judged
 
 
-@rule(*ANY, invariant="CP26", after_learning=True)
+@rule(*SETTLING, invariant="CP26", after_learning=True)
 def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator knows every attempt that runs."""
     if ledger.queue:
@@ -80,8 +79,8 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
 
 @rule(steps.restart_all, invariant="CP26", tickets=("FLINK-20222", "FLINK-31041"))
 def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When the job is restarted, the coordinator is told once that it is reset and to which checkpoint, also if there is
-    none."""
+    """When the job is restarted, the coordinator is told once that it is reset and to which checkpoint, also if there
+    is none."""
     wanted = [CoordinatorReset(ledger.points[0].number)]
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskReady)]
     if told == wanted:
@@ -89,27 +88,16 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
     return Broken(FailureClass.PROTOCOL, f"the coordinator must be told {wanted}", f"it was told {told or 'nothing'}")
 
 
-@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",))
-def a_subtask_is_ready_then_failed_then_reset(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """Between two attempts of a subtask that become ready, the coordinator is told that the subtask failed and that it
-    is reset."""
-    if not ledger.config.checkpointing:
-        return False
-    judged = False
-    for signal in seen.signals:
-        if type(signal) is SubtaskReady:
-            told = ledger.lines[signal.subtask].told
-            if told in (TOLD_READY, TOLD_FAILED):
-                owed = (
-                    f"the coordinator was told last that subtask {signal.subtask} is {told}, so a reset must come first"
-                )
-                return Broken(FailureClass.REORDERED, owed, "it was told that the subtask is ready")
-            judged |= told == TOLD_RESET
-    return judged
-
-
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP27", tickets=("FLINK-32655",))
+@rule(
+    *ANY,
+    invariant="CP27",
+    tickets=("FLINK-32655",),
+    signals=(
+        CheckpointCompleteNotified,
+        CheckpointAbortNotified,
+    ),
+)
 def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is told once that a checkpoint is complete, or once that it was aborted, and what it is told is
     true."""
@@ -131,7 +119,7 @@ def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> 
     return judged
 
 
-@rule(*ANY, invariant="CP27", tickets=("FLINK-32655",), after_learning=True, level=Level.SHOULD)
+@rule(*SETTLING, invariant="CP27", tickets=("FLINK-32655",), after_learning=True, level=Level.SHOULD)
 def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator was told what became of each checkpoint that it was asked
     for; a savepoint that is complete excepted."""
