@@ -51,6 +51,18 @@ class Drain(Generic[L]):
     def __init__(self, *entries: While[L] | Once[L] | Each[L] | End[L]) -> None:
         self.entries = entries
 
+    def first(self, ledger: L) -> Step | None:
+        """Returns the first step of a drain of which the rest is the drain of the state behind that step.
+
+        None: the drain does not begin by repeating steps while they are due, or none is due.
+        """
+        entry = self.entries[0]
+        if type(entry) is While:
+            for due in entry.table:
+                if (step := due(ledger)) is not None:
+                    return step
+        return None
+
     def begin(self) -> Draining[L]:
         """Begins the drain of one run."""
         return Draining(self.entries)

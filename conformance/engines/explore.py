@@ -254,7 +254,7 @@ class Explorer:
         self._steps.append(step)
         self._counts.append(counts)
         following.append(number)
-        if self.drain:
+        if self.drain and not self._drains_later(world, counts):
             world.moves = self._judging
             try:
                 world.drain()
@@ -262,6 +262,14 @@ class Explorer:
                 self._fail(tuple(self._path(number)), violation)
         world.close()
         return False
+
+    def _drains_later(self, world: World, counts: tuple[Any, ...]) -> bool:
+        """Returns whether the drain of this state begins with a step that the exploration will do from here too, and is
+        then the drain of the state that follows."""
+        if world.kernel is not None and world.kernel.in_flight:
+            return False
+        step = world.program.component.drain.first(world.ledger)
+        return step is not None and world.enabled(step) and self._count(step[0], step[1:], counts) is not None
 
     def _orders_that_count(self, world: World) -> frozenset[Edge]:
         """Returns the lock orders so far, which matter only if the exploration looks for a contradiction of them in one

@@ -169,8 +169,12 @@ class CoordinatorPort(Port):
         (`SubtaskReady`)."""
 
     @abstractmethod
-    def fail_attempt(self, subtask: int, attempt: int) -> Answer[None]:
-        """An attempt fails or is cancelled, and the coordinator is told (`SubtaskFailed`). Requests to it fail."""
+    def fail_attempt(self, subtask: int, attempt: int, aborted: tuple[int, ...]) -> Answer[None]:
+        """An attempt fails or is cancelled, and the coordinator is told (`SubtaskFailed`). Requests to it fail.
+
+        Then the abortion of the checkpoints in `aborted` is queued. These are usually all in progress (Flink:
+        `CheckpointCoordinator.stopCheckpointScheduler`).
+        """
 
     @abstractmethod
     def finish(self, subtask: int, attempt: int) -> Answer[None]:

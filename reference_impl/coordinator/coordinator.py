@@ -316,11 +316,12 @@ class Coordinator(CoordinatorPort):
                 self.end_ticket(body, False)
         attempt.replies, attempt.events, attempt.reports = [], [], []
 
-    def fail_attempt(self, subtask: int, attempt: int) -> None:
+    def fail_attempt(self, subtask: int, attempt: int, aborted: tuple[int, ...]) -> None:
         """O40."""
-        one = self.attempts[subtask, attempt]
-        self.end(one, State.FAILED)
+        self.end(self.attempts[subtask, attempt], State.FAILED)
         self.emit(SubtaskFailed(subtask, attempt))
+        for checkpoint in aborted:
+            self.later("aborted", checkpoint)
 
     def finish(self, subtask: int, attempt: int) -> None:
         """O41."""
@@ -338,7 +339,7 @@ class Coordinator(CoordinatorPort):
         """O43."""
         for (subtask, number), attempt in self.attempts.items():
             if attempt.is_alive():
-                self.fail_attempt(subtask, number)
+                self.fail_attempt(subtask, number, ())
         for checkpoint in aborted:
             self.later("aborted", checkpoint)
         self.failing = False

@@ -46,8 +46,7 @@ COMPONENT = Component(
     config_type=CoordinatorScenarioConfig,
     configs=(
         CoordinatorScenarioConfig(1),
-        CoordinatorScenarioConfig(2),
-        CoordinatorScenarioConfig(2, concurrent=2),
+        *[CoordinatorScenarioConfig(2, concurrent=2)] * 3,
         CoordinatorScenarioConfig(1, concurrent=3),
         CoordinatorScenarioConfig(3, concurrent=2),
         CoordinatorScenarioConfig(1, sources=True),
@@ -69,7 +68,9 @@ COMPONENT = Component(
         "events": Bound(("send",), 2, each=True),
         "reports": Bound(("report",), 2, each=True),
         "aborts": Bound(("abort", "fail_trigger"), 1),
-        "failures": Bound(("fail_attempt", "lose_event", "lose_reply", "lose_report", "fail_job"), 1),
+        "failures": Bound(
+            ("fail_attempt", "fail_attempt_only", "lose_event", "lose_reply", "lose_report", "fail_job"), 1
+        ),
         "hooks": Bound(("barrier_with_report",), 0),
         "refusals": Bound(("fail_cut", "barrier_that_fails"), 0),
         "rare": Bound(
@@ -77,8 +78,18 @@ COMPONENT = Component(
         ),
     },
     biases=(
-        {"fail_attempt": 0, "lose_event": 0, "lose_reply": 0, "lose_report": 0, "finish": 0, "fail_job": 0, "fail": 0},
-        {"turn": 20, "reply": 4, "barrier": 12},
+        {
+            "fail_attempt": 0,
+            "fail_attempt_only": 0,
+            "lose_event": 0,
+            "lose_reply": 0,
+            "lose_report": 0,
+            "finish": 0,
+            "fail_job": 0,
+            "fail": 0,
+        },
+        {"turn": 40, "reply": 4, "barrier": 6},
+        {"complete": 2, "barrier": 6, "send": 30, "deliver": 60, "trigger": 90, "fail_attempt": 1},
         {"turn": 12, "fail_attempt": 6, "restart": 40, "send": 30},
         {"abort": 12, "fail_trigger": 8, "notify_aborted": 4, "trigger": 60},
         {"send": 40, "report": 40, "barrier": 10, "arrive": 10},

@@ -27,7 +27,8 @@ def _held(ledger: Ledger) -> list[tuple[Attempt, Message, Checkpoint | None]]:
             message = one.unsent[0]
             later = [each for each in ledger.checkpoints.values() if not each.contains(message)]
             if not any(_may_hold(each, one) for each in later):
-                found.append((one, message, later[-1] if later else None))
+                aborted = [each for each in later if each.state == "aborted"]
+                found.append((one, message, aborted[0] if aborted else later[-1] if later else None))
     return found
 
 

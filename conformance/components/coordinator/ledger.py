@@ -105,6 +105,8 @@ class Ledger(Lifetime):
     def deploy(self, subtask: int, point: Point) -> None:
         """Notes that a new attempt of a subtask is deployed, with its state from this point."""
         line = self.lines[subtask]
+        if line.attempts and line.attempts[-1].cut:
+            line.dead = line.newest, line.attempts[-1].cut
         line.newest += 1
         line.received, line.reported = point.received[subtask], point.reported[subtask]
         parallelism = self.config.parallelism
@@ -406,6 +408,17 @@ class Ledger(Lifetime):
     def fail_attempt(self, subtask: int, attempt: int) -> None:
         """Notes that an attempt fails."""
         self.forget(self.the(subtask, attempt), FAILED)
+
+    def begin_failure(self, subtask: int, attempt: int) -> None:
+        """Notes that an attempt fails, and that all checkpoints in progress are aborted."""
+        self.restarting = (), tuple([one.number for one in self.pending()])
+        self.fail_attempt(subtask, attempt)
+        for number in self.restarting[1]:
+            self.abort(number)
+
+    def end_failure(self, subtask: int, attempt: int) -> None:
+        """Notes that the failure has been dealt with."""
+        self.restarting = (), ()
 
     def finish(self, subtask: int, attempt: int) -> None:
         """Notes that an attempt finishes."""

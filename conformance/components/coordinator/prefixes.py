@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from conformance.components.coordinator.steps import (
+    abort,
+    acknowledge_again,
     arrive,
     barrier,
     complete,
     cut,
     deliver,
     fail,
+    fail_attempt,
+    fail_attempt_only,
+    fail_trigger,
     finish,
     inject,
+    lose_event,
     report,
+    restart,
     restore,
     run,
     send,
@@ -40,20 +47,48 @@ STORED = (
 SCALED_DOWN = (*STORED, fail(), restore(1, 1))
 SCALED_UP = (*STORED, fail(), restore(1, 3), run(0, 0), turn(), run(1, 0), turn(), run(2, 0), turn())
 """Lead to a job that was restored from it with another parallelism."""
-OVERLAPPING = (
-    *_READY, trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED, *_cut_and_injected(1),
-    send(0, 0), turn(), barrier(0, 0, 1), trigger(2, "savepoint"), turn(),
-)  # fmt: skip
+_ASKED = (*_READY, trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED)
+_EVENTS = (send(0, 0), send(1, 0), turn(), turn())
+CUT = (*_ASKED, *_cut_and_injected(1), *_EVENTS)
+"""Leads to a checkpoint whose barriers have left, and to events that are held back for it."""
+OVERLAPPING = (*CUT, barrier(0, 0, 1), arrive(0, 0), turn(), trigger(2, "savepoint"), turn())
 """Leads to a savepoint that begins while one subtask has taken its snapshot of a checkpoint and the other has not."""
-SUBSUMING = (
-    *_READY, trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED, *_cut_and_injected(1),
-    send(0, 0), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED,
-    *_cut_and_injected(2), *_snapshots(2),
+HELD_TWICE = (
+    *_ASKED, *_cut_and_injected(1), trigger(2, "checkpoint"), trigger(2, "savepoint"), turn(), deliver(0, 0),
+    deliver(1, 0), *_ANSWERED, *_cut_and_injected(2), *_EVENTS,
 )  # fmt: skip
-"""Leads to a checkpoint that is complete while an older one is in progress, whose barriers it has overtaken."""
+"""Leads to events that two checkpoints hold back."""
+ONE_OF_TWO_ABORTED = (*HELD_TWICE, abort(2), turn(), turn())
+"""Leads to events that one of these checkpoints still holds back."""
+DISTURBED = (*CUT, fail_trigger(), turn())
+"""Leads to a checkpoint in progress while another one has failed before it began."""
+LOST = (
+    *_READY, send(0, 0), turn(), lose_event(0, 0), turn(), trigger(1, "checkpoint"), turn(), deliver(0, 0),
+    deliver(1, 0), *_ANSWERED, *_cut_and_injected(1), *_snapshots(1),
+)  # fmt: skip
+"""Leads, if nobody lets the attempt fail, to a checkpoint after an event was lost."""
+SUBSUMING = (*HELD_TWICE, *_snapshots(2))
+"""Leads to a checkpoint that all subtasks have acknowledged while an older one is in progress."""
+AWAITING = (
+    *_ASKED, *_EVENTS, cut(1), turn(), abort(1), turn(), turn(), trigger(2, "checkpoint"), turn(), *[deliver(0, 0)] * 4,
+    *[deliver(1, 0)] * 4, *_ANSWERED,
+)  # fmt: skip
+"""Leads to a checkpoint that begins while events are unanswered for which the result of an aborted one has waited."""
+CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
+"""Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
+STALE = (
+    *_ASKED, *_cut_and_injected(1), barrier(0, 0, 1), arrive(0, 0), fail_attempt(0, 0), restart(), turn(), turn(),
+    run(0, 1), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 1), deliver(0, 1), deliver(1, 0), deliver(1, 0),
+    arrive(0, 1), turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(), acknowledge_again(0, 0, 1),
+    turn(),
+)  # fmt: skip
+"""Leads to a gate that is held for a new attempt, whose predecessor has acknowledged an older checkpoint."""
 ONE_FINISHED = (
     *_READY, finish(1, 0), trigger(1, "savepoint"), turn(), deliver(0, 0), arrive(0, 0), turn(), *_cut_and_injected(1),
     barrier(0, 0, 1), complete(1),
 )  # fmt: skip
 """Leads to a savepoint that completed without a subtask that had finished."""
-PREFIXES = (STORED, SCALED_DOWN, SCALED_UP, OVERLAPPING, SUBSUMING, ONE_FINISHED)
+PREFIXES = (
+    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, LOST, SUBSUMING, AWAITING, CUT_AND_RESTARTED, STALE,
+    STORED, SCALED_DOWN, SCALED_UP, ONE_FINISHED,
+)  # fmt: skip

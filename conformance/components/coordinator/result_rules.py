@@ -27,7 +27,9 @@ def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgem
     """No action in the main thread of the job master raises an error."""
     if seen.error is None:
         return True
-    return Broken(FailureClass.CRASHED, "an action in the main thread must end well", f"it raised: {seen.error.reason}")
+    return Broken(
+        FailureClass.PROTOCOL, "an action in the main thread must end well", f"it raised: {seen.error.reason}"
+    )
 
 
 @rule(steps.turn, invariant="CP17")

@@ -15,7 +15,7 @@ UP = frozenset({Capability.UP_GATE})
 ANY = tuple(one for one in steps.STEPS.all if one.name not in ("resources", "fail", "restore"))
 """The steps in which an implementation may emit any signal."""
 SETTLING = (
-    steps.turn, steps.deliver, *steps.BARRIERS, steps.complete, steps.notify_aborted, steps.fail_attempt, steps.finish,
+    steps.turn, steps.deliver, *steps.BARRIERS, steps.complete, steps.notify_aborted, *steps.FAILURES, steps.finish,
     steps.restart, steps.restart_all,
 )  # fmt: skip
 """The steps after which the main thread may have nothing to do, and something may be owed."""
@@ -83,16 +83,18 @@ def a_checkpoint_has_the_same_reports_on_both_sides(ledger: Ledger, seen: Stored
 
 
 # ---- events ----------------------------------------------------------------------------------------------------------
-@rule(steps.deliver, invariant="CP18", tickets=("FLINK-18071",))
-def an_event_reaches_no_other_attempt(ledger: Ledger, seen: Delivered) -> Judgement:
-    """An event reaches the attempt to which the coordinator sent it, and no later one."""
-    value = seen.value
-    if value is None:
-        return False
-    subtask, number = seen.operands
-    if (value.subtask, value.attempt) == (subtask, number):
-        return True
-    return Broken(FailureClass.DUPLICATED, f"{event(value)} was sent", f"{attempt(subtask, number)} received it")
+@rule(*ANY, invariant="CP18", tickets=("FLINK-18071",), signals=(EventTransmitted,))
+def an_event_leaves_for_no_other_attempt(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """An event leaves for the attempt to which the coordinator sent it, and for no later one."""
+    judged = False
+    for signal in seen.signals:
+        if type(signal) is not EventTransmitted or signal.message is None:
+            continue
+        judged, message = True, signal.message
+        if (message.subtask, message.attempt) != (signal.subtask, signal.attempt):
+            owed = f"{event(message)} must go to no other attempt"
+            return Broken(FailureClass.DUPLICATED, owed, f"it left for {attempt(signal.subtask, signal.attempt)}")
+    return judged
 
 
 def cut_off(ledger: Ledger, one: Attempt, message: Message) -> Checkpoint | None:
@@ -198,6 +200,10 @@ def an_event_sent_before_the_cut_arrives_before_the_snapshot(
 def a_subtask_receives_each_event_once_and_in_order(ledger: Ledger, seen: Delivered) -> Judgement:
     """A subtask receives each event once and in the order in which the coordinator sent them, also across restarts."""
     one = _mine(ledger, seen)
+    if one is None and seen.value is not None:
+        return Broken(
+            FailureClass.DUPLICATED, f"{event(seen.value)} was sent", f"{attempt(*seen.operands)} received it"
+        )
     if one is None or seen.value is None or one.damaged or not ledger.config.checkpointing:
         return False
     expected, number = ledger.lines[one.subtask].received, seen.value.number
@@ -257,6 +263,27 @@ def stored_reports_are_replayed_first(ledger: Ledger, seen: Seen[object]) -> Jud
     return judged
 
 
+@rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP, signals=(ReportReceived,))
+def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The coordinator receives each report once and in the order in which its subtask sent them, across restarts."""
+    judged = False
+    if not ledger.config.checkpointing:
+        return False
+    for at, signal in enumerate(seen.signals):
+        if type(signal) is not ReportReceived:
+            continue
+        message = signal.message
+        expected = ledger.lines[message.subtask].counted + sum(
+            type(each) is ReportReceived and each.message.subtask == message.subtask for each in seen.signals[:at]
+        )
+        if message.number != expected:
+            kind = FailureClass.LOST if message.number > expected else FailureClass.DUPLICATED
+            owed = f"the next report of subtask {message.subtask} is number {expected}"
+            return Broken(kind, owed, f"the coordinator received number {message.number}")
+        judged = True
+    return judged
+
+
 @rule(*ANY, invariant="CP4", signals=(ReportReceived,))
 def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is given the reports of an attempt in the order in which they arrived, and none of an attempt
@@ -275,27 +302,6 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
             nothing = f"no report of {attempt(signal.subtask, signal.attempt)} has arrived that was not handled"
             kind = FailureClass.REORDERED if signal.message in landed else FailureClass.DUPLICATED
             return Broken(kind, owed or nothing, f"the coordinator was given {report(signal.message)}")
-        judged = True
-    return judged
-
-
-@rule(*ANY, invariant="CP3", tickets=("FLINK-28639",), needs=UP, signals=(ReportReceived,))
-def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator receives each report once and in the order in which its subtask sent them, across restarts."""
-    judged = False
-    if not ledger.config.checkpointing:
-        return False
-    for at, signal in enumerate(seen.signals):
-        if type(signal) is not ReportReceived:
-            continue
-        message = signal.message
-        expected = ledger.lines[message.subtask].counted + sum(
-            type(each) is ReportReceived and each.message.subtask == message.subtask for each in seen.signals[:at]
-        )
-        if message.number != expected:
-            kind = FailureClass.LOST if message.number > expected else FailureClass.DUPLICATED
-            owed = f"the next report of subtask {message.subtask} is number {expected}"
-            return Broken(kind, owed, f"the coordinator received number {message.number}")
         judged = True
     return judged
 

@@ -69,7 +69,7 @@ class Attempt:
 class Line:
     """One subtask: how many events and reports there were, as both sides know it. The attempts come and go."""
 
-    __slots__ = ("attempts", "counted", "newest", "received", "reported", "sent")
+    __slots__ = ("attempts", "counted", "dead", "newest", "received", "reported", "sent")
 
     def __init__(self, sent: int = 0, received: int = 0, reported: int = 0, counted: int = 0) -> None:
         self.sent = sent
@@ -83,6 +83,8 @@ class Line:
         self.attempts: list[Attempt] = []
         """Those of the last deployment, and older ones with open tickets."""
         self.newest = -1
+        self.dead: tuple[int, int] | None = None
+        """The attempt before the newest one, and its last snapshot."""
 
 
 class Checkpoint:

@@ -27,7 +27,7 @@ def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for line in ledger.lines for one in line.attempts if one.ready]
 
 
-@step("coordinator", LIVE, when=sendable, begin=Ledger.send, weight=14)
+@step("coordinator", LIVE, when=sendable, begin=Ledger.send, weight=12)
 def send(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
     return port.send(ledger.next_event(subtask, attempt))
 
@@ -39,7 +39,7 @@ def requested(ledger: Ledger) -> Sequence[tuple[int]]:
     ]
 
 
-@step("coordinator", LIVE, when=requested, begin=Ledger.cut, weight=20)
+@step("coordinator", LIVE, when=requested, begin=Ledger.cut, weight=40)
 def cut(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.cut(checkpoint, True)
 
@@ -59,7 +59,7 @@ def reporting(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for one in ledger.attempts()]
 
 
-@step("task", LIVE, when=reporting, begin=Ledger.report, weight=14)
+@step("task", LIVE, when=reporting, begin=Ledger.report, weight=10)
 def report(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
     return port.report(ledger.next_report(subtask, attempt))
 
@@ -80,7 +80,7 @@ def triggerable(ledger: Ledger) -> Sequence[tuple[int, str]]:
     return [(next_one, kind) for kind in (*kinds, *(["savepoint"] if True not in savepoints else []))]
 
 
-@step("checkpoint-coordinator", LIVE, when=triggerable, begin=Ledger.trigger, weight=30)
+@step("checkpoint-coordinator", LIVE, when=triggerable, begin=Ledger.trigger, weight=60)
 def trigger(port: CoordinatorPort, ledger: Ledger, checkpoint: int, kind: str) -> Answer[None]:
     return port.trigger(checkpoint)
 
@@ -116,7 +116,7 @@ def injectable(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(one.number,) for one in ledger.pending() if one.state == ANSWERED and one.result and ledger.has_room()]
 
 
-@step("checkpoint-coordinator", LIVE, when=injectable, begin=Ledger.inject, weight=40)
+@step("checkpoint-coordinator", LIVE, when=injectable, begin=Ledger.inject, weight=60)
 def inject(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.inject(checkpoint)
 
@@ -126,7 +126,7 @@ def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(one.number,) for one in ledger.pending() if ledger.has_room()]
 
 
-@step("checkpoint-coordinator", LIVE, when=abortable, end=Ledger.abort, weight=3)
+@step("checkpoint-coordinator", LIVE, when=abortable, end=Ledger.abort, weight=4)
 def abort(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.abort(checkpoint, ledger.checkpoints[checkpoint].state != INJECTED)
 
@@ -136,7 +136,7 @@ def precheckable(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if can_trigger(ledger) else DISABLED
 
 
-@step("checkpoint-coordinator", LIVE, when=precheckable, end=Ledger.fail_trigger, weight=2)
+@step("checkpoint-coordinator", LIVE, when=precheckable, end=Ledger.fail_trigger, weight=4)
 def fail_trigger(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
     return port.abort_triggering()
 
@@ -151,7 +151,7 @@ def completable(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(one.number,) for one in ledger.pending() if is_complete(one) and ledger.has_room()]
 
 
-@step("checkpoint-coordinator", LIVE, when=completable, learn=Ledger.complete, weight=30)
+@step("checkpoint-coordinator", LIVE, when=completable, learn=Ledger.complete, weight=14)
 def complete(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[Message, ...], ...]]:
     return port.complete(checkpoint, ledger.subsumed(checkpoint), not ledger.checkpoints[checkpoint].is_savepoint)
 
@@ -162,7 +162,7 @@ def queued(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if ledger.queue else DISABLED
 
 
-@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, end=Ledger.end_turn, weight=90, fails=True)
+@step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, end=Ledger.end_turn, weight=120, fails=True)
 def turn(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
     return port.turn()
 
@@ -172,7 +172,7 @@ def answering(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for one in ledger.attempts() if one.replies and ledger.has_room()]
 
 
-@step("network", LIVE, when=answering, begin=Ledger.reply, weight=20)
+@step("network", LIVE, when=answering, begin=Ledger.reply, weight=12)
 def reply(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
     return port.reply(subtask, attempt)
 
@@ -191,7 +191,7 @@ def deliverable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for one in ledger.attempts() if _has_event(one)]
 
 
-@step("network", LIVE, when=deliverable, learn=Ledger.deliver, weight=24)
+@step("network", LIVE, when=deliverable, learn=Ledger.deliver, weight=40)
 def deliver(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[Message | None]:
     return port.deliver(subtask, attempt)
 
@@ -208,7 +208,7 @@ def arriving(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for one in ledger.attempts() if one.reports and not one.doomed]
 
 
-@step("network", LIVE, when=arriving, begin=Ledger.arrive, weight=24)
+@step("network", LIVE, when=arriving, begin=Ledger.arrive, weight=40)
 def arrive(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
     return port.arrive(subtask, attempt)
 
@@ -219,14 +219,12 @@ def lose_report(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: in
 
 
 def acknowledged(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
-    """The last snapshot of each attempt, of dead ones too, and a checkpoint that nobody knows."""
-    return [
-        (one.subtask, one.number, number)
-        for line in ledger.lines
-        for one in line.attempts
-        if one.state != "deployed"
-        for number in ((one.cut, one.cut + UNKNOWN) if one.cut else (UNKNOWN,))
-    ]
+    """The last snapshots of the attempts, also of dead ones, and a checkpoint that nobody knows."""
+    if not ledger.has_room():
+        return DISABLED
+    living = [(one.subtask, one.number, one.cut + more) for one in ledger.attempts() for more in (0, UNKNOWN)]
+    dead = [(subtask, *line.dead) for subtask, line in enumerate(ledger.lines) if line.dead is not None]
+    return [one for one in (*living, *dead) if one[2] and one[0] < ledger.config.parallelism]
 
 
 @step("network", LIVE, when=acknowledged, begin=Ledger.repeat, weight=1)
@@ -248,12 +246,12 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     ]
 
 
-@step("task", LIVE, when=barriers, begin=Ledger.barrier, weight=30)
+@step("task", LIVE, when=barriers, begin=Ledger.barrier, weight=16)
 def barrier(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int) -> Answer[None]:
     return port.barrier(subtask, attempt, checkpoint, True, ())
 
 
-@step("task", LIVE, when=barriers, begin=Ledger.barrier_with_report, weight=8)
+@step("task", LIVE, when=barriers, begin=Ledger.barrier_with_report, weight=5)
 def barrier_with_report(
     port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
 ) -> Answer[None]:
@@ -290,14 +288,23 @@ def deployed(ledger: Ledger) -> Sequence[tuple[int, int]]:
     ]
 
 
-@step("job-master", LIVE, when=deployed, begin=Ledger.run, weight=60)
+@step("job-master", LIVE, when=deployed, begin=Ledger.run, weight=80)
 def run(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
     return port.run(subtask, attempt)
 
 
-@step("job-master", LIVE, when=reporting, begin=Ledger.fail_attempt, weight=2)
+@step("job-master", LIVE, when=reporting, begin=Ledger.begin_failure, end=Ledger.end_failure, weight=2)
 def fail_attempt(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
-    return port.fail_attempt(subtask, attempt)
+    return port.fail_attempt(subtask, attempt, ledger.restarting[1])
+
+
+@step("job-master", LIVE, when=reporting, begin=Ledger.fail_attempt, weight=1)
+def fail_attempt_only(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
+    return port.fail_attempt(subtask, attempt, ())
+
+
+FAILURES = (fail_attempt, fail_attempt_only)
+"""The checkpoints in progress are aborted with the failure, or only when the subtask is restarted."""
 
 
 def finishing(ledger: Ledger) -> Sequence[tuple[int, int]]:

@@ -54,7 +54,7 @@ def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judge
     return judged
 
 
-@rule(steps.fail_attempt, invariant="CP26", tickets=("FLINK-20396",))
+@rule(*steps.FAILURES, invariant="CP26", tickets=("FLINK-20396",))
 def a_failure_is_told_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """When an attempt fails, the coordinator is told that it failed, and is not reset before the restart."""
     told = [one for one in seen.signals if type(one) is SubtaskFailed]
