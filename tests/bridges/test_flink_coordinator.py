@@ -129,7 +129,7 @@ def test_a_lost_request_lets_the_task_fail_before_its_ticket_ends(one, lost):
 
 def test_an_attempt_that_fails_takes_its_requests_with_it(one):
     one.fully("send", Message(0, 0, 0))
-    assert one("fail_attempt", 0, 0) == [SubtaskFailed(0, 0)]
+    assert one("fail_attempt", 0, 0, ()) == [SubtaskFailed(0, 0)]
     assert one.turns() == [TicketEnded(Message(0, 0, 0), False)]
     assert one.fully("restart", (0,), BEGINNING, ()) == [SubtaskReset(0, NO_CHECKPOINT)]
     assert one.fully("run", 0, 1) == [SubtaskReady(0, 1)]
@@ -153,7 +153,7 @@ def test_a_snapshot_that_fails_is_not_acknowledged_and_what_its_hooks_sent_is(on
 def test_the_job_master_refuses_a_report_of_an_attempt_that_is_over(one):
     one("report", Message(0, 0, 0))
     one("arrive", 0, 0)
-    assert one("fail_attempt", 0, 0) == [SubtaskFailed(0, 0)]
+    assert one("fail_attempt", 0, 0, ()) == [SubtaskFailed(0, 0)]
     assert one.turns() == []
 
 
@@ -220,7 +220,7 @@ def test_an_abort_after_a_reset_leaves_the_other_gates_held_for_good(three):
     three.hold(1)
     for subtask in (1, 2):
         three.fully("send", Message(subtask, 0, 0))
-    three("fail_attempt", 0, 0)
+    three("fail_attempt", 0, 0, ())
     assert three("restart", (0,), BEGINNING, (1,)) == [SubtaskReset(0, NO_CHECKPOINT)]
     heard, reason = three.raises()
     assert heard == [], "the coordinator is not told of the abort"
@@ -237,7 +237,7 @@ def test_a_late_cut_after_such_an_abort_ends_the_job_master(flink_coordinator):
     try:
         two = Driver(mine, 2)
         two.fully("trigger", 1)
-        two("fail_attempt", 0, 0)
+        two("fail_attempt", 0, 0, ())
         two("restart", (0,), BEGINNING, (1,))
         two.raises()
         two("cut", 1, True)
@@ -275,8 +275,7 @@ def test_an_acknowledgement_that_no_gate_expects_fails_the_job(one):
 
 def test_a_new_gate_accepts_an_old_id(one):
     one.hold(5)
-    one("fail_attempt", 0, 0)
-    one.fully("abort", 5, False)
+    one.fully("fail_attempt", 0, 0, (5,))
     one.fully("restart", (0,), BEGINNING, ())
     assert one.fully("trigger", 5) == [CheckpointRequested(5)]
 

@@ -77,7 +77,7 @@ final class CoordinatorSubject implements Subject {
                 master.run(attempt(arguments));
                 return null;
             case "fail_attempt":
-                master.fail(attempt(arguments));
+                master.fail(attempt(arguments), ids(arguments.node(2)));
                 return null;
             case "finish":
                 master.finish(attempt(arguments));

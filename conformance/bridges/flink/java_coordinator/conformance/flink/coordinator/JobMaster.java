@@ -134,13 +134,20 @@ final class JobMaster implements HolderAccess.Attempts {
         mainThread.execute(attempt::switchToRunning);
     }
 
-    /** {@code Execution.processFail}, then {@code DefaultScheduler.onTaskFailed}. */
-    void fail(Attempt attempt) throws Exception {
+    /**
+     * {@code Execution.processFail}, then {@code DefaultScheduler.onTaskFailed}, which tells the coordinators. In the
+     * same turn {@code CheckpointCoordinatorDeActivator} stops the checkpoint scheduler, since the job is restarting or
+     * not all of it is running, and {@code CheckpointCoordinator.stopCheckpointScheduler} aborts what is pending.
+     */
+    void fail(Attempt attempt, long[] aborted) throws Exception {
         mainThread.within(
                 () -> {
                     attempt.end();
                     holder.executionAttemptFailed(
                             attempt.subtask, attempt.number, new FlinkException("the attempt failed"));
+                    for (long checkpoint : aborted) {
+                        holder.notifyCheckpointAborted(checkpoint);
+                    }
                 });
     }
 
