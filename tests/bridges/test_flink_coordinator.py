@@ -241,7 +241,7 @@ def test_a_late_cut_after_such_an_abort_ends_the_job_master(flink_coordinator):
         two("restart", (0,), BEGINNING, (1,))
         two.raises()
         two("cut", 1, True)
-        with pytest.raises(PortError, match="status 239 .Flink's fatal error handler ended the JVM"):
+        with pytest.raises(PortError, match=r"status 239 .Flink's fatal error handler ended the JVM"):
             two.turn()
     finally:
         mine.close()

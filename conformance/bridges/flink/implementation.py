@@ -10,7 +10,6 @@ from conformance.bridges.flink.shim import MAIN_CLASS, command
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.ports import Implementation
 
-
 FATAL_EXIT = 239
 """The exit status of a JVM that Flink's `FatalExitExceptionHandler` has ended."""
 COORDINATOR_MAIN_CLASS = "conformance.flink.coordinator.Main"
