@@ -74,7 +74,17 @@ COMPONENT = Component(
         "hooks": Bound(("barrier_with_report",), 0),
         "refusals": Bound(("fail_cut", "barrier_that_fails"), 0),
         "rare": Bound(
-            ("finish", "fail", "restore", "trigger_again", "acknowledge_again", "speculate", "save_batch_state"), 0
+            (
+                "finish",
+                "fail",
+                "restore",
+                "trigger_again",
+                "acknowledge_again",
+                "acknowledge_unknown",
+                "speculate",
+                "save_batch_state",
+            ),
+            0,
         ),
     },
     biases=(

@@ -124,10 +124,11 @@ request of its own, which may have overtaken the beginning; one was aborted othe
 
 
 def _silent(ledger: Ledger) -> list[tuple[Attempt, str]]:
-    """Returns the attempts that hold reports back without need, and what may be the cause. Nothing is on its way."""
+    """Returns the attempts that hold reports back without need, and what may be the cause. The main thread has nothing
+    to do, and nothing is on its way to them."""
     found = []
     for one in ledger.attempts():
-        if not one.unreported or one.doomed:
+        if not one.unreported or one.doomed or one.events:
             continue
         newer = [each for each in ledger.checkpoints.values() if one.cut < each.number]
         if all(each.is_over() for each in newer):
@@ -145,7 +146,7 @@ def _report_go(one: Attempt, why: str) -> Broken:
 def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the task of a subtask is told that a checkpoint was aborted, its reports leave, also if it hears of the
     beginning of the checkpoint later."""
-    if ledger.queue or not ledger.is_idle():
+    if ledger.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == EARLY:
@@ -157,7 +158,7 @@ def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: 
 def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, as by a timeout while the coordinator waits for a report, the reports that were
     held back for it leave, although nobody has told the tasks by a request of their own."""
-    if ledger.queue or not ledger.is_idle():
+    if ledger.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == LATE:
@@ -168,7 +169,7 @@ def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
 @rule(*SETTLING, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a subtask has taken its snapshot and no newer checkpoint has begun, its reports leave."""
-    if ledger.queue or not ledger.is_idle():
+    if ledger.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == NEVER:

@@ -47,16 +47,17 @@ from conformance.ports import (
 MOST_SUBTASKS = 3
 RECENT = 3
 """How many checkpoints that are over the ledger remembers."""
-ORDINARY, REPEATED = 0, 1
-"""What a queued turn is for: anything, or an acknowledgement that was repeated."""
+ORDINARY, REPEATED, ABORTING, REPORTED, OUTDATED, CUTS = 0, 1, 2, 3, 4, 5
+"""What a queued turn is for: anything; an acknowledgement that was repeated; an abort because of a failure; a failure
+of the coordinator, since the last restart of the job or before it; or, with the id added, a cut."""
 
 
 class Ledger(Lifetime):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "alive", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines", "most_turns",
-        "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
+        "alive", "answered", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines",
+        "most_turns", "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
     )  # fmt: skip
 
     def __init__(self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0) -> None:
@@ -90,6 +91,8 @@ class Ledger(Lifetime):
         """Whether the coordinator has reported a failure since the last reset."""
         self.failover = False
         """Whether the job must be restarted."""
+        self.answered = False
+        """Whether a restart was asked for because of a failure that the coordinator has reported since the last one."""
         self.unnotified: list[tuple[int, int, int]] = []
         """By subtask, attempt and checkpoint: the tasks that can be told that a checkpoint was aborted."""
         self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
@@ -173,8 +176,8 @@ class Ledger(Lifetime):
         return not self.most_turns or len(self.queue) < self.most_turns
 
     def is_idle(self) -> bool:
-        """Returns whether nothing is under way: no turn, and nothing to or from an attempt that is alive."""
-        return not self.queue and all(not (one.events or one.replies or one.reports) for one in self.alive)
+        """Returns whether no turn, event or report is under way."""
+        return not self.queue and all(not (one.events or one.reports) for one in self.alive)
 
     # ---- the coordinator
     def next_event(self, subtask: int, attempt: int) -> Message:
@@ -196,7 +199,9 @@ class Ledger(Lifetime):
 
     def cut(self, number: int) -> None:
         """Notes that the coordinator completes its part of a checkpoint."""
+        self.tag = CUTS + max(number, 0)
         checkpoint = self.checkpoints[number]
+        checkpoint.late = checkpoint.known
         checkpoint.done = True
         checkpoint.sent = tuple([line.sent for line in self.lines])
         checkpoint.counted = tuple([line.counted for line in self.lines])
@@ -205,6 +210,7 @@ class Ledger(Lifetime):
     def begin_fail_job(self) -> None:
         """Notes that the coordinator reports a failure."""
         self.failed_job = True
+        self.tag = REPORTED
 
     # ---- the checkpoint coordinator
     def trigger(self, number: int, kind: str) -> None:
@@ -216,7 +222,7 @@ class Ledger(Lifetime):
             if one.state == RUNNING:
                 checkpoint.parts[one.subtask] = None
         if not self.queue and not any(one.unsent or one.unreported for one in self.alive):
-            over = [other for other, each in self.checkpoints.items() if each.is_over()]
+            over = [other for other, each in self.checkpoints.items() if each.is_over() and each.done >= each.requested]
             for other in over[:-RECENT]:
                 del self.checkpoints[other]
 
@@ -228,6 +234,7 @@ class Ledger(Lifetime):
         """Notes that the barriers of a checkpoint leave."""
         checkpoint = self.checkpoints[number]
         checkpoint.state = INJECTED
+        checkpoint.has_left = True
         for one in self.attempts():
             if one.state == RUNNING and one.subtask in checkpoint.parts:
                 if self.config.sources:
@@ -387,6 +394,8 @@ class Ledger(Lifetime):
     def begin_turn(self) -> None:
         """Notes that the main thread runs the oldest turn."""
         self.current = self.queue.pop(0)
+        if self.current >= CUTS and self.current - CUTS in self.checkpoints:
+            self.checkpoints[self.current - CUTS].noticed = True
 
     def end_turn(self) -> None:
         """Notes that a turn is over."""
@@ -412,6 +421,7 @@ class Ledger(Lifetime):
     def begin_failure(self, subtask: int, attempt: int) -> None:
         """Notes that an attempt fails, and that all checkpoints in progress are aborted."""
         self.restarting = (), tuple([one.number for one in self.pending()])
+        self.tag = ABORTING
         self.fail_attempt(subtask, attempt)
         for number in self.restarting[1]:
             self.abort(number)
@@ -438,7 +448,8 @@ class Ledger(Lifetime):
             self.forget(one, FAILED)
         for number in aborted:
             self.abort(number)
-        self.failed_job = self.failover = False
+        self.failed_job = self.failover = self.answered = False
+        self.queue = [OUTDATED if tag == REPORTED else tag for tag in self.queue]
 
     def restart(self) -> None:
         """Notes that the next attempts are deployed."""
@@ -475,6 +486,7 @@ class Ledger(Lifetime):
         for checkpoint in self.checkpoints.values():
             if checkpoint.state == "aborted":
                 checkpoint.known = True
+            checkpoint.noticed = checkpoint.done
 
     def _queued(self, signal: TurnQueued) -> None:
         self.queue.append(self.tag)
@@ -508,7 +520,9 @@ class Ledger(Lifetime):
         for checkpoint in self.checkpoints.values():
             if message in checkpoint.awaited:
                 checkpoint.awaited.remove(message)
-                checkpoint.poisoned |= not signal.delivered and one.is_alive() and not one.doomed
+                checkpoint.poisoned |= (
+                    not signal.delivered and one.is_alive() and (checkpoint.noticed or not one.doomed)
+                )
 
     def _requested(self, signal: CheckpointRequested) -> None:
         self.requested = max(self.requested, signal.checkpoint)
@@ -517,7 +531,7 @@ class Ledger(Lifetime):
 
     def _checkpointed(self, signal: CoordinatorCheckpointed) -> None:
         checkpoint = self.checkpoints.get(signal.checkpoint)
-        if checkpoint is not None and checkpoint.result is None:
+        if checkpoint is not None and checkpoint.result is None and not (self.regressed and checkpoint.is_over()):
             checkpoint.result = signal.succeeded
             if checkpoint.state == TRIGGERED:
                 checkpoint.state = ANSWERED
@@ -566,6 +580,7 @@ class Ledger(Lifetime):
 
     def _failover(self, signal: GlobalFailoverTriggered) -> None:
         self.failover = True
+        self.answered |= self.current != OUTDATED
 
 
 HEARD: dict[type, Callable[[Ledger, Any], None]] = {

@@ -23,6 +23,7 @@ from conformance.components.coordinator.steps import (
     run,
     send,
     trigger,
+    trigger_again,
     turn,
 )
 from conformance.driver.step import Operands
@@ -45,6 +46,12 @@ STORED = (
 )  # fmt: skip
 """Leads to a checkpoint that stores reports of both subtasks."""
 SCALED_DOWN = (*STORED, fail(), restore(1, 1))
+_THREE_READY = (*_READY, run(2, 0), turn(), trigger(1, "checkpoint"), turn(), deliver(2, 0), report(2, 0), arrive(2, 0))
+SCALED_TO_TWO = (
+    *_THREE_READY, turn(), *_CLOSED, *_ANSWERED, *_cut_and_injected(1), *_snapshots(1), barrier(2, 0, 1), complete(1),
+    fail(), restore(1, 2),
+)  # fmt: skip
+"""Leads to a job with two subtasks that was restored from a checkpoint of three."""
 SCALED_UP = (*STORED, fail(), restore(1, 3), run(0, 0), turn(), run(1, 0), turn(), run(2, 0), turn())
 """Lead to a job that was restored from it with another parallelism."""
 _ASKED = (*_READY, trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED)
@@ -62,6 +69,13 @@ ONE_OF_TWO_ABORTED = (*HELD_TWICE, abort(2), turn(), turn())
 """Leads to events that one of these checkpoints still holds back."""
 DISTURBED = (*CUT, fail_trigger(), turn())
 """Leads to a checkpoint in progress while another one has failed before it began."""
+JOINED = (
+    *CUT, trigger(2, "savepoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED, cut(2), turn(), *_EVENTS, abort(2),
+    turn(), turn(),
+)  # fmt: skip
+"""Leads to events that were held back for an aborted savepoint, and now join those of an older checkpoint."""
+ASKED_AGAIN = (*CUT, trigger_again(1), turn(), fail_trigger(), turn())
+"""Leads to a checkpoint in progress that was triggered again while another one failed before it began."""
 LOST = (
     *_READY, send(0, 0), turn(), lose_event(0, 0), turn(), trigger(1, "checkpoint"), turn(), deliver(0, 0),
     deliver(1, 0), *_ANSWERED, *_cut_and_injected(1), *_snapshots(1),
@@ -77,9 +91,9 @@ AWAITING = (
 CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 """Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
 STALE = (
-    *_ASKED, *_cut_and_injected(1), barrier(0, 0, 1), arrive(0, 0), fail_attempt(0, 0), restart(), turn(), turn(),
-    run(0, 1), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 1), deliver(0, 1), deliver(1, 0), deliver(1, 0),
-    arrive(0, 1), turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(), acknowledge_again(0, 0, 1),
+    *_ASKED, *_cut_and_injected(1), barrier(0, 0, 1), arrive(0, 0), fail_attempt(0, 0), turn(), turn(), restart(),
+    turn(), run(0, 1), turn(), trigger(2, "checkpoint"), turn(), deliver(0, 1), deliver(0, 1), deliver(1, 0),
+    deliver(1, 0), arrive(0, 1), turn(), arrive(1, 0), turn(), *_cut_and_injected(2), send(0, 1), turn(), acknowledge_again(0, 0, 1),
     turn(),
 )  # fmt: skip
 """Leads to a gate that is held for a new attempt, whose predecessor has acknowledged an older checkpoint."""
@@ -89,6 +103,6 @@ ONE_FINISHED = (
 )  # fmt: skip
 """Leads to a savepoint that completed without a subtask that had finished."""
 PREFIXES = (
-    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, LOST, SUBSUMING, AWAITING, CUT_AND_RESTARTED, STALE,
-    STORED, SCALED_DOWN, SCALED_UP, ONE_FINISHED,
+    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, LOST, SUBSUMING, AWAITING,
+    CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.ledger import REPEATED, Ledger
+from conformance.components.coordinator.ledger import OUTDATED, REPEATED, Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt, event
 from conformance.driver import Broken, FailureClass, Judgement, Seen
@@ -66,7 +66,9 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
 def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""
     count = sum(type(signal) is GlobalFailoverTriggered for signal in seen.signals)
-    if count + ledger.failover > 1:
+    if ledger.current == OUTDATED:
+        return False
+    if count + ledger.answered > 1:
         return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
     return True
 
@@ -96,7 +98,12 @@ def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
     if not overlaps:
         return False
     for signal in seen.signals:
-        if type(signal) is GlobalFailoverTriggered and not ledger.failed_job and not ledger.regressed:
+        if (
+            type(signal) is GlobalFailoverTriggered
+            and not ledger.failed_job
+            and not ledger.regressed
+            and ledger.current != OUTDATED
+        ):
             return Broken(FailureClass.PROTOCOL, "checkpoints may overlap", "the job must be restarted")
     return any(type(signal) is CheckpointRequested for signal in seen.signals)
 
@@ -106,7 +113,7 @@ def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Ju
     """The whole job is restarted only if the coordinator reports a failure, or is asked for an old checkpoint."""
     for signal in seen.signals:
         if type(signal) is GlobalFailoverTriggered:
-            if ledger.failed_job or ledger.regressed:
+            if ledger.failed_job or ledger.regressed or ledger.current == OUTDATED:
                 return True
             return Broken(FailureClass.PROTOCOL, "the coordinator has reported no failure", "the job must be restarted")
     return False
@@ -147,6 +154,15 @@ def no_task_fails_without_a_lost_event(ledger: Ledger, seen: Seen[object]) -> Ju
     return judged
 
 
+@rule(steps.lose_report, invariant="CP11")
+def a_lost_report_fails_its_task(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
+    """If anything that an attempt sends to the job master is lost, the attempt must fail."""
+    if TaskFailoverTriggered(*seen.operands) in seen.signals:
+        return True
+    owed = f"a report of {attempt(*seen.operands)} was lost, so the attempt must fail"
+    return Broken(FailureClass.LOST, owed, "nobody lets it fail")
+
+
 @rule(*ANY, invariant="CP18", tickets=("FLINK-18071",), signals=(TicketEnded,))
 def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The ticket of an event ends once, and successfully only if the attempt has got the event."""
@@ -158,7 +174,7 @@ def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
         one, judged = ledger.attempt(message.subtask, message.attempt), True
         if one is None or message not in one.tickets or signal in seen.signals[:at]:
             return Broken(FailureClass.DUPLICATED, f"the ticket of {event(message)} is not open", "it ended")
-        if signal.delivered and (message in one.unsent or message in one.events):
+        if signal.delivered and (message in one.unsent or message in one.events or message in one.lost):
             return Broken(FailureClass.PROTOCOL, f"{event(message)} has not arrived", "its ticket ended with success")
     return judged
 
@@ -191,7 +207,14 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
         if type(signal) is not CoordinatorCheckpointed or not signal.succeeded:
             continue
         checkpoint = ledger.checkpoints.get(signal.checkpoint)
-        if checkpoint is None or checkpoint.known or checkpoint.result is not None or checkpoint.sent is None:
+        if (
+            checkpoint is not None
+            and checkpoint.state == "aborted"
+            and not checkpoint.late
+            and checkpoint.sent is not None
+        ):
+            continue  # the cut came first, and nobody asks for the result any more
+        if checkpoint is None or checkpoint.is_over() or checkpoint.result is not None or checkpoint.sent is None:
             owed = f"checkpoint {signal.checkpoint} is not waiting for its result"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a success")
         judged = True

@@ -14,8 +14,8 @@ class Attempt:
     """One attempt, with what is under way to it and from it."""
 
     __slots__ = (
-        "aware", "barriers", "cut", "damaged", "doomed", "events", "landed", "missed", "number", "passed", "ready",
-        "replay", "replies", "reports", "state", "subtask", "tickets", "unreported", "unsent",
+        "aware", "barriers", "cut", "damaged", "doomed", "events", "landed", "lost", "missed", "number", "passed",
+        "ready", "replay", "replies", "reports", "state", "subtask", "tickets", "unreported", "unsent",
     )  # fmt: skip
 
     def __init__(self, subtask: int, number: int, replay: list[Message]) -> None:
@@ -35,6 +35,8 @@ class Attempt:
         self.events: list[Message | int | None] = []
         """What is on its way to it: events, None for messages of the implementation, and for sources the barriers."""
         self.replies = 0
+        self.lost: list[Message] = []
+        """The events that it will never receive, since it is over."""
         self.tickets: list[Message] = []
         """The events to it whose tickets are open."""
         self.barriers: list[int] = []
@@ -62,6 +64,7 @@ class Attempt:
         """Notes that the attempt is over. What was under way is gone; open tickets stay open until they end."""
         self.state = state
         self.replies = 0
+        self.lost = [one for one in (*self.unsent, *self.events) if type(one) is Message]
         self.events, self.reports, self.landed, self.barriers = [], [], [], []
         self.unsent, self.unreported, self.replay, self.aware = [], [], [], []
 
@@ -91,8 +94,9 @@ class Checkpoint:
     """One checkpoint, from its trigger on."""
 
     __slots__ = (
-        "awaited", "counted", "done", "excused", "hooked", "is_savepoint", "known", "must_tell", "number",
-        "others_ended", "overlaps", "parts", "poisoned", "repeated", "requested", "result", "sent", "state", "told",
+        "awaited", "counted", "done", "excused", "has_left", "hooked", "is_savepoint", "known", "late", "must_tell",
+        "noticed", "number", "others_ended", "overlaps", "parts", "poisoned", "repeated", "requested", "result", "sent",
+        "state", "told",
     )  # fmt: skip
 
     def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:
@@ -101,6 +105,8 @@ class Checkpoint:
         self.overlaps = overlaps
         """Whether another checkpoint was in progress when it was triggered."""
         self.state = TRIGGERED
+        self.has_left = False
+        """Whether its barriers have left."""
         self.requested = False
         self.done = False
         """Whether the coordinator has completed its part, or failed to."""
@@ -112,7 +118,8 @@ class Checkpoint:
         self.awaited: list[Message] = []
         """The events with open tickets at the cut."""
         self.poisoned = False
-        """Whether the coordinator failed to cut, or one of them was lost and its attempt need not fail."""
+        """Whether the coordinator failed to cut, or one of them was lost after the main thread had seen the cut, or
+        without a failure of its attempt."""
         self.parts: dict[int, tuple[int, int] | None] = {}
         """By subtask that takes part: the events received and the reports sent before its snapshot; None: not yet."""
         self.hooked: list[int] = []
@@ -123,6 +130,10 @@ class Checkpoint:
         """Whether an acknowledgement was repeated since the cut."""
         self.excused = False
         """Whether something has happened since the trigger that may make the checkpoint fail."""
+        self.late = False
+        """Whether the coordinator has cut after the main thread knew that the checkpoint is over."""
+        self.noticed = False
+        """Whether the main thread has seen the cut."""
         self.known = False
         """Whether the main thread knows that the checkpoint is over."""
         self.must_tell = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.ledger import ABORTING, MOST_SUBTASKS, Ledger
 from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
 from conformance.parts.lifetime import fail_step, resources_step
@@ -126,9 +126,9 @@ def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(one.number,) for one in ledger.pending() if ledger.has_room()]
 
 
-@step("checkpoint-coordinator", LIVE, when=abortable, end=Ledger.abort, weight=4)
+@step("checkpoint-coordinator", LIVE, when=abortable, begin=Ledger.abort, weight=4)
 def abort(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
-    return port.abort(checkpoint, ledger.checkpoints[checkpoint].state != INJECTED)
+    return port.abort(checkpoint, not ledger.checkpoints[checkpoint].has_left)
 
 
 def precheckable(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -136,7 +136,7 @@ def precheckable(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if can_trigger(ledger) else DISABLED
 
 
-@step("checkpoint-coordinator", LIVE, when=precheckable, end=Ledger.fail_trigger, weight=4)
+@step("checkpoint-coordinator", LIVE, when=precheckable, begin=Ledger.fail_trigger, weight=4)
 def fail_trigger(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
     return port.abort_triggering()
 
@@ -219,16 +219,30 @@ def lose_report(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: in
 
 
 def acknowledged(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
-    """The last snapshots of the attempts, also of dead ones, and a checkpoint that nobody knows."""
+    """The last snapshots of the attempts, also of dead ones."""
     if not ledger.has_room():
         return DISABLED
-    living = [(one.subtask, one.number, one.cut + more) for one in ledger.attempts() for more in (0, UNKNOWN)]
+    living = [(one.subtask, one.number, one.cut) for one in ledger.attempts()]
     dead = [(subtask, *line.dead) for subtask, line in enumerate(ledger.lines) if line.dead is not None]
     return [one for one in (*living, *dead) if one[2] and one[0] < ledger.config.parallelism]
 
 
-@step("network", LIVE, when=acknowledged, begin=Ledger.repeat, weight=1)
+@step("network", LIVE, when=acknowledged, begin=Ledger.repeat, weight=3)
 def acknowledge_again(
+    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
+) -> Answer[None]:
+    return port.acknowledge_again(subtask, attempt, checkpoint)
+
+
+def unknown(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """A checkpoint that nobody knows."""
+    if not ledger.has_room():
+        return DISABLED
+    return [(one.subtask, one.number, ledger.newest + UNKNOWN) for one in ledger.attempts() if one.ready]
+
+
+@step("network", LIVE, when=unknown, begin=Ledger.repeat, weight=1)
+def acknowledge_unknown(
     port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
 ) -> Answer[None]:
     return port.acknowledge_again(subtask, attempt, checkpoint)
@@ -324,8 +338,8 @@ def finish(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) ->
 
 
 def restartable(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Some subtasks have failed, and the job as a whole has not."""
-    return NO_OPERANDS if not ledger.failover and ledger.dead_lines() else DISABLED
+    """Some subtasks have failed, the main thread knows what that ends, and the job as a whole has not failed."""
+    return NO_OPERANDS if not ledger.failover and ABORTING not in ledger.queue and ledger.dead_lines() else DISABLED
 
 
 @step("job-master", LIVE, when=restartable, begin=Ledger.begin_restart, end=Ledger.restart, weight=20)
@@ -336,7 +350,7 @@ def restart(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
 
 def all_restartable(ledger: Ledger) -> Sequence[tuple[()]]:
     """The job as a whole has failed, or some subtasks have."""
-    return NO_OPERANDS if ledger.failover or ledger.dead_lines() else DISABLED
+    return NO_OPERANDS if ABORTING not in ledger.queue and (ledger.failover or ledger.dead_lines()) else DISABLED
 
 
 @step("job-master", LIVE, when=all_restartable, begin=Ledger.begin_restart_all, end=Ledger.restart, weight=8)
