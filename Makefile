@@ -53,20 +53,32 @@ test: campaign ## the test command: a campaign, then every test that needs no JD
 	@echo "Not run: flink (make test-flink), slow (make nightly), benchmark (make bench)."
 
 test-flink: jdk venv ## the tests and the suite against the released Flink jars; needs a JDK 17 or 21
-	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
+	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
 	$(PYTEST) -m "flink and not benchmark"
 	$(call flink-report,2.3.0,reference-in-memory,build)
 	$(call flink-report,2.2.1,reference-recover-first,build)
+	$(call flink-coordinator-report,2.3.0,build)
+	$(call flink-coordinator-report,2.2.1,build)
+	$(call flink-coordinator-report,1.20.5,build)
 
 flink-reports: jdk venv ## the published reports on the released Flink, into reports/
-	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
+	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
 	$(call flink-report,2.3.0,reference-in-memory,reports)
 	$(call flink-report,2.2.1,reference-recover-first,reports)
+	$(call flink-coordinator-report,2.3.0,reports)
+	$(call flink-coordinator-report,2.2.1,reports)
+	$(call flink-coordinator-report,1.20.5,reports)
 
 # A release, the reference of the same design, and a folder: exit status 0 only if nothing failed but what is known.
 define flink-report
 	$(CONFORMANCE) check --scenarios 2000 --implementation flink-component@$(1) --against $(2) \
 	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(3)/flink-$(1).md
+endef
+
+# A release and a folder; the same for its operator coordinators.
+define flink-coordinator-report
+	$(CONFORMANCE) check --scenarios 2000 --implementation flink-coordinator@$(1) --component coordinator \
+	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(2)/flink-coordinator-$(1).md
 endef
 
 jdk:

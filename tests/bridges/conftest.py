@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.bridges.flink import RELEASES, FlinkComponent
-from conformance.bridges.flink.releases import find_jars
+from conformance.bridges.flink import RELEASES, FlinkComponent, FlinkCoordinator
+from conformance.bridges.flink.releases import COORDINATORS, find_jars
 from conformance.bridges.flink.shim import find_jdk
 from conformance.ports import UnusableImplementation
 
@@ -78,9 +78,29 @@ def jvms():
 
 @pytest.fixture(params=RELEASES)
 def flink(request, jvms):
+    skip_without(request.param)
+    return jvms[request.param]
+
+
+@pytest.fixture(scope="session")
+def coordinator_jvms():
+    """One JVM for the coordinators of each release, started when first used."""
+    made = {version: FlinkCoordinator(version) for version in COORDINATORS.releases}
+    yield made
+    for implementation in made.values():
+        implementation.close()
+
+
+@pytest.fixture(params=COORDINATORS.releases)
+def flink_coordinator(request, coordinator_jvms):
+    skip_without(request.param)
+    return coordinator_jvms[request.param]
+
+
+def skip_without(release):
+    """Skips a test where the JDK or the jars of a release are missing."""
     try:
         find_jdk()
-        find_jars(request.param)
+        find_jars(release)
     except UnusableImplementation as error:
         pytest.skip(str(error))
-    return jvms[request.param]

@@ -11,8 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from conformance.bridges.flink import RELEASES, FlinkComponent, flink_component, releases, shim
+from conformance.bridges.flink import (
+    RELEASES,
+    FlinkComponent,
+    FlinkCoordinator,
+    flink_component,
+    flink_coordinator,
+    releases,
+    shim,
+)
 from conformance.bridges.flink.__main__ import main
+from conformance.engines import load_known_failures
 from conformance.ports import UnusableImplementation, find_implementation
 
 NEWEST = RELEASES[0]
@@ -77,6 +86,30 @@ def test_every_set_of_sources_is_there_and_fits_known_releases():
         assert [place for place, _ in shim.read_sources(sources) if place.suffix == ".java"]
         assert set(sources.releases) <= set(releases.KNOWN_RELEASES)
         assert sources.releases == tuple(version for version in releases.KNOWN_RELEASES if version in sources.releases)
+
+
+def test_coordinators_of_older_releases_can_be_tested():
+    for made, release in ((flink_coordinator(), NEWEST), (find_implementation("flink-coordinator@1.20.5"), "1.20.5")):
+        assert isinstance(made, FlinkCoordinator)
+        assert made.release == release
+        assert made.batch is None
+    with pytest.raises(UnusableImplementation, match="cannot be tested"):
+        find_implementation("flink-coordinator@1.16.3")
+
+
+def test_the_coordinators_of_all_releases_are_known_to_fail_alike():
+    """They have the same code, so an entry that one list lacks was forgotten."""
+    folder = Path(releases.__file__).parent / "known_failures"
+    known = [
+        [
+            (one.property, one.failure_class, one.ticket, one.reason, one.scenario)
+            for one in load_known_failures(folder / f"{release}.toml")
+            if one.concerns(f"flink-coordinator@{release}", "coordinator")
+        ]
+        for release in releases.COORDINATORS.releases
+    ]
+    assert known[0]
+    assert known == [known[0]] * len(known)
 
 
 def test_the_newest_release_is_the_default():

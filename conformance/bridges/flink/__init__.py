@@ -1,6 +1,11 @@
-"""Components of released Apache Flink as implementations. Needs a JDK 17 or 21, and the jars of the release."""
+"""Classes of released Apache Flink as implementations. Needs a JDK 17 or 21, and the jars of the release."""
 
-from conformance.bridges.flink.implementation import FlinkComponent, flink_component
+from conformance.bridges.flink.implementation import (
+    FlinkComponent,
+    FlinkCoordinator,
+    flink_component,
+    flink_coordinator,
+)
 from conformance.bridges.flink.releases import RELEASES
 
-__all__ = ["RELEASES", "FlinkComponent", "flink_component"]
+__all__ = ["RELEASES", "FlinkComponent", "FlinkCoordinator", "flink_component", "flink_coordinator"]

@@ -3,29 +3,56 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import ClassVar
 
-from conformance.bridges.flink.releases import COMPONENTS, RELEASES, check_release
-from conformance.bridges.flink.shim import command
+from conformance.bridges.flink.releases import COMPONENTS, COORDINATORS, RELEASES, SourceSet, check_release
+from conformance.bridges.flink.shim import MAIN_CLASS, command
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.ports import Implementation
 
+FATAL_EXIT = 239
+"""The exit status of a JVM that Flink's `FatalExitExceptionHandler` has ended."""
+COORDINATOR_MAIN_CLASS = "conformance.flink.coordinator.Main"
 
-class FlinkComponent(JsonLinesImplementation):
-    """The components of one release, in a JVM that is started when it is first needed."""
 
-    exit_statuses = MappingProxyType({239: "Flink's fatal error handler ended the JVM"})
+class FlinkPrograms(JsonLinesImplementation):
+    """Classes of one release, in a JVM that is started when it is first needed."""
+
+    exit_statuses = MappingProxyType({FATAL_EXIT: "Flink's fatal error handler ended the JVM"})
+    sources: ClassVar[SourceSet]
+    main_class: ClassVar[str]
 
     def __init__(self, release: str) -> None:
         """Jars and JDK are looked up later.
 
-        Raises: UnusableImplementation if the components of this release cannot be tested.
+        Raises: UnusableImplementation if these classes of this release cannot be tested.
         """
-        check_release(release, COMPONENTS)
+        check_release(release, self.sources)
         super().__init__(())
         self.release = release
 
     def command(self) -> tuple[str, ...]:
-        return command(self.release)
+        return command(self.release, self.sources, self.main_class)
+
+
+class FlinkComponent(FlinkPrograms):
+    """The components of the network stack of one release."""
+
+    sources = COMPONENTS
+    main_class = MAIN_CLASS
+
+
+class FlinkCoordinator(FlinkPrograms):
+    """The operator coordinators of one release: the real holder and gateways, and everything around them emulated."""
+
+    sources = COORDINATORS
+    main_class = COORDINATOR_MAIN_CLASS
+
+    @property
+    def batch(self) -> None:
+        """None: a search goes step by step. Whole scenarios would be drawn on the reference, which sends messages that
+        no release sends, so that nearly all of them would be run a second time, step by step."""
+        return None
 
 
 def flink_component(version: str | None = None) -> Implementation:
@@ -34,3 +61,11 @@ def flink_component(version: str | None = None) -> Implementation:
     Raises: UnusableImplementation if the components of this version cannot be tested.
     """
     return FlinkComponent(version or RELEASES[0])
+
+
+def flink_coordinator(version: str | None = None) -> Implementation:
+    """The implementation `flink-coordinator`, or `flink-coordinator@VERSION`.
+
+    Raises: UnusableImplementation if the coordinators of this version cannot be tested.
+    """
+    return FlinkCoordinator(version or COORDINATORS.releases[0])

@@ -4,7 +4,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
 /** One object under test, driven by calls. */
-interface Subject {
+public interface Subject {
 
     /**
      * Performs one operation.
@@ -24,11 +24,11 @@ interface Subject {
 
         private final JsonNode call;
 
-        Arguments(JsonNode call) {
+        public Arguments(JsonNode call) {
             this.call = call;
         }
 
-        JsonNode node(int index) throws BadRequest {
+        public JsonNode node(int index) throws BadRequest {
             JsonNode node = call.get(index + 1); // the method name stands in front
             if (node == null) {
                 throw new BadRequest("argument " + (index + 1) + " is missing in " + call);
@@ -36,16 +36,16 @@ interface Subject {
             return node;
         }
 
-        long number(int index) throws BadRequest {
+        public long number(int index) throws BadRequest {
             return Json.number(node(index));
         }
 
         /** A number that Flink stores as an int. */
-        int index(int index) throws BadRequest {
+        public int index(int index) throws BadRequest {
             return Math.toIntExact(number(index));
         }
 
-        boolean truth(int index) throws BadRequest {
+        public boolean truth(int index) throws BadRequest {
             JsonNode node = node(index);
             if (!node.isBoolean()) {
                 throw new BadRequest("expected true or false, found " + node);
@@ -53,7 +53,7 @@ interface Subject {
             return node.booleanValue();
         }
 
-        String text(int index) throws BadRequest {
+        public String text(int index) throws BadRequest {
             return Json.text(node(index));
         }
     }
