@@ -114,7 +114,7 @@ def held_for_ever(at_once=False, **scope):
     given = {"checkpoints": 1, "events": 0, "reports": 1, "aborts": 1, "failures": 0, "most_turns": 1, **scope}
     made = Explorer(program, scope_of(program.component, {key: str(value) for key, value in given.items()}))
     if at_once:
-        made._drains_later = lambda world, counts: None
+        made._drains_later = lambda world, counts: None  # type: ignore[method-assign]
     return made
 
 
