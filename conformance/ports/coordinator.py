@@ -104,7 +104,7 @@ class CoordinatorPort(Port):
         self, checkpoint: int, subsumed: tuple[int, ...], notify: bool
     ) -> Answer[tuple[tuple[Message, ...], ...]]:
         """All subtasks have taken part in a checkpoint, and it is stored. Answers, by subtask, the reports that it
-        stores for replay.
+        stores for replay. After rescaling there may be some of a subtask that the job has no more.
 
         First each checkpoint in `subsumed` is aborted. `notify`: the coordinator is told
         (`CheckpointCompleteNotified`); nobody is told of a savepoint (Flink: `notifyCheckpointComplete`).
