@@ -39,6 +39,8 @@ class JobConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     parallelism: int = 2
     unaligned: bool = False
+    unaligned_after_ms: int = 0
+    """Unaligned checkpoints begin aligned, and become unaligned after this time. 0: they are unaligned at once."""
     interval_ms: int = 10
     """Between the starts of two checkpoints. Flink takes nothing shorter than 10."""
     timeout_ms: int = 3000

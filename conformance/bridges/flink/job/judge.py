@@ -76,6 +76,8 @@ class Verdict:
     """Of these, those in which something was sent since the completed checkpoint before."""
     with_finished: int = 0
     """Of these, those whose reader had finished."""
+    differ: int = 0
+    """Of these, those that differ. A split that is lost for good differs in all later checkpoints too."""
     reports_differ: int = 0
     """Pairs of ledgers of reports that differ. The protocol of these releases does not promise that they agree."""
     failed: Counter[str] = field(default_factory=Counter)
@@ -85,6 +87,9 @@ class Verdict:
     restored: int = 0
     """Readers that were restored from a checkpoint."""
     units: int = 0
+    """Units that were made in the whole run, and should have come out once."""
+    lost_units: int = 0
+    doubled_units: int = 0
     checkpoint_again: list[int] = field(default_factory=list)
     """From each failure to the end of the next checkpoint that was triggered after it and completed."""
     assigned_again: list[int] = field(default_factory=list)
@@ -108,9 +113,7 @@ def judge(lines: Sequence[Line], config: JobConfig) -> Verdict:
     until = closing.at if closing is not None else max((line.at for line in lines), default=0)
     verdict.findings += _stalls(lines, until, config.timeout_ms, closing)
     _recoveries(lines, completed, until, config.timeout_ms, verdict)
-    verdict.findings += _at_the_end(lines)
-    ends = [line for line in lines if isinstance(line, End)]
-    verdict.units = ends[-1].created if ends else 0
+    _at_the_end(lines, verdict)
     verdict.findings.sort(key=lambda finding: finding.at)
     return verdict
 
@@ -142,8 +145,9 @@ def _judge_cuts(line: Completed, before: Completed | None, verdict: Verdict) -> 
         verdict.compared += 1
         verdict.moving += before is None or before.subtasks[subtask].sent != cut.sent
         verdict.with_finished += cut.finished
-        for kind, told in compare(_sent_while_it_ran(cut), cut.received):
-            verdict.findings.append(Finding(kind, line.at, told, line.id, subtask))
+        differences = list(compare(_sent_while_it_ran(cut), cut.received))
+        verdict.differ += bool(differences)
+        verdict.findings += [Finding(kind, line.at, told, line.id, subtask) for kind, told in differences]
         verdict.reports_differ += cut.reports_received != cut.reports_sent
 
 
@@ -241,20 +245,26 @@ def _recoveries(
             verdict.assigned_again.append(min(assigned) - line.at)
 
 
-def _at_the_end(lines: Sequence[Line]) -> Iterator[Finding]:
+def _at_the_end(lines: Sequence[Line], verdict: Verdict) -> None:
     end = next((line for line in lines if isinstance(line, End)), None)
     if end is None:
         at = max((line.at for line in lines), default=0)
-        yield Finding(Kind.UNFINISHED, at, "the program ended without telling the end of the job")
+        told = "the program ended without telling the end of the job"
+        verdict.findings.append(Finding(Kind.UNFINISHED, at, told))
         return
+    verdict.units = end.created
     if end.status != "FINISHED":
-        yield Finding(Kind.UNFINISHED, end.at, f"the job was {end.status} when it should have finished")
+        told = f"the job was {end.status} when it should have finished"
+        verdict.findings.append(Finding(Kind.UNFINISHED, end.at, told))
         return  # nothing can be said about units that are still under way
     out = Counter(unit for units in end.results.values() for unit in units)
     if lost := [unit for unit in range(end.created) if unit not in out]:
-        yield Finding(Kind.LOST, end.at, f"{len(lost)} of {end.created} units never came out: {_listed(lost)}")
+        told = f"{len(lost)} of {end.created} units never came out: {_listed(lost)}"
+        verdict.findings.append(Finding(Kind.LOST, end.at, told))
     if doubled := sorted(unit for unit, times in out.items() if times > 1):
-        yield Finding(Kind.DOUBLED, end.at, f"{len(doubled)} units came out more than once: {_listed(doubled)}")
+        told = f"{len(doubled)} of {end.created} units came out more than once: {_listed(doubled)}"
+        verdict.findings.append(Finding(Kind.DOUBLED, end.at, told))
+    verdict.lost_units, verdict.doubled_units = len(lost), len(doubled)
 
 
 def _listed(entries: Iterable[int], most: int = 12) -> str:

@@ -53,9 +53,11 @@ final class Books {
     }
 
     int[][] lengths() {
-        return new int[][] {
-            Arrays.stream(sent).mapToInt(Ledger::size).toArray(), Arrays.stream(reports).mapToInt(Ledger::size).toArray()
-        };
+        return new int[][] {lengths(sent), lengths(reports)};
+    }
+
+    private static int[] lengths(Ledger[] ledgers) {
+        return Arrays.stream(ledgers).mapToInt(Ledger::size).toArray();
     }
 
     EnumeratorState state(long checkpoint) {

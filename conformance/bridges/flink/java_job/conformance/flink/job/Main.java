@@ -98,6 +98,8 @@ public final class Main {
         configuration.setString("execution.checkpointing.timeout", settings.timeoutMillis + " ms");
         configuration.setString("execution.checkpointing.max-concurrent-checkpoints", "" + settings.concurrent);
         configuration.setString("execution.checkpointing.unaligned.enabled", "" + settings.unaligned);
+        configuration.setString(
+                "execution.checkpointing.aligned-checkpoint-timeout", settings.unalignedAfterMillis + " ms");
         configuration.setString("execution.checkpointing.tolerable-failed-checkpoints", "1000000");
         configuration.setString("restart-strategy.type", "fixed-delay");
         configuration.setString("restart-strategy.fixed-delay.attempts", "1000000");

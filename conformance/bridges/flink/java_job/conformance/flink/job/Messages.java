@@ -7,7 +7,7 @@ final class Messages {
 
     private Messages() {}
 
-    /** From a reader that has started: which checkpoint it was restored from, -1 for none, and how much it has to do. */
+    /** From a reader that has started: the checkpoint it was restored from, -1 for none, and how much it has to do. */
     static final class Hello implements SourceEvent {
 
         private static final long serialVersionUID = 1L;

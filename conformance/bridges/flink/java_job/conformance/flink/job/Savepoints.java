@@ -34,7 +34,8 @@ final class Savepoints extends Thread {
             while (true) {
                 Thread.sleep(periodMillis);
                 try {
-                    cluster.triggerSavepoint(job, folder.toUri().toString(), false, SavepointFormatType.CANONICAL).get();
+                    cluster.triggerSavepoint(job, folder.toUri().toString(), false, SavepointFormatType.CANONICAL)
+                            .get();
                 } catch (ExecutionException failed) {
                     // The statistics of the job say why.
                 }

@@ -28,6 +28,7 @@ final class Settings {
 
     final int parallelism;
     final boolean unaligned;
+    final int unalignedAfterMillis;
     final int intervalMillis;
     final int timeoutMillis;
     final int concurrent;
@@ -51,6 +52,7 @@ final class Settings {
     Settings(JsonNode json) throws BadRequest {
         parallelism = number(json, "parallelism");
         unaligned = truth(json, "unaligned");
+        unalignedAfterMillis = number(json, "unaligned_after_ms");
         intervalMillis = number(json, "interval_ms");
         timeoutMillis = number(json, "timeout_ms");
         concurrent = number(json, "concurrent");

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsSnapshot;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
@@ -36,10 +37,8 @@ final class Watch {
         ErrorInfo error = graph.getFailureInfo();
         if (error != null && error.getTimestamp() != lastError) {
             lastError = error.getTimestamp();
-            Lines.print(
-                    Lines.now("exception")
-                            .put("since", Lines.at(lastError))
-                            .put("text", error.getExceptionAsString().lines().limit(40).reduce("", (a, b) -> a + b + "\n")));
+            String text = error.getExceptionAsString().lines().limit(40).collect(Collectors.joining("\n"));
+            Lines.print(Lines.now("exception").put("since", Lines.at(lastError)).put("text", text));
         }
         CheckpointStatsSnapshot snapshot = graph.getCheckpointStatsSnapshot();
         if (snapshot == null) {
@@ -93,7 +92,7 @@ final class Watch {
         return line;
     }
 
-    /** Says how a ledger differs from what was printed as this ledger before, so that lines do not become ever longer. */
+    /** Says how a ledger differs from what was printed as this ledger before, so that lines do not grow for ever. */
     private void put(ObjectNode entry, int subtask, String name, Ledger ledger) {
         if (ledger == null) {
             entry.putNull(name);
@@ -103,6 +102,7 @@ final class Watch {
         int[] before = printed.put(name + subtask, entries);
         int keep = before == null ? 0 : Arrays.mismatch(before, entries);
         keep = keep < 0 ? entries.length : keep;
-        entry.putObject(name).put("keep", keep).set("add", Lines.array(Arrays.copyOfRange(entries, keep, entries.length)));
+        int[] add = Arrays.copyOfRange(entries, keep, entries.length);
+        entry.putObject(name).put("keep", keep).set("add", Lines.array(add));
     }
 }
