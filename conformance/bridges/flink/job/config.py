@@ -45,6 +45,8 @@ class JobConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Between the starts of two checkpoints. Flink takes nothing shorter than 10."""
     timeout_ms: int = 3000
     """Of a checkpoint. Also: nothing may stand still for longer."""
+    tolerable: int = 1_000_000
+    """So many checkpoints may fail in a row before Flink restarts the job. Flink's default is 0."""
     concurrent: int = 1
     """So many checkpoints at once."""
     savepoint_ms: int = 0

@@ -35,6 +35,8 @@ def _job(
     *,
     parallelism: int = 2,
     unaligned: bool = False,
+    unaligned_after_ms: int = 0,
+    tolerable: int = 1_000_000,
     concurrent: int = 1,
     savepoint_ms: int = 0,
     on_request: bool = False,
@@ -49,6 +51,8 @@ def _job(
     return JobConfig(
         parallelism=parallelism,
         unaligned=unaligned,
+        unaligned_after_ms=unaligned_after_ms,
+        tolerable=tolerable,
         concurrent=concurrent,
         savepoint_ms=savepoint_ms,
         on_request=on_request,
@@ -89,7 +93,18 @@ PLANS = (
     Plan("enumerator-fails", "the enumerator fails, everything restarts", _job(), (_ENUMERATOR,)),
     Plan("between-cuts", "a reader fails between the enumerator's cut and its own", _job(busy_ms=3), (_BETWEEN,)),
     Plan("snapshot-fails", "a reader fails in its snapshot", _job(), (_SNAPSHOT,)),
-    Plan("unaligned-fails", "unaligned-busy, and a reader fails", _job(unaligned=True, busy_ms=2), (_READER, _BETWEEN)),
+    Plan(
+        "unaligned-fails",
+        "as `unaligned-busy`, and a reader fails",
+        _job(unaligned=True, busy_ms=2),
+        (_READER, _BETWEEN),
+    ),
+    Plan(
+        "unaligned-late-fails",
+        "as before, and unaligned checkpoints begin aligned",
+        _job(unaligned=True, unaligned_after_ms=1000, busy_ms=2),
+        (_READER, _BETWEEN),
+    ),
     Plan("all", "two at once, savepoints, failures of all kinds", _job(concurrent=2, savepoint_ms=50, busy_ms=2), _ALL),
     Plan("finished", "one of two readers finishes; notices go on", _job(finish_early=(1,), notice_ms=20)),
     Plan("finished-fails", "one of three readers finishes, others fail", _job(parallelism=3, finish_early=(1,)), _ALL),
@@ -109,8 +124,13 @@ PLANS = (
         "one of two readers finishes; watermark alignment and savepoints go on",
         _job(finish_early=(1,), alignment_ms=50, savepoint_ms=500),
     ),
+    Plan(
+        "finished-alignment-default",
+        "as before, and no checkpoint may fail, which is Flink's default",
+        _job(finish_early=(1,), alignment_ms=50, savepoint_ms=500, tolerable=0),
+    ),
     Plan("in-snapshot", "control: splits are assigned in the enumerator's snapshot", _job(in_snapshot=2)),
-    Plan("in-snapshot-fails", "in-snapshot, and a reader fails", _job(in_snapshot=2), (_READER,)),
+    Plan("in-snapshot-fails", "as before, and a reader fails", _job(in_snapshot=2), (_READER,)),
 )
 
 

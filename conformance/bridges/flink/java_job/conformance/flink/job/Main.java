@@ -100,7 +100,7 @@ public final class Main {
         configuration.setString("execution.checkpointing.unaligned.enabled", "" + settings.unaligned);
         configuration.setString(
                 "execution.checkpointing.aligned-checkpoint-timeout", settings.unalignedAfterMillis + " ms");
-        configuration.setString("execution.checkpointing.tolerable-failed-checkpoints", "1000000");
+        configuration.setString("execution.checkpointing.tolerable-failed-checkpoints", "" + settings.tolerable);
         configuration.setString("restart-strategy.type", "fixed-delay");
         configuration.setString("restart-strategy.fixed-delay.attempts", "1000000");
         configuration.setString("restart-strategy.fixed-delay.delay", "1 ms");

@@ -31,6 +31,7 @@ final class Settings {
     final int unalignedAfterMillis;
     final int intervalMillis;
     final int timeoutMillis;
+    final int tolerable;
     final int concurrent;
     final int savepointMillis;
     final boolean onRequest;
@@ -55,6 +56,7 @@ final class Settings {
         unalignedAfterMillis = number(json, "unaligned_after_ms");
         intervalMillis = number(json, "interval_ms");
         timeoutMillis = number(json, "timeout_ms");
+        tolerable = number(json, "tolerable");
         concurrent = number(json, "concurrent");
         savepointMillis = number(json, "savepoint_ms");
         onRequest = truth(json, "on_request");
