@@ -13,16 +13,24 @@ final class Cuts {
     private static final Map<Long, EnumeratorState> ENUMERATOR = new HashMap<>();
     private static final Map<Long, Map<Integer, ReaderState>> READERS = new HashMap<>();
     private static final Map<Integer, ReaderState> FINISHED = new HashMap<>();
+    private static final Map<Long, Map<Integer, ReaderState>> FINISHED_BEFORE = new HashMap<>();
     private static final Map<Integer, int[]> RESULTS = new TreeMap<>();
 
     private Cuts() {}
 
     static synchronized void enumerator(EnumeratorState state) {
         ENUMERATOR.put(state.checkpoint, state);
+        // A reader whose task has finished before a checkpoint has finished before the enumerator's cut. It may start
+        // again after a failure, so what is known of it later is not what belongs to this checkpoint.
+        FINISHED_BEFORE.put(state.checkpoint, new HashMap<>(FINISHED));
     }
 
     static synchronized void reader(ReaderState state) {
         READERS.computeIfAbsent(state.checkpoint, id -> new HashMap<>()).put(state.subtask, state);
+    }
+
+    static synchronized void started(int subtask) {
+        FINISHED.remove(subtask);
     }
 
     static synchronized void finished(ReaderState state) {
@@ -47,13 +55,14 @@ final class Cuts {
         return READERS.getOrDefault(checkpoint, Map.of()).get(subtask);
     }
 
-    /** As the reader was when it finished; null if it has not. */
-    static synchronized ReaderState finished(int subtask) {
-        return FINISHED.get(subtask);
+    /** As the reader was when it finished; null if it had not finished before this checkpoint. */
+    static synchronized ReaderState finished(long checkpoint, int subtask) {
+        return FINISHED_BEFORE.getOrDefault(checkpoint, Map.of()).get(subtask);
     }
 
     static synchronized void forget(long checkpoint) {
         ENUMERATOR.remove(checkpoint);
         READERS.remove(checkpoint);
+        FINISHED_BEFORE.remove(checkpoint);
     }
 }

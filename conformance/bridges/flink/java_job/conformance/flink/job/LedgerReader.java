@@ -28,6 +28,7 @@ final class LedgerReader implements SourceReader<Integer, UnitSplit> {
     LedgerReader(SourceReaderContext context) {
         this.context = context;
         this.subtask = context.getIndexOfSubtask();
+        Cuts.started(subtask);
     }
 
     @Override

@@ -79,7 +79,7 @@ final class Watch {
             ObjectNode entry = subtasks.addObject();
             ReaderState reader = Cuts.reader(id, subtask);
             if (reader == null) {
-                reader = Cuts.finished(subtask);
+                reader = Cuts.finished(id, subtask);
                 entry.put("finished", reader != null);
             } else {
                 entry.put("finished", false);
