@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from conformance.bridges.flink import __main__ as commands
 from conformance.bridges.flink.__main__ import main
 from conformance.bridges.flink.job import JobConfig, Kind, judge, read_lines, run_job
 from conformance.bridges.flink.job import campaign as campaigns
@@ -90,6 +91,18 @@ def test_the_command_runs_what_it_is_told_to(ran, tmp_path, capsys):
     assert ran == [("1.20.5", 1)]
     assert capsys.readouterr().out == "busy on 1.20.5, seed 1: 0 checkpoints, doubled, lost\n"
     assert "`busy`" in report.read_text()
+
+
+def test_an_interrupt_is_quiet_and_keeps_the_report(ran, tmp_path, monkeypatch, capsys):
+    def first_and_then_interrupted(*arguments):
+        yield next(campaign(*arguments))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "campaign", first_and_then_interrupted)
+    report = tmp_path / "report.md"
+    assert main(["jobs", "--report", str(report)]) == 130
+    assert "Interrupted." in capsys.readouterr().err
+    assert "`aligned`" in report.read_text()
 
 
 def test_each_plan_has_its_name_and_makes_sense_for_every_seed():

@@ -15,13 +15,16 @@ from conformance.ports import UnusableImplementation
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit status: 0; 1 if the job found something; 2 if a release could not be fetched or run."""
+    """Returns the exit status: 0; 1 if the job found something; 2 if a release could not be fetched or run; 130."""
     options = _parser().parse_args(arguments)
     try:
         return _fetch(options.versions) if options.command == "fetch" else _run_jobs(options)
     except UnusableImplementation as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Interrupted. The report, if one was asked for, says what was run until then.", file=sys.stderr)
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:
