@@ -57,13 +57,18 @@ def test_what_was_found_is_kept(ran, tmp_path):
     assert (lines.splitlines()[0], log) == (json.dumps(LINES[0]), "a warning")
 
 
-@pytest.mark.parametrize(("status", "told"), [(None, "had to be killed"), (239, "ended with the exit status 239")])
-def test_a_jvm_that_ends_badly_after_the_job_is_found(status, told):
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (None, "had to be killed"),
+        (1, "ended with the exit status 1"),
+        (239, "ended with the exit status 239: Flink's handler of fatal errors ended it"),
+    ],
+)
+def test_a_jvm_that_ends_badly_is_found(status, told):
     lines = [*LINES[:3], LINES[3] | {"results": {"0": [0], "1": [1]}}]
     verdict = campaigns.judged(Ran([json.dumps(line) for line in lines], status, ""), JobConfig())
-    assert [(one.kind, one.told) for one in verdict.findings] == [
-        (Kind.UNFINISHED, f"the JVM {told} after the end of the job")
-    ]
+    assert [(one.kind, one.told) for one in verdict.findings] == [(Kind.UNFINISHED, f"the JVM {told}")]
 
 
 def test_the_figures_say_what_was_found_and_what_was_not_exercised(ran):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.bridges.flink.job.config import JobConfig
 from conformance.bridges.flink.job.judge import Finding, Kind, Verdict, judge
-from conformance.bridges.flink.job.lines import End, read_lines
+from conformance.bridges.flink.job.lines import read_lines
 from conformance.bridges.flink.job.run import Ran, run_job
 from conformance.bridges.flink.job.table import Plan
 from conformance.system.folders import scratch
+
+EXIT_STATUSES: Mapping[int | None, str] = {239: ": Flink's handler of fatal errors ended it"}
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,10 @@ def judged(ran: Ran, config: JobConfig) -> Verdict:
     """The verdict on a run. A JVM that was killed, or that ended otherwise than well, is a finding of its own."""
     lines = read_lines(ran.lines)
     verdict = judge(lines, config)
-    if ran.status != 0 and any(isinstance(line, End) for line in lines):
+    if ran.status != 0:
         how = "had to be killed" if ran.status is None else f"ended with the exit status {ran.status}"
-        told = f"the JVM {how} after the end of the job"
-        verdict.findings.append(Finding(Kind.UNFINISHED, max(line.at for line in lines), told))
+        told = f"the JVM {how}{EXIT_STATUSES.get(ran.status, '')}"
+        verdict.findings.append(Finding(Kind.UNFINISHED, max((line.at for line in lines), default=0), told))
     return verdict
 
 
