@@ -102,9 +102,15 @@ class JobConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return msgspec.json.encode(self).decode()
 
 
-def planned(seed: int, wheres: tuple[Where, ...], readers: tuple[int, ...], count: int = 8) -> tuple[Fault, ...]:
-    """So many failures of these kinds, in turn, at times and readers that follow from the seed."""
+def planned(
+    seed: int, wheres: tuple[Where, ...], readers: tuple[int, ...], count: int = 8, apart: tuple[int, int] = (5, 40)
+) -> tuple[Fault, ...]:
+    """So many failures of these kinds, in turn, at times and readers that follow from the seed.
+
+    Args:
+        apart: so many checkpoints at least and at most complete between two of them.
+    """
     draw = random.Random(f"faults {seed}")
     return tuple(
-        Fault(wheres[number % len(wheres)], draw.choice(readers), draw.randint(5, 40)) for number in range(count)
+        Fault(wheres[number % len(wheres)], draw.choice(readers), draw.randint(*apart)) for number in range(count)
     )

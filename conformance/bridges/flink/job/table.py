@@ -19,11 +19,14 @@ class Plan:
     config: JobConfig
     wheres: tuple[Where, ...] = ()
     """The kinds of failures, in turn; none for a control."""
+    failures: int = 8
+    apart: tuple[int, int] = (5, 40)
+    """So many checkpoints at least and at most complete between two failures."""
 
     def configured(self, seed: int) -> JobConfig:
         """The configuration of the run with this seed."""
         failing = tuple(one for one in range(self.config.parallelism) if one not in self.config.finish_early)
-        faults = planned(seed, self.wheres, failing) if self.wheres else ()
+        faults = planned(seed, self.wheres, failing, self.failures, self.apart) if self.wheres else ()
         return msgspec.structs.replace(self.config, seed=seed, faults=faults)
 
 
@@ -83,6 +86,14 @@ PLANS = (
         "a reader of three fails and restarts alone",
         _job(parallelism=3, shuffled=False, busy_ms=2),
         (_READER,),
+    ),
+    Plan(
+        "reader-alone-often",
+        "as before, 60 times, with 5 checkpoints in between",
+        msgspec.structs.replace(_job(parallelism=3, shuffled=False, busy_ms=2), checkpoints=2000, seconds=25),
+        (_READER,),
+        failures=60,
+        apart=(5, 5),
     ),
     Plan(
         "requested-alone",
