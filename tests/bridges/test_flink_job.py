@@ -65,8 +65,8 @@ def test_what_was_found_is_kept(ran, tmp_path):
         (239, "ended with the exit status 239: Flink's handler of fatal errors ended it"),
     ],
 )
-def test_a_jvm_that_ends_badly_is_found(status, told):
-    lines = [*LINES[:3], LINES[3] | {"results": {"0": [0], "1": [1]}}]
+@pytest.mark.parametrize("lines", [[*LINES[:3], LINES[3] | {"results": {"0": [0], "1": [1]}}], LINES[:3]])
+def test_a_jvm_that_ends_badly_is_found_once(lines, status, told):
     verdict = campaigns.judged(Ran([json.dumps(line) for line in lines], status, ""), JobConfig())
     assert [(one.kind, one.told) for one in verdict.findings] == [(Kind.UNFINISHED, f"the JVM {told}")]
 

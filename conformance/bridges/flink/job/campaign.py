@@ -63,7 +63,9 @@ def judged(ran: Ran, config: JobConfig) -> Verdict:
     if ran.status != 0:
         how = "had to be killed" if ran.status is None else f"ended with the exit status {ran.status}"
         told = f"the JVM {how}{EXIT_STATUSES.get(ran.status, '')}"
-        verdict.findings.append(Finding(Kind.UNFINISHED, max((line.at for line in lines), default=0), told))
+        ended = Finding(Kind.UNFINISHED, max((line.at for line in lines), default=0), told)
+        # It says why the job did not come to its end, if it did not.
+        verdict.findings = [one for one in verdict.findings if one.kind is not Kind.UNFINISHED] + [ended]
     return verdict
 
 
