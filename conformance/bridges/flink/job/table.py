@@ -78,6 +78,11 @@ PLANS = (
     Plan("busy", "control: 2 ms of work for each split", _job(busy_ms=2)),
     Plan("unaligned", "control: unaligned checkpoints, idle readers", _job(unaligned=True)),
     Plan("unaligned-busy", "unaligned checkpoints, 2 ms of work for each split", _job(unaligned=True, busy_ms=2)),
+    Plan(
+        "unaligned-calm",
+        "unaligned checkpoints each 100 ms, parallelism 1, 2 ms of work for each split",
+        JobConfig(parallelism=1, unaligned=True, interval_ms=100, busy_ms=2, checkpoints=150, seconds=20),
+    ),
     Plan("concurrent", "two checkpoints at once, 3 ms of work", _job(concurrent=2, busy_ms=3)),
     Plan("savepoints", "savepoints during checkpoints", _job(savepoint_ms=20)),
     Plan("reader-fails", "a reader fails, all tasks restart, the enumerator does not", _job(), (_READER,)),
