@@ -130,9 +130,13 @@ class Ledger(Lifetime):
         """Returns the attempts that are neither finished nor failed."""
         return self.alive
 
+    def knows(self, subtask: int) -> bool:
+        """Returns whether there is such a subtask, or was in an earlier job."""
+        return 0 <= subtask < len(self.lines)
+
     def attempt(self, subtask: int, number: int) -> Attempt | None:
         """Returns an attempt that the ledger remembers."""
-        for one in self.lines[subtask].attempts if subtask < len(self.lines) else ():
+        for one in self.lines[subtask].attempts if self.knows(subtask) else ():
             if one.number == number:
                 return one
         return None
@@ -575,7 +579,8 @@ class Ledger(Lifetime):
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None and signal.message in one.landed:
             one.landed.remove(signal.message)
-        self.lines[signal.message.subtask].counted = signal.message.number + 1
+        if self.knows(signal.message.subtask):
+            self.lines[signal.message.subtask].counted = signal.message.number + 1
 
     def _doomed(self, signal: TaskFailoverTriggered) -> None:
         one = self.attempt(signal.subtask, signal.attempt)

@@ -23,6 +23,12 @@ Delivered = Seen[Message | None, int, int]
 Stored = Seen[tuple[tuple[Message, ...], ...], int]
 
 
+def stored_reports(seen: Stored, subtask: int) -> list[int]:
+    """Returns the numbers of the reports of a subtask that a checkpoint stores; -1 for a report of another subtask."""
+    stored = seen.value[subtask] if subtask < len(seen.value) else ()
+    return [one.number if one.subtask == subtask else -1 for one in stored]
+
+
 # ---- what a completed checkpoint contains ----------------------------------------------------------------------------
 @rule(steps.complete, invariant="CP30", tickets=("FLINK-28639",), needs=UP)
 def what_a_snapshot_hook_reports_is_in_the_checkpoint(ledger: Ledger, seen: Stored) -> Judgement:
@@ -33,7 +39,7 @@ def what_a_snapshot_hook_reports_is_in_the_checkpoint(ledger: Ledger, seen: Stor
         part = checkpoint.parts[subtask]
         assert part is not None
         last = part[1] - 1
-        if last not in [one.number for one in seen.value[subtask]] and last >= checkpoint.counted[subtask]:
+        if last not in stored_reports(seen, subtask) and last >= checkpoint.counted[subtask]:
             owed = f"subtask {subtask} sent report {last} during its snapshot of checkpoint {checkpoint.number}"
             return Broken(FailureClass.LOST, f"{owed}, so it must be stored", "it is not stored")
     return bool(checkpoint.hooked)
@@ -66,12 +72,14 @@ def a_checkpoint_has_the_same_reports_on_both_sides(ledger: Ledger, seen: Stored
     stores for replay, are those that the state of the subtask says were sent."""
     checkpoint = ledger.checkpoints[seen.operands[0]]
     judged = False
-    for subtask, part in checkpoint.parts.items():
+    for subtask, line in enumerate(ledger.lines):
+        part = checkpoint.parts.get(subtask % ledger.config.parallelism)
         if part is None:
             continue
         judged = True
-        counted, reported = checkpoint.counted[subtask], part[1]
-        stored = [one.number for one in seen.value[subtask]]
+        counted = checkpoint.counted[subtask]
+        reported = part[1] if subtask < ledger.config.parallelism else line.reported
+        stored = stored_reports(seen, subtask)
         if [*range(counted), *stored] != [*range(reported)]:
             number = f"checkpoint {checkpoint.number}"
             owed = f"subtask {subtask} had sent {reported} reports when it took its snapshot of {number}"
@@ -273,6 +281,8 @@ def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen:
         if type(signal) is not ReportReceived:
             continue
         message = signal.message
+        if not ledger.knows(message.subtask):
+            return Broken(FailureClass.CORRUPTED, "a report is one of a subtask", f"the coordinator got {message}")
         expected = ledger.lines[message.subtask].counted + sum(
             type(each) is ReportReceived and each.message.subtask == message.subtask for each in seen.signals[:at]
         )
