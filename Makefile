@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports lint format bench kill-matrix variants exercise corpus explore trials nightly clean jdk
+.PHONY: help venv campaign test test-flink flink-reports flink-jobs lint format bench kill-matrix variants exercise corpus explore trials nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,6 +68,10 @@ flink-reports: jdk venv ## the published reports on the released Flink, into rep
 	$(call flink-coordinator-report,2.3.0,reports)
 	$(call flink-coordinator-report,2.2.1,reports)
 	$(call flink-coordinator-report,1.20.5,reports)
+
+flink-jobs: jdk venv ## whole jobs on the released Flink, into reports/; takes half an hour
+	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
+	$(BIN)/python -m conformance.bridges.flink jobs --minutes 30 --report reports/coordinator-jobs.md || [ $$? -eq 1 ]
 
 # A release, the reference of the same design, and a folder: exit status 0 only if nothing failed but what is known.
 define flink-report

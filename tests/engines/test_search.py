@@ -20,6 +20,7 @@ GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "chain": "6c5d5638365426391f9507bcf0b1e82bbe8e98238b4b1fb920d06fbf52691148",
+    "coordinator": "befa1a5d848721638aeacf58f7674f5a073493c73711313acf26a2320e8de072",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
     "gate": "f4a512b1291e0cc663119a8ff2c2bf237048f8067a5254d214b32c6c1bbb107f",
     "local-channel": "693fb49bf46e7240145edc6551813d2bf3ac6660675990f2598ce0ae46111f50",
