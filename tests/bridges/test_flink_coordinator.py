@@ -216,7 +216,7 @@ def test_after_an_abort_the_next_checkpoint_does_not_wait_for_what_the_aborted_o
     assert one.fully("arrive", 0, 0) == [left(0, 0)], "it belongs to checkpoint 3, whose barrier may have arrived"
 
 
-def test_an_abort_after_a_reset_leaves_the_other_gates_held_for_good(three):
+def test_an_abort_after_a_reset_leaves_the_other_gates_held(three):
     three.hold(1)
     for subtask in (1, 2):
         three.fully("send", Message(subtask, 0, 0))
