@@ -159,7 +159,7 @@ def check_part(
 def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tuple[Found, ...]:
     """Returns the failures of a tally in the order of signatures, each with a reduced scenario."""
     found = []
-    most = REDUCTION if program.implementation.batch is None else FAR_REDUCTION
+    most = FAR_REDUCTION if program.implementation.is_far else REDUCTION
     for signature, failure in sorted(tally.failures.items()):
         try:
             reduced = reduce(program, failure.scenario, min(budget, most.get(signature[1], budget)))

@@ -155,8 +155,7 @@ class Differ:
         if not self._configs:
             self._reason = f"there is no configuration of {component} that both understand"
         self._run_baseline, self._run_other = recording(self._baseline), recording(program)
-        near = baseline.batch is None and program.implementation.batch is None
-        self._budget = BUDGET if near else FAR_BUDGET
+        self._budget = FAR_BUDGET if baseline.is_far or program.implementation.is_far else BUDGET
 
     def see(self, scenario: Scenario, run: Run) -> None:
         """Compare one run of the implementation. A run without entries is repeated with a record."""

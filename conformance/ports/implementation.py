@@ -64,6 +64,11 @@ class Implementation(ABC):
         """
         return None
 
+    @property
+    def is_far(self) -> bool:
+        """Whether each call is a message to another process, which must be started again after a crash."""
+        return self.batch is not None
+
     def examine(self) -> Iterable[Examined]:
         """Checks for `conformance doctor` that need more than the ports, such as how a program answers a wrong request.
 

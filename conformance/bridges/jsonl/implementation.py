@@ -97,6 +97,10 @@ class JsonLinesImplementation(Implementation):
     def batch(self) -> Batch | None:
         return self._run
 
+    @property
+    def is_far(self) -> bool:
+        return True
+
     def examine(self) -> Iterable[Examined]:
         return examine(self.client, self._interfaces)
 
