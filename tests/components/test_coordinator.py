@@ -6,7 +6,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.components.coordinator import CoordinatorScenarioConfig
-from conformance.components.coordinator.ledger import MOST_SUBTASKS
+from conformance.components.coordinator.job import MOST_SUBTASKS
 from conformance.driver import Program, run_scenario
 from conformance.engines import Search
 from conformance.ports import Capability, CoordinatorConfig, Implementation, Message
@@ -102,9 +102,11 @@ class Storing(Coordinator):
         super().cut(checkpoint, succeeds)
 
     def turn(self) -> None:
-        name, (attempt, body, *_) = self.queue[0][0], (*self.queue[0][1], None, None)
-        if name == "arrived" and type(body) is Message and attempt.is_alive() and isinstance(self.up, Counting):
-            self.up.given[attempt] += 1
+        name, operands = self.queue[0]
+        if name == "arrived" and isinstance(self.up, Counting):
+            attempt, body = operands
+            if type(body) is Message and attempt.is_alive():
+                self.up.given[attempt] += 1
         super().turn()
 
 

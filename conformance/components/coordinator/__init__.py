@@ -10,7 +10,8 @@ from msgspec import Meta, Struct
 from conformance.components.coordinator import holding_rules, result_rules, telling_rules
 from conformance.components.coordinator.drain import DRAIN
 from conformance.components.coordinator.goals import RULES
-from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.job import MOST_SUBTASKS
+from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.prefixes import PREFIXES
 from conformance.components.coordinator.steps import STEPS
 from conformance.driver import Bound, Component

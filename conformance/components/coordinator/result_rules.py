@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.ledger import OUTDATED, REPEATED, Ledger
+from conformance.components.coordinator.job import OUTDATED, REPEATED
+from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt, event
 from conformance.driver import Broken, FailureClass, Judgement, Seen
