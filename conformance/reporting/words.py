@@ -36,6 +36,7 @@ from conformance.ports import (
     StateConsumed,
     StateStatus,
 )
+from conformance.reporting.coordinator_words import COORDINATOR_SIGNALS
 from conformance.scenarios import Step
 
 LONGEST = 100
@@ -106,6 +107,9 @@ def signals_in_words(signals: tuple[Any, ...]) -> str:
 
 def signal_in_words(signal: Any) -> str:
     """Describe one signal."""
+    said = COORDINATOR_SIGNALS.get(type(signal))
+    if said is not None:
+        return said(signal)
     match signal:
         case DataAvailable():
             return "data available"

@@ -146,7 +146,7 @@ class Heard(Job):
 
     def _failover(self, signal: GlobalFailoverTriggered) -> None:
         self.failover = True
-        self.answered |= self.current != OUTDATED
+        self.answered |= self.current not in (OUTDATED, OLD_ID)
 
 
 HEARD: dict[type, Callable[[Heard, Any], None]] = {

@@ -227,7 +227,8 @@ class Ledger(Heard):
         """Notes that an acknowledgement is repeated."""
         self.tag = REPEATED
         for checkpoint in self.checkpoints.values():
-            checkpoint.repeated |= checkpoint.sent is not None
+            if checkpoint.sent is not None and subtask not in checkpoint.repeated:
+                checkpoint.repeated.append(subtask)
 
     def begin_turn(self) -> None:
         """Notes that the main thread runs the oldest turn."""

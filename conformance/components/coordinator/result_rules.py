@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.job import OUTDATED, REPEATED
+from conformance.components.coordinator.job import OLD_ID, OUTDATED, REPEATED
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt, event
@@ -20,6 +20,12 @@ from conformance.ports import (
 
 __all__ = ["RULES"]
 rule = RULES.rule
+
+
+_DONE = {
+    CoordinatorCheckpointed: "the result of a checkpoint", TaskFailoverTriggered: "the failure of a task",
+    GlobalFailoverTriggered: "a restart of the job", TicketEnded: "the end of a ticket",
+}  # fmt: skip
 
 
 # ---- turns of the main thread ----------------------------------------------------------------------------------------
@@ -41,7 +47,8 @@ def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None])
         return False
     for signal in seen.signals:
         if type(signal) is not EventTransmitted:
-            return Broken(FailureClass.PROTOCOL, "a repeated acknowledgement changes nothing", f"it caused {signal}")
+            caused = _DONE.get(type(signal), "a word to the coordinator")
+            return Broken(FailureClass.PROTOCOL, "a repeated acknowledgement changes nothing", f"it caused {caused}")
     return True
 
 
@@ -67,7 +74,7 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
 def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""
     count = sum(type(signal) is GlobalFailoverTriggered for signal in seen.signals)
-    if ledger.current == OUTDATED:
+    if ledger.current in (OUTDATED, OLD_ID):
         return False
     if count + ledger.answered > 1:
         return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
@@ -215,7 +222,9 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
             and checkpoint.sent is not None
         ):
             continue  # the cut came first, and nobody asks for the result any more
-        if checkpoint is None or checkpoint.is_over() or checkpoint.result is not None or checkpoint.sent is None:
+        if checkpoint is None:
+            continue
+        if checkpoint.is_over() or checkpoint.result is not None or checkpoint.sent is None:
             owed = f"checkpoint {signal.checkpoint} is not waiting for its result"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a success")
         judged = True

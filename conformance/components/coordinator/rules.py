@@ -83,7 +83,8 @@ def a_checkpoint_has_the_same_reports_on_both_sides(ledger: Ledger, seen: Stored
         if [*range(counted), *stored] != [*range(reported)]:
             number = f"checkpoint {checkpoint.number}"
             owed = f"subtask {subtask} had sent {reported} reports when it took its snapshot of {number}"
-            known = f"the coordinator had received {counted} at its cut, and {stored or 'none'} are stored"
+            kept = ", ".join(map(str, stored)) or "none"
+            known = f"the coordinator had received {counted} at its cut, and {kept} are stored"
             return Broken(
                 FailureClass.LOST if counted + len(stored) < reported else FailureClass.DUPLICATED, owed, known
             )
@@ -139,8 +140,8 @@ def a_repeated_acknowledgement_opens_no_gate(ledger: Ledger, seen: Delivered) ->
         return False
     found = cut_off(ledger, one, seen.value)
     if found is not None:
-        return too_early(found, seen.value) if found.repeated else False
-    return any(other.repeated and other.number == one.cut for other in ledger.checkpoints.values())
+        return too_early(found, seen.value) if one.subtask in found.repeated else False
+    return any(one.subtask in other.repeated and other.number == one.cut for other in ledger.checkpoints.values())
 
 
 @rule(steps.deliver, invariant="CP14")

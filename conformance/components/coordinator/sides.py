@@ -126,8 +126,8 @@ class Checkpoint:
         """The subtasks that sent reports in their snapshot hooks."""
         self.others_ended = False
         """Whether another checkpoint was aborted since the cut."""
-        self.repeated = False
-        """Whether an acknowledgement was repeated since the cut."""
+        self.repeated: list[int] = []
+        """The subtasks of which an acknowledgement was repeated since the cut."""
         self.excused = False
         """Whether something has happened since the trigger that may make the checkpoint fail."""
         self.late = False

@@ -6,6 +6,7 @@ from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt
+from conformance.components.coordinator.words import told as in_words
 from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
 from conformance.parts import lifetime
 from conformance.ports import (
@@ -61,7 +62,7 @@ def a_failure_is_told_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, i
     wanted = SubtaskFailed(*seen.operands)
     if told != [wanted]:
         owed = f"the coordinator must be told once that {attempt(*seen.operands)} failed"
-        return Broken(FailureClass.PROTOCOL, owed, f"it was told {told or 'nothing'}")
+        return Broken(FailureClass.PROTOCOL, owed, f"it was told: {in_words(told)}")
     reset = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset)]
     return not reset or Broken(FailureClass.PROTOCOL, "the reset comes with the restart", "it came with the failure")
 
@@ -74,7 +75,9 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskFailed, SubtaskReady)]
     if told == wanted:
         return True
-    return Broken(FailureClass.PROTOCOL, f"the coordinator must be told {wanted}", f"it was told {told or 'nothing'}")
+    return Broken(
+        FailureClass.PROTOCOL, f"the coordinator must be told: {in_words(wanted)}", f"it was told: {in_words(told)}"
+    )
 
 
 @rule(steps.restart_all, invariant="CP26", tickets=("FLINK-20222", "FLINK-31041"))
@@ -85,7 +88,9 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskReady)]
     if told == wanted:
         return True
-    return Broken(FailureClass.PROTOCOL, f"the coordinator must be told {wanted}", f"it was told {told or 'nothing'}")
+    return Broken(
+        FailureClass.PROTOCOL, f"the coordinator must be told: {in_words(wanted)}", f"it was told: {in_words(told)}"
+    )
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------

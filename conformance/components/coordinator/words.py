@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.ports import Message
+from collections.abc import Sequence
+
+from conformance.ports import CoordinatorReset, Message, Signal, SubtaskFailed, SubtaskReady, SubtaskReset
 
 
 def event(message: Message) -> str:
@@ -18,3 +20,25 @@ def report(message: Message) -> str:
 def attempt(subtask: int, number: int) -> str:
     """Names an attempt of a subtask."""
     return f"subtask {subtask} (attempt {number})"
+
+
+def point(checkpoint: int) -> str:
+    """Names what is restored."""
+    return "the beginning" if checkpoint < 0 else f"checkpoint {checkpoint}"
+
+
+def told(signals: Sequence[Signal]) -> str:
+    """Describes what the coordinator was told of attempts and resets."""
+    return ", ".join(map(_told, signals)) or "nothing"
+
+
+def _told(signal: Signal) -> str:
+    if isinstance(signal, SubtaskReset):
+        return f"subtask {signal.subtask} is reset to {point(signal.checkpoint)}"
+    if isinstance(signal, CoordinatorReset):
+        return f"all is reset to {point(signal.checkpoint)}"
+    if isinstance(signal, SubtaskFailed):
+        return f"{attempt(signal.subtask, signal.attempt)} has failed"
+    if isinstance(signal, SubtaskReady):
+        return f"{attempt(signal.subtask, signal.attempt)} is ready"
+    return "something else"
