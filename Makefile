@@ -137,6 +137,14 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	$(CONFORMANCE) explore --component gate --scope recovery=pushed --scope recovered=2 --scope interleaving=whole \
 	  --scope barriers=0 --json reports/exploration/gate-pushed.json
 	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
+	$(call explore-coordinator,aborts,aborts=1,failures=0)
+	$(call explore-coordinator,failure,aborts=0,failures=1)
+
+# A name, and the bounds for aborts and for failures; one subtask, one checkpoint, one message each way, one turn waiting.
+define explore-coordinator
+	$(CONFORMANCE) explore --component coordinator --scope most_turns=1 --scope checkpoints=1 --scope events=1 \
+	  --scope reports=1 --scope $(2) --scope $(3) --json reports/exploration/coordinator-$(1).json
+endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations and trials
 	$(PYTEST) -m slow
