@@ -24,7 +24,7 @@ def conformance(*arguments: str, path: Path = ROOT) -> subprocess.CompletedProce
     [
         (
             ("explore", "--component", "subpartition"),
-            "its process exited with status 0, in the fair drain, at its",
+            "its process exited with status 0, at step 1, flush",
         ),
         (("shrink", "tests/corpus/B-01.json"), "its process exited with status 0, in the fair drain, at its"),
         (("doctor",), "ended the command: its process exited with status 0\n"),
@@ -40,7 +40,7 @@ def test_a_hang_ends_the_command():
     hangs = ("--step-seconds", "1", "--implementation", f"{HERE}swallows_the_alarm")
     done = conformance("explore", "--component", "subpartition", *hangs)
     assert done.returncode == 3
-    assert "it did not answer in time, in the fair drain, at its step" in done.stderr
+    assert "it did not answer in time, at step 1, flush" in done.stderr
 
 
 def test_the_status_is_that_of_the_command():

@@ -15,18 +15,33 @@ from typing import Any
 from conformance.driver import Interrupt, Program, Run, Violation, as_error, run_scenario, unexpected
 from conformance.engines.patience import PATIENCE
 from conformance.engines.search import LENGTH, Search
-from conformance.ports import Batch, ErrorKind, Implementation, Outcome, PortError, Signal, find_implementation
+from conformance.ports import (
+    Batch,
+    Capability,
+    ErrorKind,
+    Implementation,
+    Outcome,
+    PortError,
+    Signal,
+    find_implementation,
+)
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.scenarios import Scenario
 
-GENERATOR = "reference"
-"""The implementation that draws the scenarios."""
+GENERATORS = ("reference", "reference-v1", "reference-v0")
+"""The implementations that can draw scenarios, the usual one first. What a coordinator sends, and so which steps are
+enabled, depends on its version."""
 
 
 def generator_of(program: Program) -> Implementation:
-    """Returns the implementation that draws the scenarios: the reference, unless it lacks the component."""
-    reference = find_implementation(GENERATOR)
-    return reference if program.component.name in reference.components() else program.implementation
+    """Returns the implementation that draws the scenarios: a reference that can do what the implementation can, as far
+    as the component asks for it, or else the usual one; the implementation itself if none has the component."""
+    component = program.component
+    every = [one.needs for one in component.properties] + [component.needs(one) for one in component.configs]
+    asked = frozenset[Capability]().union(*every)
+    drawing = [one for one in map(find_implementation, GENERATORS) if component.name in one.components()]
+    able = [one for one in drawing if one.capabilities & asked == program.implementation.capabilities & asked]
+    return (able or drawing or [program.implementation])[0]
 
 
 def batch_of(program: Program) -> Batch | None:

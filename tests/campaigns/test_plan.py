@@ -66,7 +66,12 @@ def test_small_campaigns_have_at_least_eight_blocks(scenarios):
     [
         ([], [], {"scenarios": 1}, "at least one implementation"),
         (["reference", "reference"], [], {"scenarios": 1}, "'reference' is named twice"),
-        (["reference"], ["gat"], {"scenarios": 1}, "there is no component 'gat'; there are chain, deque, gate"),
+        (
+            ["reference"],
+            ["gat"],
+            {"scenarios": 1},
+            "there is no component 'gat'; there are chain, coordinator, deque",
+        ),
         (["reference"], [], {}, "exactly one goal"),
         (["reference"], [], {"scenarios": 1, "steps": 1}, "exactly one goal"),
         (["reference"], [], {"scenarios": 0}, "scenarios must be more than 0, found 0"),

@@ -127,7 +127,7 @@ def test_drains_that_are_left_to_later_states_show_the_same_violations_with_as_f
     left, at_once = held_for_ever(), held_for_ever(at_once=True)
     found = steps_by_signature(left.explore(**limits))
     assert found == steps_by_signature(at_once.explore(**limits))
-    assert found["an-abort-lets-reports-go", "stuck", "turn"] == 7
+    assert found["an-abort-lets-reports-go", "stuck", "deliver"] == 7
     assert left._later
     assert not at_once._later
 
@@ -136,7 +136,7 @@ def test_a_complete_exploration_finds_what_only_drains_show():
     explored = held_for_ever(sources="true")
     result = explored.explore()
     assert result.complete
-    assert steps_by_signature(result)["an-abort-lets-reports-go", "stuck", "turn"] == 7
+    assert steps_by_signature(result)["an-abort-lets-reports-go", "stuck", "deliver"] == 7
     for one in result.found:
         again = run_scenario(explored.program, one.scenario.config, one.scenario.steps).violation
         assert again is not None
