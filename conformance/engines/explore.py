@@ -329,8 +329,7 @@ class Explorer:
         """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
         counts = self._counts[at]
         for kind in self.program.component.steps:
-            # A step may name the same operands several times, so that searches draw them more often.
-            for operands in list(dict.fromkeys(world.choices(kind.name)))[: self._variants.get(kind.name)]:
+            for operands in world.choices(kind.name)[: self._variants.get(kind.name)]:
                 counted = self._count(kind.name, operands, counts)
                 if counted is not None:
                     yield (kind.name, *operands), counted

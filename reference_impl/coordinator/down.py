@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from conformance.ports import NO_CHECKPOINT, Message
 
-from .attempts import Attempt, State
+from .attempts import Attempt
 
 Transmit: TypeAlias = Callable[[Message], None]
 
@@ -225,6 +225,3 @@ class NoGates(DownGate):
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
         """O44."""
-
-
-__all__ = ["DownGate", "Gate", "Gates", "NoGates", "State", "Valve"]

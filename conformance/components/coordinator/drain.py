@@ -30,7 +30,7 @@ def _recover(ledger: Ledger) -> Operands | None:
         return None
     if ledger.failover:
         return steps.restart_all()
-    for one in ledger.attempts():
+    for one in ledger.alive:
         if one.doomed:
             return steps.fail_attempt(one.subtask, one.number)
     if ledger.dead_lines():

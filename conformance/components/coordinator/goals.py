@@ -16,7 +16,7 @@ goal = RULES.goal
 @goal(steps.restart)
 def subtasks_restarted_while_others_ran(ledger: Ledger, seen: Seen[None]) -> bool:
     """Failed subtasks were restarted from a checkpoint while others went on."""
-    return ledger.points[0].number > 0 and any(one.state == "running" for one in ledger.attempts())
+    return ledger.points[0].number > 0 and any(one.state == "running" for one in ledger.alive)
 
 
 @goal(steps.restart_all)
@@ -34,13 +34,13 @@ def a_cut_came_after_the_abort(ledger: Ledger, seen: Seen[None, int]) -> bool:
 @goal(steps.abort)
 def a_checkpoint_was_aborted_while_events_were_held_back(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint was aborted, and an event had not left."""
-    return any(one.unsent for one in ledger.attempts())
+    return any(one.unsent for one in ledger.alive)
 
 
 @goal(steps.abort, needs=BLOCKED)
 def a_checkpoint_was_aborted_while_reports_were_held_back(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint was aborted, as by a timeout, and a report had not left: the coordinator may have waited for it."""
-    return any(one.unreported for one in ledger.attempts())
+    return any(one.unreported for one in ledger.alive)
 
 
 @goal(steps.complete)

@@ -127,7 +127,7 @@ def _silent(ledger: Ledger) -> list[tuple[Attempt, str]]:
     """Returns the attempts that hold reports back without need, and what may be the cause. The main thread has nothing
     to do, and nothing is on its way to them."""
     found = []
-    for one in ledger.attempts():
+    for one in ledger.alive:
         if not one.unreported or one.doomed or one.events:
             continue
         newer = [each for each in ledger.checkpoints.values() if one.cut < each.number]
@@ -151,7 +151,7 @@ def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: 
     for one, cause in _silent(ledger):
         if cause == EARLY:
             return _report_go(one, "the checkpoint was aborted and the task was told")
-    return any(one.aware for one in ledger.attempts())
+    return any(one.aware for one in ledger.alive)
 
 
 @rule(*SETTLING, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
@@ -174,7 +174,7 @@ def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     for one, cause in _silent(ledger):
         if cause == NEVER:
             return _report_go(one, f"no checkpoint is in progress at {attempt(one.subtask, one.number)}")
-    return any(one.cut for one in ledger.attempts())
+    return any(one.cut for one in ledger.alive)
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------

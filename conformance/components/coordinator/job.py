@@ -98,10 +98,6 @@ class Job(Lifetime):
         point = self.points[0]
         return RestoredEvents(point.number, point.stored)
 
-    def attempts(self) -> list[Attempt]:
-        """Returns the attempts that are neither finished nor failed."""
-        return self.alive
-
     def knows(self, subtask: int) -> bool:
         """Returns whether there is such a subtask, or was in an earlier job."""
         return 0 <= subtask < len(self.lines)
@@ -156,6 +152,10 @@ class Job(Lifetime):
         """Returns whether no turn, event or report is under way."""
         return not self.queue and all(not (one.events or one.reports) for one in self.alive)
 
+    def may_fail(self) -> bool:
+        """Returns whether the whole job may be restarted for what the coordinator or an old id has caused."""
+        return self.failed_job or self.regressed > 0 or self.current == OUTDATED
+
     # ---- what ends, and what that may disturb
     def abort(self, number: int) -> None:
         """Notes that a checkpoint is aborted. Its tasks can be told from now on."""
@@ -164,7 +164,7 @@ class Job(Lifetime):
         checkpoint.must_tell = checkpoint.requested
         checkpoint.excused = True
         self.disturb(number)
-        self.unnotified.extend([(one.subtask, one.number, number) for one in self.attempts()])
+        self.unnotified.extend([(one.subtask, one.number, number) for one in self.alive])
 
     def excuse(self) -> None:
         """Notes that something has happened that may make checkpoints in progress fail."""

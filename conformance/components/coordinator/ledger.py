@@ -76,11 +76,15 @@ class Ledger(Heard):
         self.newest = max(self.newest, number)
         checkpoint = Checkpoint(number, kind == "savepoint", bool(self.pending()))
         self.checkpoints[number] = checkpoint
-        for one in self.attempts():
+        for one in self.alive:
             if one.state == RUNNING:
                 checkpoint.parts[one.subtask] = None
         if not self.queue and not any(one.unsent or one.unreported for one in self.alive):
-            over = [other for other, each in self.checkpoints.items() if each.is_over() and each.done >= each.requested]
+            over = [
+                other
+                for other, each in self.checkpoints.items()
+                if each.is_over() and (each.done or not each.requested)
+            ]
             for other in over[:-RECENT]:
                 del self.checkpoints[other]
 
@@ -94,7 +98,7 @@ class Ledger(Heard):
         checkpoint = self.checkpoints[number]
         checkpoint.state = INJECTED
         checkpoint.has_left = True
-        for one in self.attempts():
+        for one in self.alive:
             if one.state == RUNNING and one.subtask in checkpoint.parts:
                 if self.config.sources:
                     one.events.append(number)
@@ -278,7 +282,7 @@ class Ledger(Heard):
         """Notes that everything is to be restarted, and that what runs is cancelled."""
         aborted = tuple([one.number for one in self.pending()])
         self.restarting = tuple(range(self.config.parallelism)), aborted
-        for one in list(self.attempts()):
+        for one in list(self.alive):
             self.forget(one, FAILED)
         for number in aborted:
             self.abort(number)

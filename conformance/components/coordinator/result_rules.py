@@ -106,12 +106,7 @@ def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
     if not overlaps:
         return False
     for signal in seen.signals:
-        if (
-            type(signal) is GlobalFailoverTriggered
-            and not ledger.failed_job
-            and not ledger.regressed
-            and ledger.current != OUTDATED
-        ):
+        if type(signal) is GlobalFailoverTriggered and not ledger.may_fail():
             return Broken(FailureClass.PROTOCOL, "checkpoints may overlap", "the job must be restarted")
     return any(type(signal) is CheckpointRequested for signal in seen.signals)
 
@@ -121,7 +116,7 @@ def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Ju
     """The whole job is restarted only if the coordinator reports a failure, or is asked for an old checkpoint."""
     for signal in seen.signals:
         if type(signal) is GlobalFailoverTriggered:
-            if ledger.failed_job or ledger.regressed or ledger.current == OUTDATED:
+            if ledger.may_fail():
                 return True
             return Broken(FailureClass.PROTOCOL, "the coordinator has reported no failure", "the job must be restarted")
     return False
@@ -215,15 +210,10 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
         if type(signal) is not CoordinatorCheckpointed or not signal.succeeded:
             continue
         checkpoint = ledger.checkpoints.get(signal.checkpoint)
-        if (
-            checkpoint is not None
-            and checkpoint.state == "aborted"
-            and not checkpoint.late
-            and checkpoint.sent is not None
-        ):
-            continue  # the cut came first, and nobody asks for the result any more
         if checkpoint is None:
             continue
+        if checkpoint.state == "aborted" and checkpoint.sent is not None and not checkpoint.late:
+            continue  # the cut came first, and nobody asks for the result any more
         if checkpoint.is_over() or checkpoint.result is not None or checkpoint.sent is None:
             owed = f"checkpoint {signal.checkpoint} is not waiting for its result"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a success")
@@ -295,7 +285,7 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
     """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or
     the result is a failure; and requests with an old id have failed."""
     pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
-    if not (pending or ledger.regressed) or not ledger.is_idle() or any(one.doomed for one in ledger.attempts()):
+    if not (pending or ledger.regressed) or not ledger.is_idle() or any(one.doomed for one in ledger.alive):
         return False
     for one in pending:
         if not one.requested and one.result is None:

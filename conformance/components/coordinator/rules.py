@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.sides import Attempt, Checkpoint
@@ -131,54 +133,56 @@ def _mine(ledger: Ledger, seen: Delivered) -> Attempt | None:
     return ledger.attempt(subtask, number)
 
 
+def overtaking(
+    ledger: Ledger, seen: Delivered, blames: Callable[[Checkpoint, Attempt], bool],
+    tests: Callable[[Checkpoint, Attempt, Message], bool],
+) -> Judgement:  # fmt: skip
+    """Judges whether an event has overtaken a barrier that it must follow, if the rule `blames` that on what happened.
+    If it has not, the rule was exercised if it `tests` one of the checkpoints."""
+    one, value = _mine(ledger, seen), seen.value
+    if one is None or value is None:
+        return False
+    found = cut_off(ledger, one, value)
+    if found is not None:
+        return too_early(found, value) if blames(found, one) else False
+    return any(tests(other, one, value) for other in ledger.checkpoints.values())
+
+
 @rule(steps.deliver, invariant="CP19")
 def a_repeated_acknowledgement_opens_no_gate(ledger: Ledger, seen: Delivered) -> Judgement:
     """An acknowledgement that arrives twice, late, from a dead attempt, or for a checkpoint that nobody knows lets no
     event overtake the barrier of a checkpoint in progress."""
-    one = _mine(ledger, seen)
-    if one is None or seen.value is None:
-        return False
-    found = cut_off(ledger, one, seen.value)
-    if found is not None:
-        return too_early(found, seen.value) if one.subtask in found.repeated else False
-    return any(one.subtask in other.repeated and other.number == one.cut for other in ledger.checkpoints.values())
+    return overtaking(
+        ledger, seen, lambda found, one: one.subtask in found.repeated,
+        lambda other, one, value: one.subtask in other.repeated and other.number == one.cut,
+    )  # fmt: skip
 
 
 @rule(steps.deliver, invariant="CP14")
 def the_end_of_a_checkpoint_opens_no_gate_of_another(ledger: Ledger, seen: Delivered) -> Judgement:
     """If a checkpoint is aborted, or fails before it has begun, no event overtakes the barrier of another one."""
-    one = _mine(ledger, seen)
-    if one is None or seen.value is None:
-        return False
-    found = cut_off(ledger, one, seen.value)
-    if found is not None:
-        return too_early(found, seen.value) if found.others_ended else False
-    return any(other.others_ended and other.number == one.cut for other in ledger.checkpoints.values())
+    return overtaking(
+        ledger, seen, lambda found, one: found.others_ended,
+        lambda other, one, value: other.others_ended and other.number == one.cut,
+    )  # fmt: skip
 
 
 @rule(steps.deliver, invariant="CP16")
 def the_snapshot_of_a_subtask_opens_no_other_gate(ledger: Ledger, seen: Delivered) -> Judgement:
     """When one subtask has taken its snapshot, no event to another one overtakes the barrier there."""
-    one = _mine(ledger, seen)
-    if one is None or seen.value is None:
-        return False
-    found = cut_off(ledger, one, seen.value)
-    if found is not None:
-        return too_early(found, seen.value) if any(found.parts.values()) else False
-    return any(other.number == one.cut and len(other.parts) > 1 for other in ledger.checkpoints.values())
+    return overtaking(
+        ledger, seen, lambda found, one: any(found.parts.values()),
+        lambda other, one, value: other.number == one.cut and len(other.parts) > 1,
+    )  # fmt: skip
 
 
 @rule(steps.deliver, invariant="CP6", tickets=("FLINK-26029",))
 def an_event_sent_after_the_cut_arrives_after_the_snapshot(ledger: Ledger, seen: Delivered) -> Judgement:
     """An event that the coordinator sends after its cut reaches a subtask only after the snapshot of the subtask,
     unless the checkpoint was aborted."""
-    one = _mine(ledger, seen)
-    if one is None or seen.value is None:
-        return False
-    found = cut_off(ledger, one, seen.value)
-    if found is not None:
-        return too_early(found, seen.value)
-    return any(not other.contains(seen.value) for other in ledger.checkpoints.values())
+    return overtaking(
+        ledger, seen, lambda found, one: True, lambda other, one, value: not other.contains(value)
+    )  # fmt: skip
 
 
 @rule(*steps.BARRIERS, invariant="CP7", tickets=("FLINK-21996",))
@@ -228,13 +232,13 @@ def a_subtask_receives_each_event_once_and_in_order(ledger: Ledger, seen: Delive
 def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Events to an attempt leave in the order in which the coordinator sent them, those that were held back first."""
     judged = False
-    for signal in seen.signals:
+    for at, signal in enumerate(seen.signals):
         if type(signal) is not EventTransmitted or signal.message is None:
             continue
         one = ledger.attempt(signal.subtask, signal.attempt)
         if one is None or not one.is_alive():
             continue
-        left = [each.message for each in seen.signals[: seen.signals.index(signal)] if type(each) is EventTransmitted]
+        left = [each.message for each in seen.signals[:at] if type(each) is EventTransmitted]
         waiting = [each for each in one.unsent if each not in left]
         if signal.message not in waiting:
             owed = f"{event(signal.message)} is nothing that was sent and has not left"

@@ -57,7 +57,7 @@ def fail_job(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
 
 def reporting(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts whose operators can send a report, which they may do before they run."""
-    return [(one.subtask, one.number) for one in ledger.attempts()]
+    return [(one.subtask, one.number) for one in ledger.alive]
 
 
 @step("task", LIVE, when=reporting, begin=Ledger.report, weight=10)
@@ -170,7 +170,7 @@ def turn(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
 
 def answering(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts with a reply on its way."""
-    return [(one.subtask, one.number) for one in ledger.attempts() if one.replies and ledger.has_room()]
+    return [(one.subtask, one.number) for one in ledger.alive if one.replies and ledger.has_room()]
 
 
 @step("network", LIVE, when=answering, begin=Ledger.reply, weight=12)
@@ -189,7 +189,7 @@ def _has_event(one: Attempt) -> bool:
 
 def deliverable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts with an event in front of all barriers on their way."""
-    return [(one.subtask, one.number) for one in ledger.attempts() if _has_event(one)]
+    return [(one.subtask, one.number) for one in ledger.alive if _has_event(one)]
 
 
 @step("network", LIVE, when=deliverable, learn=Ledger.deliver, weight=40)
@@ -206,7 +206,7 @@ def arriving(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts with a report on its way."""
     if not ledger.has_room():
         return DISABLED
-    return [(one.subtask, one.number) for one in ledger.attempts() if one.reports and not one.doomed]
+    return [(one.subtask, one.number) for one in ledger.alive if one.reports and not one.doomed]
 
 
 @step("network", LIVE, when=arriving, begin=Ledger.arrive, weight=40)
@@ -223,7 +223,7 @@ def acknowledged(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """The last snapshots of the attempts, also of dead ones."""
     if not ledger.has_room():
         return DISABLED
-    living = [(one.subtask, one.number, one.cut) for one in ledger.attempts()]
+    living = [(one.subtask, one.number, one.cut) for one in ledger.alive]
     dead = [(subtask, *line.dead) for subtask, line in enumerate(ledger.lines) if line.dead is not None]
     return [one for one in (*living, *dead) if one[2] and one[0] < ledger.config.parallelism]
 
@@ -239,7 +239,7 @@ def unknown(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """A checkpoint that nobody knows."""
     if not ledger.has_room():
         return DISABLED
-    return [(one.subtask, one.number, ledger.newest + UNKNOWN) for one in ledger.attempts() if one.ready]
+    return [(one.subtask, one.number, ledger.newest + UNKNOWN) for one in ledger.alive if one.ready]
 
 
 @step("network", LIVE, when=unknown, begin=Ledger.repeat, weight=1)
@@ -254,7 +254,7 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """The barriers that subtasks can receive."""
     return [
         (one.subtask, one.number, number)
-        for one in ledger.attempts()
+        for one in ledger.alive
         if not one.doomed
         for number in (one.events[:1] if ledger.config.sources else one.barriers)
         if type(number) is int
@@ -298,7 +298,7 @@ def deployed(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts that do not run yet."""
     return [
         (one.subtask, one.number)
-        for one in ledger.attempts()
+        for one in ledger.alive
         if one.state == "deployed" and not one.doomed and ledger.has_room()
     ]
 
@@ -328,7 +328,7 @@ def finishing(ledger: Ledger) -> Sequence[tuple[int, int]]:
         return DISABLED
     return [
         (one.subtask, one.number)
-        for one in ledger.attempts()
+        for one in ledger.alive
         if one.ready and not (one.doomed or one.unreported or one.reports or one.landed or one.replay)
     ]
 
@@ -363,7 +363,7 @@ def speculable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The subtasks with one attempt that runs, in a job without checkpoints."""
     if ledger.config.checkpointing:
         return DISABLED
-    running = [one.subtask for one in ledger.attempts() if one.state == "running"]
+    running = [one.subtask for one in ledger.alive if one.state == "running"]
     return [(subtask,) for subtask in range(ledger.config.parallelism) if running.count(subtask) == 1]
 
 

@@ -46,7 +46,7 @@ def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judge
     if ledger.queue:
         return False
     judged = False
-    for one in ledger.attempts():
+    for one in ledger.alive:
         if one.state == "running":
             judged = True
             if not one.ready:
