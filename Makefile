@@ -137,13 +137,16 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	$(CONFORMANCE) explore --component gate --scope recovery=pushed --scope recovered=2 --scope interleaving=whole \
 	  --scope barriers=0 --json reports/exploration/gate-pushed.json
 	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
-	$(call explore-coordinator,aborts,aborts=1,failures=0)
-	$(call explore-coordinator,failure,aborts=0,failures=1)
+	$(call explore-coordinator,aborts,most_turns=1 kinds=2 aborts=1)
+	$(call explore-coordinator,failure,most_turns=1 kinds=2 aborts=0 failures=1)
+	$(call explore-coordinator,two-checkpoints,$(PROMPT) concurrent=2 checkpoints=2 events=2 reports=2 aborts=1 failures=1)
+	$(call explore-coordinator,two-subtasks,$(PROMPT) parallelism=2 alike=subtask aborts=0 failures=1)
 
-# A name, and the bounds for aborts and for failures; one subtask, one checkpoint, one message each way, one turn waiting.
+PROMPT = at_once=turn,reply most_turns=0
+# A name, and the scope: what it leaves out is one checkpoint, and one message each way.
 define explore-coordinator
-	$(CONFORMANCE) explore --component coordinator --scope most_turns=1 --scope checkpoints=1 --scope events=1 \
-	  --scope reports=1 --scope $(2) --scope $(3) --json reports/exploration/coordinator-$(1).json
+	$(CONFORMANCE) explore --component coordinator --max-states 20000000 $(addprefix --scope ,$(2)) \
+	  --json reports/exploration/coordinator-$(1).json
 endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations and trials

@@ -33,7 +33,8 @@ from conformance.engines import Check, Differ, Standing, load_known_failures, st
 from conformance.engines.apart import find
 from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.digest import CannotRecognise
-from conformance.engines.explore import MOST_STATES, Explorer, ScopeError, scope_of
+from conformance.engines.explore import MOST_STATES, Explorer
+from conformance.engines.scope import ScopeError, scope_of
 from conformance.ports import (
     Implementation,
     Limits,
@@ -190,9 +191,9 @@ def explore(
         program = followed(Program(COMPONENTS[component], implementation))
         try:
             explorer = Explorer(program, scope_of(program.component, dict(one.split("=", 1) for one in scope)))
+            result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))
         except (ScopeError, CannotRecognise) as error:
             raise click.UsageError(str(error)) from None
-        result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))
     out.print(reporting.exploration_table(result))
     for line in reporting.exploration_lines(result):
         out.print(line, markup=False, soft_wrap=True)

@@ -44,6 +44,10 @@ def _nothing(config: Any) -> frozenset[Capability]:
     return NOTHING
 
 
+def _none_alike(config: Any) -> Mapping[str, int]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
     """All that engines, replay and reports need to know about a component.
@@ -79,6 +83,9 @@ class Component:
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     """The bounds by their key in the scope of an exploration, in which the fields of the configuration are keys too. A
     kind of step that is in no bound may occur as often as the ledger enables it."""
+    alike: Callable[[Any], Mapping[str, int]] = _none_alike
+    """Returns, for a configuration, the operands whose values an implementation is expected to treat alike, each with
+    how many values it has: 0, 1 and so on."""
     biases: tuple[Mapping[str, int], ...] = ()
     """Weights by step name that replace the declared ones. A search may use one bias for a whole scenario."""
     prefixes: tuple[tuple[Step, ...], ...] = ()

@@ -7,45 +7,27 @@ and the fair drain is judged once from each state. `complete` means that the sco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from conformance.driver import ONE_ORDER, Bound, Broken, Component, FailureClass, Move, Program, Violation, World
+from conformance.driver import ONE_ORDER, Bound, Broken, FailureClass, Move, Program, Violation, World
 from conformance.driver.step import FINISH, RUN
 from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
+from conformance.engines.scope import Exchange, Scope, ScopeError
 from conformance.engines.tally import Signature
 from conformance.scenarios import Finding, Scenario, Step
-from conformance.scenarios.reading import MOST_DIGITS, decode_json, shortened
 from conformance.scheduling import Edge, LockOrder, describe
 
 MOST_STATES = 1_000_000
+MOST_AT_ONCE = 1_000
+"""How many steps may happen at once before it is certain enough that they never end."""
 _ROOT = -1
 
 Counts = tuple[int, ...]
 Progress = Callable[[int, int, int], None]
 """Called with the depth, the number of states and the number of transitions so far."""
-
-
-class ScopeError(ValueError):
-    """A scope has a key or a value that its component does not allow. The text says what is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is explored: one configuration, and how often bounded steps may occur."""
-
-    config: Any
-    most: Mapping[str, int]
-    """The limits of the bounds of the component, by their keys. A bound that is missing here has no limit."""
-
-    def as_text(self) -> dict[str, Any]:
-        """Returns the scope by key, as it was given, with the defaults."""
-        config: dict[str, Any] = msgspec.to_builtins(self.config)
-        return {**config, **self.most}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,42 +43,6 @@ class Exploration:
     judged."""
     complete: bool
     found: tuple[Found, ...]
-
-
-def scope_of(component: Component, given: Mapping[str, str]) -> Scope:
-    """Returns the scope that is given as texts by key, with the defaults for the other keys.
-
-    Raises: ScopeError.
-    """
-    fields = {field.name: field for field in msgspec.structs.fields(component.config_type)}
-    unknown = sorted(given.keys() - fields.keys() - component.bounds.keys())
-    if unknown:
-        raise ScopeError(
-            f"{component.name} has no scope key {', '.join(unknown)}; "
-            f"it has {', '.join(sorted([*component.bounds, *fields]))}"
-        )
-    config: dict[str, Any] = {}
-    most = {key: bound.most for key, bound in component.bounds.items()}
-    for key, text in given.items():
-        if key in most:
-            if not text.isdecimal() or len(text) > MOST_DIGITS:
-                raise ScopeError(f"{key} bounds how often steps may occur: {shortened(text, 40)!r} is not a number")
-            most[key] = int(text)
-        else:
-            config[key] = _value(text)
-    base: dict[str, Any] = msgspec.to_builtins(component.explored or component.configs[0])
-    try:
-        return Scope(msgspec.convert({**base, **config}, component.config_type, strict=False), most)
-    except msgspec.ValidationError as error:
-        raise ScopeError(f"{component.name} does not allow this configuration: {error}") from error
-
-
-def _value(text: str) -> Any:
-    """Returns the value of a JSON text. Of any other text, returns the parts between commas, or else the text."""
-    try:
-        return decode_json(text.encode(), object)
-    except ValueError:
-        return text.split(",") if "," in text else text
 
 
 class Explorer:
@@ -127,10 +73,12 @@ class Explorer:
         self._variants = {
             name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
         }
+        self._exchanges = scope.exchanges(program.component)
         self._judging: dict[str, Move] = program.moves
         self._orders = LockOrder()
         self._parents: list[int] = []
-        self._steps: list[Step] = []
+        self._steps: list[tuple[Step, ...]] = []
+        """By state, the steps that lead to it from the state before it: one, and those that happened at once."""
         self._counts: list[tuple[Any, ...]] = []
         self._states: dict[Any, int] = {}
         self._found: dict[Signature, tuple[tuple[Step, ...], Broken]] = {}
@@ -156,7 +104,10 @@ class Explorer:
         until: str | None = None,
         most_work: int | None = None,
     ) -> Exploration:
-        """Explore until no state is left, a limit is reached, or the property `until` is violated."""
+        """Explore until no state is left, a limit is reached, or the property `until` is violated.
+
+        Raises: ScopeError if the scope makes steps happen at once without end, or exchanges what is not alike.
+        """
         self._stop = until
         self._limits = most_states, most_work
         frontier = self._begin()
@@ -194,20 +145,21 @@ class Explorer:
     def _begin(self) -> list[int]:
         try:
             world = World(self._silent, self.scope.config)
+            world.moves = self._judging
+            counts = self._go_on(world, (0,) * len(self._bounds))
         except Violation as violation:
             self._fail((), violation)
             return []
         following: list[int] = []
-        self._arrive(world, _ROOT, (), (0,) * len(self._bounds), following)
+        self._arrive(world, _ROOT, tuple(world.performed), counts, following)
         return following
 
     def _path(self, at: int) -> list[Step]:
-        path = []
-        while at > 0:
-            path.append(self._steps[at])
+        parts = []
+        while at != _ROOT:
+            parts.append(self._steps[at])
             at = self._parents[at]
-        path.reverse()
-        return path
+        return [step for part in reversed(parts) for step in part]
 
     def _reach(self, at: int) -> World:
         """Returns a world in this state. The steps on the way to it were judged before and are not judged again."""
@@ -222,14 +174,16 @@ class Explorer:
         """Perform every step that is possible in a state."""
         world: World | None = self._reach(at)
         assert world is not None
-        for step, counted in list(self._possible(world, at)):
+        for step, after in list(self._possible(world, at)):
             if world is None:
                 world = self._reach(at)
+            before = len(world.performed)
             self.transitions += 1
             try:
                 world.perform(step)
+                counts = self._go_on(world, after)
             except Violation as violation:
-                self._fail((*self._path(at), world.performed[-1]), violation)
+                self._fail(tuple(world.performed), violation)
                 if step == self._later.get(at):
                     self._drained[at] = violation.with_traceback(None)
                 world.close()
@@ -239,33 +193,47 @@ class Explorer:
                 continue
             if world.kernel is not None and len(world.kernel.order.edges):
                 self._orders.absorb(world.kernel.order)
-            if not self._arrive(world, at, world.performed[-1], counted, following):
+            if not self._arrive(world, at, tuple(world.performed[before:]), counts, following):
                 world = None
             if step == self._later.get(at):
                 self._next[at] = self._reached
         if world is not None:
             world.close()
 
-    def _arrive(self, world: World, parent: int, step: Step, counts: tuple[Any, ...], following: list[int]) -> bool:
-        """Add the state that a step has reached, if it is new, and judge the drain from it.
+    def _go_on(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Perform the steps that happen at once. Returns the counts after them. Raises: Violation, ScopeError."""
+        for _ in range(MOST_AT_ONCE):
+            following = next((one for name in self.scope.at_once for one in self._enabled(world, name, counts)), None)
+            if following is None:
+                return counts
+            self.transitions += 1
+            step, counts = following
+            world.perform(step)
+        last = ", ".join(sorted({step[0] for step in world.performed[-MOST_AT_ONCE // 2 :]}))
+        raise ScopeError(f"if these steps happen at once, nothing else ever happens: {last}")
 
-        Returns whether the step did not change the state, so that the world can be used for the next step.
+    def _arrive(
+        self, world: World, parent: int, steps: tuple[Step, ...], counts: tuple[Any, ...], following: list[int]
+    ) -> bool:
+        """Add the state that steps have reached, if it is new, and judge the drain from it.
+
+        Returns whether the steps did not change the state, so that the world can be used for the next step.
         """
-        digest = self._recogniser.digest(world)
-        self.work += len(digest)
-        key = counts, digest, self._orders_that_count(world)
+        key = self._key(world, counts)
         known = self._states.get(key)
         if known is not None:
             self._reached = known
-            if known == parent:
-                world.performed.pop()
+            if known == parent and not self._exchanges:
+                del world.performed[-len(steps) :]
                 return True
             world.close()
             return False
         number = self._reached = len(self._parents)
         self._states[key] = number
+        for exchange in self._exchanges:
+            self._states.setdefault(self._key_of(exchange, world.performed), number)
         self._parents.append(parent)
-        self._steps.append(step)
+        self._steps.append(steps)
         self._counts.append(counts)
         following.append(number)
         later = self._drains_later(world, counts) if self.drain else None
@@ -275,6 +243,26 @@ class Explorer:
             self._drain(world, number)
         world.close()
         return False
+
+    def _key(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Returns what tells a state from others."""
+        digest = self._recogniser.digest(world)
+        self.work += len(digest)
+        return counts, digest, self._orders_that_count(world)
+
+    def _key_of(self, exchange: Exchange, steps: list[Step]) -> tuple[Any, ...]:
+        """Returns what tells the state from others that is reached with the values exchanged. Raises: ScopeError."""
+        world = World(self._silent, self.scope.config)
+        counts: tuple[Any, ...] = (0,) * len(self._bounds)
+        for step in exchange(steps):
+            counted = self._count(step[0], step[1:], counts)
+            if counted is None or not world.enabled(step):
+                raise ScopeError(f"{self.scope.alike} is not alike: {list(step)} is not possible with values exchanged")
+            world.perform(step)
+            counts = counted
+        key = self._key(world, counts)
+        world.close()
+        return key
 
     def _drain(self, world: World, number: int) -> None:
         """Judge the drain of a state."""
@@ -329,14 +317,18 @@ class Explorer:
         """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
         counts = self._counts[at]
         for kind in self.program.component.steps:
-            for operands in world.choices(kind.name)[: self._variants.get(kind.name)]:
-                counted = self._count(kind.name, operands, counts)
-                if counted is not None:
-                    yield (kind.name, *operands), counted
+            yield from self._enabled(world, kind.name, counts)
         for thread in world.threads.values():
             if thread.runnable:
                 for turn in self._turns(at, thread.name):
                     yield turn, counts
+
+    def _enabled(self, world: World, name: str, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
+        """Yields the steps of one kind that the ledger enables and the scope allows, each with the counts after it."""
+        for operands in world.choices(name)[: self._variants.get(name)]:
+            counted = self._count(name, operands, counts)
+            if counted is not None:
+                yield (name, *operands), counted
 
     def _turns(self, at: int, name: str) -> Iterator[Step]:
         """Yields the turns of a paused thread in a state: to its next pause, to its end, to the pauses in between."""
@@ -364,7 +356,7 @@ class Explorer:
 
     def _count(self, name: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Returns the counts after a step; None if they are higher than the scope allows."""
-        for place, most, bound in self._bounding[name]:
+        for place, most, bound in self._bounding.get(name, ()):
             counted = _one_more(counts[place], operands, bound)
             if (max(counted.values()) if isinstance(counted, _Each) else counted) > most:
                 return None

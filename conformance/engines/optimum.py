@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from conformance.components import COMPONENTS
 from conformance.driver import FINISH, RUN, Component, Program
-from conformance.engines.explore import Explorer, Scope
+from conformance.engines.explore import Explorer
+from conformance.engines.scope import Scope
 from conformance.ports import KnownBug
 from conformance.scenarios import Scenario
 

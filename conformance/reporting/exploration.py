@@ -8,6 +8,7 @@ import msgspec
 from rich.table import Table
 
 from conformance.engines.explore import Exploration
+from conformance.parts.words import many
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.scenarios import encode_scenario
 
@@ -32,11 +33,15 @@ def exploration_lines(result: Exploration) -> list[str]:
         for found in result.found
     ]
     if result.found:
-        lines.append("The exploration is breadth first, so no run in this scope shows the same failure in fewer steps.")
+        if not result.scope.at_once:
+            lines.append(
+                "The exploration is breadth first: no run in this scope shows the same failure in fewer steps."
+            )
     elif result.complete:
         lines.append("Every run within the scope was judged, and no property failed.")
     else:
-        lines.append("Nothing failed so far; the exploration is not complete.")
+        more = " and those that happen at once" if result.scope.at_once else ""
+        lines.append(f"Nothing failed in any run of at most {many(result.depth, 'step')}{more}. Longer ones are left.")
     return lines
 
 

@@ -15,11 +15,12 @@ from conformance.campaigns import Inline, Names, make_plan, start
 from conformance.driver import Program, Verdict
 from conformance.engines import Search, check, check_with_hypothesis, read_scenario, reduce, replay
 from conformance.engines.doctor import examine
-from conformance.engines.explore import Explorer, scope_of
+from conformance.engines.explore import Explorer
 from conformance.engines.fresh import in_fresh_process
 from conformance.engines.kill import kill
 from conformance.engines.optimum import optimum
 from conformance.engines.replay import ReplayVerdict
+from conformance.engines.scope import scope_of
 from conformance.engines.search import seeds
 from conformance.ports import Implementation
 from conformance.reporting import conclude_campaign, properties_document, story_table, write_json

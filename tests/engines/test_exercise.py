@@ -8,7 +8,8 @@ from conformance.components import COMPONENTS
 from conformance.driver import UNSURE, Judgement, Never, Program, Property, Seen, Setting, Settings
 from conformance.engines.check import search_range
 from conformance.engines.exercise import Cell, Exercise, cases_of, cells, exercise_of, gaps, holes
-from conformance.engines.explore import Explorer, scope_of
+from conformance.engines.explore import Explorer
+from conformance.engines.scope import scope_of
 from conformance.ports import find_implementation
 from tests.engines.toy import TOY, ToyLedger
 from tests.engines.toy_gate import Toy

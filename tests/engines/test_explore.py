@@ -10,8 +10,9 @@ from conformance.components import COMPONENTS
 from conformance.driver import FINISH, RUN, Program, World, run_scenario
 from conformance.engines import read_scenario
 from conformance.engines.digest import Recogniser
-from conformance.engines.explore import Explorer, Scope, ScopeError, scope_of
+from conformance.engines.explore import Explorer
 from conformance.engines.optimum import Optimum, optimum
+from conformance.engines.scope import Scope, ScopeError, scope_of
 from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Scenario
 

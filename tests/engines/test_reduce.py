@@ -9,10 +9,11 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Run, run_scenario
 from conformance.engines import Search, reduce, replay
-from conformance.engines.explore import Explorer, Scope
+from conformance.engines.explore import Explorer
 from conformance.engines.kill import kill
 from conformance.engines.reduce import AGAIN, IN_VAIN, Reduction
 from conformance.engines.replay import ReplayVerdict
+from conformance.engines.scope import Scope
 from conformance.engines.simpler import with_exchanged_numbers, without_one_number
 from conformance.ports import find_implementation
 from conformance.scenarios import Scenario

@@ -11,7 +11,8 @@ from rich.console import Console
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import Replay, read_scenario, replay
-from conformance.engines.explore import Explorer, scope_of
+from conformance.engines.explore import Explorer
+from conformance.engines.scope import scope_of
 from conformance.parts.words import name
 from conformance.ports import (
     Alignment,

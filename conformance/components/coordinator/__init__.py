@@ -64,13 +64,15 @@ COMPONENT = Component(
     drain=DRAIN,
     prefixes=PREFIXES,
     final_phase="failed",
+    explored=CoordinatorScenarioConfig(most_turns=1),
     bounds={
-        "checkpoints": Bound(("trigger",), 2),
-        "events": Bound(("send",), 2, each=True),
-        "reports": Bound(("report",), 2, each=True),
+        "checkpoints": Bound(("trigger",), 1),
+        "kinds": Bound(("trigger",), 1, variants=True),
+        "events": Bound(("send",), 1, each=True),
+        "reports": Bound(("report",), 1, each=True),
         "aborts": Bound(("abort", "fail_trigger"), 1),
         "failures": Bound(
-            ("fail_attempt", "fail_attempt_only", "lose_event", "lose_reply", "lose_report", "fail_job"), 1
+            ("fail_attempt", "fail_attempt_only", "lose_event", "lose_reply", "lose_report", "fail_job"), 0
         ),
         "hooks": Bound(("barrier_with_report",), 0),
         "refusals": Bound(("fail_cut", "barrier_that_fails"), 0),
@@ -88,6 +90,7 @@ COMPONENT = Component(
             0,
         ),
     },
+    alike=lambda config: {"subtask": config.parallelism},
     biases=(
         {
             "fail_attempt": 0,
