@@ -12,7 +12,7 @@ from conformance.driver.rule import Property
 from conformance.driver.setting import Evidence
 from conformance.driver.step import Ledger, Operands, Seen
 from conformance.driver.violation import Violation, unexpected
-from conformance.ports import ErrorKind, Signal
+from conformance.ports import ErrorKind, FaultStruck, Signal
 from conformance.scenarios import Step
 from conformance.scheduling import Kernel
 
@@ -39,6 +39,9 @@ class Judge:
         """
         seen, ledger = self.seen, self.ledger
         seen.operands = operands
+        if move.struck is not None and seen.signals and FaultStruck in map(type, seen.signals):
+            self._hold_struck(move, step, operands, signals)
+            return
         if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
             raise unexpected(self.program.answers, seen.error, step)
         try:
@@ -101,17 +104,38 @@ class Judge:
                 raise
             raise nonsense from error
 
+    def _hold_struck(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
+        """Check the outcome of an operation that a fault has struck. Raises: Violation."""
+        seen, ledger = self.seen, self.ledger
+        if seen.error is not None and seen.error.kind in _FATAL:
+            raise unexpected(self.program.answers, seen.error, step)
+        row = self._row()
+        row[move.place] += 1
+        for place, check, judged in move.wounded:
+            judgement: Judgement = check(ledger, seen)
+            if judgement is True:
+                row[place] += 1
+            elif judgement is not False:
+                self._other(place, judged, judgement, move, step)
+        assert move.struck is not None
+        move.struck(ledger, seen, *operands)
+        if signals:
+            ledger.hear(signals)
+
     def mark(self, slug: str) -> Property | None:
         """Note that the run exercised one of the driver's own rules. Returns it, or None if it does not apply."""
         place = self.program.places.get(slug)
         if place is None:
             return None
-        rows, stage = self.evidence.whole, self.stage(self.ledger)
-        row = rows.setdefault(stage, self.evidence.blank)
-        if row is self.evidence.blank:
-            row = rows[stage] = row.copy()
-        row[place] += 1
+        self._row()[place] += 1
         return self.program.properties[place]
+
+    def _row(self) -> list[int]:
+        """Returns what the run has put to the test in the stage that it is in."""
+        rows, stage = self.evidence.whole, self.stage(self.ledger)
+        if stage not in rows:
+            rows[stage] = self.evidence.blank.copy()
+        return rows[stage]
 
     def own(self, slug: str) -> Property:
         """Returns one of the driver's own rules. If it does not apply, returns the rule `ANSWERS`."""

@@ -37,7 +37,7 @@ class Move:
 
     __slots__ = (
         "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
-        "heard", "kind", "learn", "place", "quiet", "thread", "when",
+        "heard", "kind", "learn", "place", "quiet", "struck", "thread", "when", "wounded",
     )  # fmt: skip
 
     def __init__(
@@ -54,13 +54,16 @@ class Move:
         self.call = kind.call
         self.end = kind.end
         self.learn = kind.learn
+        self.struck = kind.struck
         self.fails = kind.fails
         self.fresh_port = kind.fresh_port
         self.crashes = kind.crashes
         self.thread = kind.by if kind.by in threads else ""
         """The thread on which the operation runs; empty if the operation never pauses."""
         mine = [(place, one) for place, one in properties if kind.name in one.on]
-        always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES]
+        always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES and not one.struck]
+        self.wounded = tuple((place, one.check, one) for place, one in mine if one.struck)
+        """The properties that are judged if a fault has struck the operation."""
         # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
         # against the ledger as it was before.
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]

@@ -55,6 +55,8 @@ class Property:
     signals: tuple[type[Any], ...] = ()
     """It is judged only after operations that emitted a signal of one of these types; empty: after all. It then reads
     the ledger as it was before the operation."""
+    struck: bool = False
+    """It is judged only after operations that a fault has struck. No other rule is judged after those."""
     formerly: tuple[str, ...] = ()
     """Slugs that it had in earlier versions. Files that name one of them mean this property."""
 
@@ -72,13 +74,19 @@ class Shared(Generic[LC, VC, *Ops]):
     tickets: tuple[str, ...]
     kind: Kind
     quiet: bool
+    struck: bool
 
 
 def shared(
-    invariant: str = "", tickets: tuple[str, ...] = (), *, kind: Kind = Kind.ALWAYS, quiet: bool = False
+    invariant: str = "",
+    tickets: tuple[str, ...] = (),
+    *,
+    kind: Kind = Kind.ALWAYS,
+    quiet: bool = False,
+    struck: bool = False,
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
     """Declare the rule of a part, for ledgers that have the part."""
-    return lambda check: Shared(check, invariant, tickets, kind, quiet)
+    return lambda check: Shared(check, invariant, tickets, kind, quiet, struck)
 
 
 class Rules(Generic[L]):
@@ -173,7 +181,7 @@ class Rules(Generic[L]):
         """Adopt the rule of a part for these steps. A component for which it means more gives it another slug."""
         self._declare(
             on, slug, statement, invariant=invariant or one.invariant, tickets=tickets or one.tickets,
-            kind=one.kind, quiet=one.quiet, **rest,
+            kind=one.kind, quiet=one.quiet, struck=one.struck, **rest,
         )(one.check)  # fmt: skip
 
     def _declare(

@@ -85,7 +85,7 @@ class Step(Generic[L, V, *Ops]):
 
     __slots__ = (
         "answers", "begin", "by", "call", "crashes", "during", "end", "fails", "fresh_port", "learn", "name",
-        "operands", "weight", "when",
+        "operands", "struck", "weight", "when",
     )  # fmt: skip
 
     name: str
@@ -102,6 +102,9 @@ class Step(Generic[L, V, *Ops]):
     """`end(ledger, *operands)`: what the ledger learns when the operation has ended, whatever the outcome is."""
     learn: Callable[..., None] | None
     """`learn(ledger, seen, *operands)`: what the ledger learns from the outcome."""
+    struck: Callable[..., None] | None
+    """`struck(ledger, seen, *operands)`: what the ledger learns from an operation that a fault has struck, in place of
+    `end` and `learn`. None: an operation that a fault strikes is judged as any other."""
     operands: Mapping[str, type]
     answers: Any
     """The type that the answer must have."""
@@ -142,6 +145,7 @@ class Steps(Generic[P, L]):
         begin: Callable[[L, Unpack[Ops]], None] | None = None,
         end: Callable[[L, Unpack[Ops]], None] | None = None,
         learn: Callable[[L, Seen[V], Unpack[Ops]], None],
+        struck: Callable[[L, Seen[V], Unpack[Ops]], None] | None = None,
         weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, name: str = "",
     ) -> Callable[[Callable[[P, L, Unpack[Ops]], Answer[V]]], Step[L, V, *Ops]]: ...  # fmt: skip
 
@@ -151,12 +155,14 @@ class Steps(Generic[P, L]):
         when: Callable[[L], Sequence[tuple[*Ops]]],
         begin: Callable[[L, Unpack[Ops]], None] | None = None,
         end: Callable[[L, Unpack[Ops]], None] | None = None,
+        struck: Callable[[L, Seen[Any], Unpack[Ops]], None] | None = None,
         weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, name: str = "",
     ) -> Callable[[Callable[[P, L, Unpack[Ops]], V | Coroutine[Any, Any, V]]], Step[L, V, *Ops]]: ...  # fmt: skip
 
     def step(
         self, by: str, during: tuple[str, ...], *, when: Any, begin: Any = None, end: Any = None, learn: Any = None,
-        weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, name: str = "",
+        struck: Any = None, weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False,
+        name: str = "",
     ) -> Any:  # fmt: skip
         """Declare a step. `Step` explains the arguments. `name` replaces the name of the function."""
 
@@ -165,7 +171,7 @@ class Steps(Generic[P, L]):
             one.name = name or call.__name__
             one.by, one.during, one.weight = by, during, weight
             one.when, one.begin, one.call, one.end, one.learn = when, begin, call, end, learn
-            one.fails, one.fresh_port, one.crashes = fails, fresh_port, crashes
+            one.fails, one.fresh_port, one.crashes, one.struck = fails, fresh_port, crashes, struck
             hints = get_type_hints(call)
             one.operands = {operand: hints[operand] for operand in list(signature(call).parameters)[2:]}
             one.answers = _answer(hints["return"])

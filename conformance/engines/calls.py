@@ -17,7 +17,7 @@ from conformance.engines.batch import generator_of, noting
 from conformance.engines.search import Search, seeds
 from conformance.ports import Error, ErrorKind, Outcome, Signal
 from conformance.ports.implementation import NEW, Call, Factory
-from conformance.ports.signatures import answer_type, operations
+from conformance.ports.signatures import FAULT, answer_type, operations
 from conformance.scheduling import LockOrder, Thread
 
 ENDING = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
@@ -69,7 +69,7 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
             missing -= new
             drawn += 1
             yield (*calls, ("resources",))
-        elif not missing - {"resources"}:
+        elif not missing - {"resources", FAULT}:
             return
 
 

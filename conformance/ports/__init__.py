@@ -52,6 +52,7 @@ from conformance.ports.elements import (
     RecoveryMetadata,
 )
 from conformance.ports.examined import Examined
+from conformance.ports.faults import FaultKind, FaultStruck
 from conformance.ports.gate import (
     BufferOrEvent,
     ChannelKind,
@@ -78,7 +79,7 @@ from conformance.ports.outcomes import (
     Signal,
     StateConsumed,
 )
-from conformance.ports.persister import PersisterConfig, PersisterPort
+from conformance.ports.persister import CHANNEL_STATE_WRITER, PersisterConfig, PersisterPort
 from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
     NotChosen,
@@ -103,6 +104,7 @@ from conformance.ports.subpartition import (
 )
 
 __all__ = [
+    "CHANNEL_STATE_WRITER",
     "INTERFACES",
     "NO_CHECKPOINT",
     "Alignment",
@@ -147,6 +149,8 @@ __all__ = [
     "Event",
     "EventTransmitted",
     "Examined",
+    "FaultKind",
+    "FaultStruck",
     "GateConfig",
     "GatePort",
     "GlobalFailoverTriggered",

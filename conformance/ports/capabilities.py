@@ -25,6 +25,8 @@ class Capability(StrEnum):
     BEGINS_ANYWHERE = "begins-anywhere"
     """A remote channel can begin with any sequence number, as after a long run. Sequence numbers have 32 bits and wrap
     around."""
+    FAULTS = "faults"
+    """`fault` lets what a component calls fail."""
     RECOVERS_FIRST = "recover-first"
     """The consumer takes all recovered data before a channel is converted and before the first checkpoint starts."""
     RECOVERS_IN_MEMORY = "recover-in-memory"

@@ -28,6 +28,7 @@ from conformance.ports.coordinator_signals import (
     TicketEnded,
     TurnQueued,
 )
+from conformance.ports.faults import FaultStruck
 
 
 class ErrorKind(StrEnum):
@@ -162,6 +163,7 @@ Signal: TypeAlias = (
     | ReportReceived
     | TaskFailoverTriggered
     | GlobalFailoverTriggered
+    | FaultStruck
 )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
-from typing import Any, Self, TypeAlias, TypeVar
+from collections.abc import Coroutine, Mapping
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from conformance.ports.outcomes import Signal
+from conformance.ports.faults import FaultKind
+from conformance.ports.outcomes import ErrorKind, PortError, Signal
 
 T = TypeVar("T")
 
@@ -38,6 +39,8 @@ class Port(ABC):
     driver reads and empties `signals` after each operation.
     """
 
+    can_fail: ClassVar[Mapping[str, tuple[FaultKind, ...]]] = {}
+    """What the component calls that can fail, each with how it can fail."""
     signals: list[Signal]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -49,6 +52,14 @@ class Port(ABC):
     def emit(self, signal: Signal) -> None:
         """Append a signal to `signals`, where the driver reads it."""
         self.signals.append(signal)
+
+    def fault(self, place: str, kind: FaultKind) -> Answer[None]:
+        """Arm a fault: the next call of the component at this place fails in this way, and signals `FaultStruck`.
+
+        The places of a component are in `can_fail`. Only an implementation with the capability `faults` is asked for
+        this. At most one fault is armed at a place.
+        """
+        raise PortError(ErrorKind.STATE, "this port cannot let what it calls fail: it must not claim `faults`")
 
     @abstractmethod
     def resources(self) -> Answer[Resources]:

@@ -8,12 +8,18 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from conformance.ports.port import Port
 
+FAULT = Port.fault.__name__
+"""The operation that only ports have which call what can fail."""
+
 
 def operations(port: type[Port]) -> tuple[str, ...]:
-    """The operations of a port in the order declared; those that every port has come last."""
+    """The operations of a port in the order declared; those that every port has come last.
+
+    Only a port that calls what can fail has the operation `fault`.
+    """
     lineage = [one for one in port.__mro__ if issubclass(one, Port) and one is not Port]
     declared = dict.fromkeys(name for one in (*reversed(lineage), Port) for name in vars(one))
-    common = [name for name in vars(Port) if name in port.__abstractmethods__]
+    common = [name for name in vars(Port) if name in port.__abstractmethods__ or (name == FAULT and port.can_fail)]
     return (*(name for name in declared if name in port.__abstractmethods__ and name not in common), *common)
 
 

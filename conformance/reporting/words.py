@@ -29,6 +29,7 @@ from conformance.ports import (
     DataAvailable,
     Element,
     Error,
+    FaultStruck,
     Outcome,
     OutputState,
     PriorityAvailable,
@@ -125,6 +126,8 @@ def signal_in_words(signal: Any) -> str:
             return f"checkpoint {checkpoint} acknowledged"
         case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
             return f"checkpoint {checkpoint} declined, {_scalar(reason)}"
+        case FaultStruck(place=place, kind=kind):
+            return f"{place.replace('-', ' ')} fails: it {_scalar(kind)}"
     return value_in_words(signal)
 
 

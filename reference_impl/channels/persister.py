@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
     Announcement,
     Barrier,
     Buffer,
@@ -15,6 +16,8 @@ from conformance.ports import (
     PortError,
     Resources,
 )
+
+from ..faults import Faulty
 
 
 class Mode(Enum):
@@ -28,10 +31,11 @@ class Mode(Enum):
     """The barrier of the newest checkpoint is here, and the checkpoint is not over."""
 
 
-class Persister(PersisterPort):
+class Persister(Faulty, PersisterPort):
     """The persister has no lock: the channel calls it under its own lock, the channel lock."""
 
     def __init__(self, last_stopped: int = -1) -> None:
+        super().__init__()
         self.mode = Mode.COMPLETED
         self.last_seen = last_stopped
         """Newest checkpoint: the newest that was started or stopped here, or whose barrier came."""
@@ -80,8 +84,9 @@ class Persister(PersisterPort):
         return self.mode is Mode.RECEIVED
 
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """P2, P3, P6. Hand copies to the channel state writer."""
+        """P2, P3, P6, P15. Hand copies to the channel state writer."""
         if ids:
+            self.reach(CHANNEL_STATE_WRITER)
             self.written.setdefault(checkpoint, []).extend(ids)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.ports import Alignment, Announcement, Barrier, Buffer, CheckpointReason, Event, PortError
+from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    Alignment,
+    Announcement,
+    Barrier,
+    Buffer,
+    CheckpointReason,
+    ErrorKind,
+    Event,
+    FaultKind,
+    FaultStruck,
+    PortError,
+)
 from reference_impl.channels.persister import Persister
 
 
@@ -128,3 +140,25 @@ def test_a_released_persister_writes_no_more():
     one.release()
     meet(one, Buffer((1,)))
     assert one.persisted(1) == (0,)
+
+
+def test_a_writer_that_fails_makes_the_operation_fail_and_nothing_is_written():
+    """persister.md P15."""
+    one = Persister()
+    one.start(1, (0,))
+    one.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
+    with pytest.raises(PortError) as failed:
+        meet(one, Buffer((1,)))
+    assert failed.value.kind is ErrorKind.IO
+    assert one.signals == [FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)]
+    assert one.persisted(1) == (0,)
+
+
+def test_a_checkpoint_without_known_buffers_does_not_reach_the_writer():
+    """persister.md P2, P15."""
+    one = Persister()
+    one.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
+    one.start(1, ())
+    assert not one.signals
+    with pytest.raises(PortError):
+        one.start(2, (0,))

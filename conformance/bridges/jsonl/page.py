@@ -32,7 +32,7 @@ from conformance.ports import (
     Recovery,
     Signal,
 )
-from conformance.ports.signatures import answer_type, operand_types, operations
+from conformance.ports.signatures import FAULT, answer_type, operand_types, operations
 
 INDEFINITE = (ErrorKind.CRASHED, ErrorKind.HUNG)
 """Errors after which the suite cannot know whether the operation took effect."""
@@ -131,13 +131,18 @@ def _component(name: str, interface: Interface) -> str:
         parts += [f"Configuration. {_prose(inspect.getdoc(config))}", _table(("field", "type", "default"), rows)]
     else:
         parts += ["Configuration: `{}`."]
+    if port.can_fail:
+        rows = [
+            (f"`{place}`", ", ".join(f"`{kind.value}`" for kind in kinds)) for place, kinds in port.can_fail.items()
+        ]
+        parts += ["What it calls that can fail, with the capability `faults`:", _table(("place", "how"), rows)]
     own = [one for one in operations(port) if one not in vars(Port)]
     return "\n\n".join((*parts, _operations(port, own)))
 
 
 def _common() -> str:
     common: Any = Port  # an abstract class
-    return _operations(common, operations(common))
+    return _operations(common, (*operations(common), FAULT))
 
 
 def _operations(port: type[Port], names: Iterable[str]) -> str:

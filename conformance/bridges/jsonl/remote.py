@@ -12,7 +12,7 @@ from conformance.bridges.jsonl.process import shortened
 from conformance.bridges.jsonl.protocol import Call, Resume, StrictOutcome
 from conformance.ports import Error, ErrorKind, Interface, Outcome, Port, PortError
 from conformance.ports.implementation import NEW
-from conformance.ports.signatures import answer_type, operand_types
+from conformance.ports.signatures import answer_type, operand_types, operations
 from conformance.scheduling import Waitable
 
 Ask: TypeAlias = Callable[["RemotePort", Call | Resume], StrictOutcome]
@@ -61,14 +61,14 @@ def remote_port(interface: Interface, ask: Ask) -> RemotePort:
 def answers(interface: Interface) -> dict[str, Any]:
     """The type of the value that each operation of a component answers."""
     port = interface.port
-    return {name: answer_type(getattr(port, name)) for name in sorted(port.__abstractmethods__)}
+    return {name: answer_type(getattr(port, name)) for name in sorted(operations(port))}
 
 
 @cache
 def operands(interface: Interface) -> dict[str, tuple[Any, ...]]:
     """The types of the operands of each operation of a component, in their order."""
     port = interface.port
-    return {name: tuple(operand_types(getattr(port, name)).values()) for name in sorted(port.__abstractmethods__)}
+    return {name: tuple(operand_types(getattr(port, name)).values()) for name in sorted(operations(port))}
 
 
 def convert_outcomes(

@@ -10,13 +10,15 @@ from conformance.components.persister.ledger import Ledger
 from conformance.components.persister.rules import RULES
 from conformance.components.persister.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.ports import PersisterConfig, PersisterPort
+from conformance.ports import Capability, PersisterConfig, PersisterPort
 
 
 class PersisterScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`base`: this is added to the id of every checkpoint, so that steps name large ids by small numbers."""
+    """`base`: this is added to the id of every checkpoint, so that steps name large ids by small numbers. `faults`:
+    whether what the persister calls can fail."""
 
     base: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    faults: bool = False
     interleaving: Literal["whole"] = "whole"
 
 
@@ -28,9 +30,11 @@ COMPONENT = Component(
         *[PersisterScenarioConfig()] * 6,
         PersisterScenarioConfig(2**31 - 2),
         PersisterScenarioConfig(2**32 - 2),
+        *[PersisterScenarioConfig(faults=True)] * 2,
     ),
     port_config=lambda config: PersisterConfig(),
-    make_ledger=lambda config, capabilities: Ledger(config.base),
+    make_ledger=lambda config, capabilities: Ledger(config.base, config.faults),
+    needs=lambda config: frozenset({Capability.FAULTS}) if config.faults else frozenset(),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,

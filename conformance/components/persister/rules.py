@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.persister import steps
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import input_state, lifetime
+from conformance.parts import faults, input_state, lifetime
 from conformance.parts.input_state import judge_written
 from conformance.parts.records import in_words, were
 from conformance.parts.starts import judge_refusal, judge_start
@@ -14,6 +14,7 @@ from conformance.ports import Capability, CheckpointReason, Resources
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))
 rule, goal = RULES.rule, RULES.goal
+FAULTS = frozenset({Capability.FAULTS})
 RESOURCES = frozenset({Capability.RESOURCES})
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 Written = Seen[tuple[int, ...], int]
@@ -74,8 +75,8 @@ def what_is_no_barrier_is_not_taken_for_one(ledger: Ledger, seen: Seen[int | Non
 def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The persister answers that a barrier was received from its arrival until its checkpoint is stopped or a newer one
     starts."""
-    if ledger.failed:
-        return False  # left open: nobody acts on the answer of a released channel
+    if ledger.phase != "live":
+        return False  # left open: nobody acts on the answer of a channel that is released, or about to be
     received = ledger.input.received
     if seen.value == received:
         return True
@@ -87,7 +88,7 @@ def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, see
 @rule(steps.persisted, invariant="I-36", tickets=("FLINK-20654", "FLINK-20645"), needs=READBACK)
 def nothing_behind_a_barrier_is_written(ledger: Ledger, seen: Written) -> Judgement:
     """The persister writes no buffer for a checkpoint that arrived behind its barrier or after the checkpoint was
-    stopped."""
+    stopped, and none whose write has failed."""
     (checkpoint,) = seen.operands
     expected = ledger.input.expected(checkpoint)
     extra = tuple(record for record in seen.value if record not in expected)
@@ -121,6 +122,7 @@ def a_persister_holds_only_what_it_has_written(ledger: Ledger, seen: Seen[Resour
     return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
 
 
+RULES.adopt(faults.an_operation_fails_with_what_it_calls, steps.start, steps.buffer, needs=FAULTS)
 RULES.adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
 
 

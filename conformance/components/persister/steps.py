@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Steps, always
+from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     Alignment,
@@ -24,7 +25,7 @@ from conformance.ports import (
 )
 
 LIVE = ("live",)
-ALWAYS = ("live", "failed")
+ALWAYS = ("live", "broken", "failed")
 
 STEPS = Steps[PersisterPort, Ledger]()
 step = STEPS.step
@@ -86,7 +87,7 @@ def started(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(one,) for one in (*list(ledger.input.states)[-3:], *ledger.refused()[-1:])]
 
 
-@step("task", LIVE, when=startable, learn=Ledger.start, weight=12, fails=True)
+@step("task", LIVE, when=startable, learn=Ledger.start, struck=Ledger.start_failed, weight=12, fails=True)
 def start(port: PersisterPort, ledger: Ledger, checkpoint: int, known: int) -> Answer[None]:
     return port.start(ledger.base + checkpoint, ledger.known(known))
 
@@ -96,7 +97,7 @@ def stop(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.stop(ledger.base + checkpoint)
 
 
-@step("network", LIVE, when=always, end=Ledger.came, weight=16)
+@step("network", LIVE, when=always, end=Ledger.came, struck=Ledger.break_down, weight=16)
 def buffer(port: PersisterPort, ledger: Ledger) -> Answer[None]:
     return port.maybe_persist(Buffer((ledger.records,)))
 
@@ -146,6 +147,7 @@ def persisted(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[tu
     return port.persisted(ledger.base + checkpoint)
 
 
+fault = fault_step(STEPS, LIVE)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)

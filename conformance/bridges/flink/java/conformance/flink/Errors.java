@@ -72,7 +72,8 @@ final class Errors {
         if (thrown instanceof IllegalArgumentException) {
             return "argument";
         }
-        if (thrown instanceof IOException) {
+        if (thrown instanceof IOException || (thrown.getClass() == RuntimeException.class // a wrapper
+                        && thrown.getCause() instanceof IOException)) {
             return "io";
         }
         if (thrown instanceof CheckpointException

@@ -15,7 +15,7 @@ final class Features {
 
     static ArrayNode capabilities() {
         // The adapter itself provides these two, with its recording writer and its counting recycler.
-        ArrayNode found = Json.array().add("persisted-readback").add("resources");
+        ArrayNode found = Json.array().add("faults").add("persisted-readback").add("resources");
         if (has(NETWORK + "partition.PipelinedSubpartition", "alignedBarrierTimeout")) {
             found.add("timeoutable-barriers");
         }

@@ -16,6 +16,7 @@ final class PersisterSubject implements Subject {
 
     private final Segments segments = new Segments();
     private final RecordingStateWriter writer = new RecordingStateWriter();
+    private final Signals signals = new Signals();
     private final ConsumerAccess.Persister persister = new ConsumerAccess.Persister(writer);
 
     @Override
@@ -29,8 +30,11 @@ final class PersisterSubject implements Subject {
                 return null;
             case "maybe_persist":
                 Buffer arrived = buffer(arguments.node(0));
-                persister.maybePersist(arrived);
-                arrived.recycleBuffer();
+                try {
+                    persister.maybePersist(arrived);
+                } finally {
+                    arrived.recycleBuffer(); // the consumer's own reference
+                }
                 return null;
             case "barrier":
                 Buffer event = buffer(arguments.node(0));
@@ -41,6 +45,10 @@ final class PersisterSubject implements Subject {
                 return persister.hasBarrierReceived();
             case "persisted":
                 return Json.array(writer.persistedInput(arguments.number(0), new InputChannelInfo(0, 0)));
+            case "fault":
+                String place = arguments.text(0);
+                writer.failNext(() -> signals.faultStruck(place));
+                return null;
             case "resources":
                 return Json.object().put("segments", segments.taken()).put("futures", writer.openFutures());
             case "release":
@@ -52,7 +60,7 @@ final class PersisterSubject implements Subject {
 
     @Override
     public ArrayNode takeSignals() {
-        return null;
+        return signals.take();
     }
 
     /** If the persister refuses, the caller must recycle the buffers. */

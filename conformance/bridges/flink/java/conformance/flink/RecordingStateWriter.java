@@ -1,5 +1,6 @@
 package conformance.flink;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,8 @@ final class RecordingStateWriter implements ChannelStateWriter {
     /** Input state by checkpoint and channel. */
     private final Map<Long, Map<InputChannelInfo, List<Integer>>> inputs = new HashMap<>();
     private int open;
+    /** Told of the next call of {@link #addInputData}, which fails; null if it does not fail. */
+    private Runnable fault;
 
     /** The number of channel state futures that are open. */
     int openFutures() {
@@ -47,9 +50,17 @@ final class RecordingStateWriter implements ChannelStateWriter {
         return inputs.getOrDefault(checkpoint, Map.of()).getOrDefault(channel, List.of());
     }
 
+    /** Lets the next {@link #addInputData} fail, and tells of it when it does. */
+    void failNext(Runnable struck) {
+        fault = struck;
+    }
+
     @Override
     public void addInputData(
             long checkpoint, InputChannelInfo channel, int firstNumber, CloseableIterator<Buffer> data) {
+        if (fault != null) {
+            fail(data);
+        }
         List<Integer> ids =
                 inputs.computeIfAbsent(checkpoint, unused -> new HashMap<>())
                         .computeIfAbsent(channel, unused -> new ArrayList<>());
@@ -61,6 +72,21 @@ final class RecordingStateWriter implements ChannelStateWriter {
                 buffer.recycleBuffer();
             }
         }
+    }
+
+    /** Fails as {@code ChannelStateWriterImpl.enqueue} does, if its executor does not take the request any more. */
+    private void fail(CloseableIterator<Buffer> data) {
+        Runnable struck = fault;
+        fault = null;
+        struck.run();
+        RuntimeException failure =
+                new RuntimeException("unable to send request to worker", new IOException("the writer has failed"));
+        try {
+            data.close();
+        } catch (Exception alsoFailed) {
+            failure.addSuppressed(alsoFailed);
+        }
+        throw failure;
     }
 
     @Override

@@ -27,6 +27,10 @@ final class Signals {
         add(Json.tagged("state-consumed").put("channel", channel));
     }
 
+    void faultStruck(String place) {
+        add(Json.tagged("fault-struck").put("place", place).put("kind", "throws"));
+    }
+
     /** Returns the signals and forgets them; null if there were none. */
     ArrayNode take() {
         ArrayNode taken = told;

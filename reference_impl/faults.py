@@ -1,0 +1,23 @@
+"""What a component of the reference calls can fail, if a scenario says so."""
+
+from __future__ import annotations
+
+from conformance.ports import ErrorKind, FaultKind, FaultStruck, Port, PortError
+
+
+class Faulty(Port):
+    """A component that calls what can fail."""
+
+    def __init__(self) -> None:
+        self.armed: dict[str, FaultKind] = {}
+        """By place, the fault that strikes the next call there."""
+
+    def fault(self, place: str, kind: FaultKind) -> None:
+        """The next call at this place fails."""
+        self.armed[place] = kind
+
+    def reach(self, place: str) -> None:
+        """What is called at this place is called now. Raises: PortError IO if it fails."""
+        if place in self.armed:
+            self.emit(FaultStruck(place, self.armed.pop(place)))
+            raise PortError(ErrorKind.IO, f"{place} failed")

@@ -1,0 +1,143 @@
+"""Faults: what is armed, what it strikes, and what is judged then."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.components import COMPONENTS
+from conformance.components.persister import PersisterScenarioConfig
+from conformance.driver import ANSWERS, Program, run_scenario
+from conformance.parts.faults import Faults
+from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    Capability,
+    Error,
+    ErrorKind,
+    FaultKind,
+    FaultStruck,
+    PortError,
+)
+from reference_impl.channels.persister import Persister
+from reference_impl.deque import Deque
+from reference_impl.design import PUSHED
+from reference_impl.implementation import Reference
+from tests import implementations as made
+
+THROWS = FaultKind.THROWS
+FAULT = ("fault", CHANNEL_STATE_WRITER, "throws")
+FAULTY = PersisterScenarioConfig(faults=True)
+
+
+class Swallowing(Persister):
+    """Loses the error of the channel state writer."""
+
+    def maybe_persist(self, element):
+        try:
+            super().maybe_persist(element)
+        except PortError:
+            return
+
+
+class Crashing(Persister):
+    """Dies of the error of the channel state writer."""
+
+    def maybe_persist(self, element):
+        try:
+            super().maybe_persist(element)
+        except PortError as error:
+            raise AttributeError("no such writer") from error
+
+
+class Wrapping(Persister):
+    """Fails with an error of another kind."""
+
+    def maybe_persist(self, element):
+        try:
+            super().maybe_persist(element)
+        except PortError as error:
+            raise PortError(ErrorKind.STATE, "the channel is broken") from error
+
+
+class Haunted(Persister):
+    """Fails without a reason."""
+
+    def maybe_persist(self, element):
+        self.emit(FaultStruck(CHANNEL_STATE_WRITER, THROWS))
+        raise PortError(ErrorKind.IO, "again")
+
+
+class Silent(Persister):
+    """Fails, and does not say that a fault has struck."""
+
+    def reach(self, place):
+        if self.armed.pop(place, None):
+            raise PortError(ErrorKind.IO, "the writer failed")
+
+
+def run(*steps, port=Persister, config=FAULTY):
+    program = Program(COMPONENTS["persister"], made.with_parts("mine", persister=port))
+    return run_scenario(program, config, steps, record=True)
+
+
+def test_a_fault_strikes_the_next_call_and_no_other():
+    done = run(("start", 1, 0), FAULT, ("event",), ("buffer",), ("persisted", 1), ("resources",))
+    assert done.violation is None
+    struck = next(one.outcome for one in done.entries if one.step == ("buffer",))
+    assert struck.signals == (FaultStruck(CHANNEL_STATE_WRITER, THROWS),)
+    assert struck.error == Error(ErrorKind.IO, "channel-state-writer failed")
+    assert next(one.outcome for one in done.entries if one.step == ("persisted", 1)).value == ()
+
+
+def test_after_a_fault_has_struck_only_observers_are_called():
+    done = run(
+        FAULT, ("start", 1, 2), ("buffer",), ("barrier", 1), FAULT, ("barrier_received",), ("fail",), ("restore",)
+    )
+    assert [step[0] for step in done.performed] == ["fault", "start", "barrier_received", "fail", "restore"]
+
+
+def test_a_fault_that_has_not_struck_is_gone_with_its_port():
+    done = run(FAULT, ("fail",), ("restore",), FAULT, ("start", 1, 0), ("buffer",))
+    assert [step[0] for step in done.performed].count("fault") == 2
+    assert done.violation is None
+
+
+def test_at_a_place_one_fault_is_armed_at_most():
+    assert [step[0] for step in run(FAULT, FAULT).performed] == ["fault"]
+
+
+def test_a_configuration_without_faults_has_none():
+    assert not run(FAULT, config=PersisterScenarioConfig()).performed
+
+
+@pytest.mark.parametrize("port", [Swallowing, Wrapping, Haunted])
+def test_an_error_that_is_not_the_right_one_is_noticed(port):
+    done = run(("start", 1, 0), *([] if port is Haunted else [FAULT]), ("buffer",), port=port)
+    assert done.violation.property.slug == "an-operation-fails-with-what-it-calls"
+
+
+@pytest.mark.parametrize("port", [Crashing, Silent])
+def test_an_error_for_another_reason_is_no_legal_answer(port):
+    assert run(("start", 1, 0), FAULT, ("buffer",), port=port).violation.property.slug == ANSWERS
+
+
+def test_an_implementation_that_does_not_claim_faults_is_not_asked_for_them():
+    class Without(Reference):
+        capabilities = frozenset(Capability) - {Capability.FAULTS}
+
+    program = Program(COMPONENTS["persister"], Without("mine", PUSHED))
+    assert program.configs
+    assert not any(one.faults for one in program.configs)
+
+
+def test_a_port_that_calls_nothing_that_can_fail_says_so():
+    with pytest.raises(PortError, match="must not claim"):
+        Deque().fault(CHANNEL_STATE_WRITER, THROWS)
+
+
+def test_what_is_armed_cannot_be_armed_again_until_it_has_struck():
+    faults = Faults({"a": (THROWS,), "b": (THROWS,)})
+    faults.arm("a")
+    assert faults.possible() == [("b", "throws")]
+    faults.struck([FaultStruck("a", THROWS), FaultStruck("b", THROWS)])
+    assert faults.possible() == [("a", "throws"), ("b", "throws")]
+    assert Faults({}).possible() == ()
