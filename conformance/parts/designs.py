@@ -25,6 +25,8 @@ BY_END_OF_RECOVERY = {False: "in recovery", True: "not in recovery"}
 
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 RESOURCES = frozenset({Capability.RESOURCES})
+FAULTS = frozenset({Capability.FAULTS})
+NOTHING: frozenset[Capability] = frozenset()
 STEPPING = frozenset({Capability.STEPPING})
 ANYWHERE = frozenset({Capability.BEGINS_ANYWHERE})
 RECOVER_FIRST = recovers(Recovery.RECOVER_FIRST)

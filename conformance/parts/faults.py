@@ -5,11 +5,12 @@ A fault is armed by a step and strikes one operation. Rules of the component say
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, Step, Steps, shared
-from conformance.ports import Answer, ErrorKind, FaultKind, FaultStruck, Port, Signal
+from conformance.parts.lifetime import BROKEN, Lifetime
+from conformance.ports import Answer, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
 
 
 class Faults:
@@ -17,7 +18,7 @@ class Faults:
 
     __slots__ = ("armed", "places")
 
-    def __init__(self, places: Mapping[str, tuple[FaultKind, ...]]) -> None:
+    def __init__(self, places: Places) -> None:
         """`places`: those of the port, or none if the configuration has no faults."""
         self.places = tuple((place, kind.value) for place, kinds in places.items() for kind in kinds)
         """Each place, and how what is called there can fail."""
@@ -37,6 +38,32 @@ class Faults:
         for signal in signals:
             if type(signal) is FaultStruck and signal.place in self.armed:
                 self.armed.remove(signal.place)
+
+
+class Breakable(Lifetime):
+    """A ledger of a port whose task fails if what it calls fails: nothing is called any more then but observers and
+    `release`."""
+
+    __slots__ = ("can_fail", "faults")
+
+    def __init__(self, can_fail: Places) -> None:
+        """`can_fail`: the places of the port, or none if the configuration has no faults."""
+        super().__init__()
+        self.can_fail = can_fail
+
+    def begin_life(self, phase: str) -> None:
+        """Begins the life of a fresh port in this phase, with no fault armed."""
+        super().begin_life(phase)
+        self.faults = Faults(self.can_fail)
+
+    def is_broken(self) -> bool:
+        """Returns whether something failed that the port has called, and the port was not released since."""
+        return self.phase == BROKEN
+
+    def break_down(self, seen: Seen[Any], *operands: Any) -> None:
+        """Notes that an operation failed with what it has called."""
+        self.faults.struck(seen.signals)
+        self.phase = BROKEN
 
 
 class Faulty(Protocol):

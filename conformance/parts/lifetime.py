@@ -20,6 +20,8 @@ from conformance.driver import (
 )
 from conformance.ports import Answer, Port, Resources
 
+BROKEN = "broken"
+"""The phase of a ledger whose port has called something that failed: it is about to be released."""
 MOST_AFTERWARDS = 4
 """Maximal number of operations after a release. More operations would show nothing new."""
 
@@ -27,7 +29,7 @@ MOST_AFTERWARDS = 4
 class Lifetime(Ledger):
     """A ledger that knows the phase of its port and the number of operations in flight.
 
-    Each component has phases of its own; `released` and `failed` mean the same in all components.
+    Each component has phases of its own; `broken`, `released` and `failed` mean the same in all components.
     """
 
     __slots__ = ("afterlife", "alone", "failed", "flying", "released", "releasing")
@@ -155,6 +157,8 @@ class Awaiting(Protocol):
 class Holding(Protocol):
     """A ledger that knows which resources its port must hold before its release."""
 
+    phase: str
+
     def holds(self) -> tuple[tuple[str, int], ...]:
         """Returns the fields of `Resources` whose values the ledger knows, with these values."""
 
@@ -166,7 +170,7 @@ class Holding(Protocol):
 def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds exactly one segment for each queued buffer, one listener for each
     attached view and one future for each open channel state future."""
-    if ledger.is_over():
+    if ledger.is_over() or ledger.phase == BROKEN:
         return False
     for what, owed in ledger.holds():
         held = getattr(seen.value, what)

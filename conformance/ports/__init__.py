@@ -52,7 +52,7 @@ from conformance.ports.elements import (
     RecoveryMetadata,
 )
 from conformance.ports.examined import Examined
-from conformance.ports.faults import FaultKind, FaultStruck
+from conformance.ports.faults import CHANNEL_STATE_WRITER, FaultKind, FaultStruck, Places
 from conformance.ports.gate import (
     BufferOrEvent,
     ChannelKind,
@@ -79,7 +79,7 @@ from conformance.ports.outcomes import (
     Signal,
     StateConsumed,
 )
-from conformance.ports.persister import CHANNEL_STATE_WRITER, PersisterConfig, PersisterPort
+from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.port import Answer, Port, Resources
 from conformance.ports.registry import (
     NotChosen,
@@ -171,6 +171,7 @@ __all__ = [
     "PersisterConfig",
     "PersisterPort",
     "PhysicalChannelPort",
+    "Places",
     "Port",
     "PortError",
     "PriorityAvailable",

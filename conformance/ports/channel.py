@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
 from conformance.ports.elements import Barrier, Buffer, Element
+from conformance.ports.faults import WRITER_THROWS, Places
 from conformance.ports.port import Answer, Port
 from conformance.ports.subpartition import BufferAndBacklog
 
@@ -189,8 +191,12 @@ class LocalChannelPort(PhysicalChannelPort):
 
     Specification: local-channel.md.
 
-    The port stands for the channel and its subpartition together.
+    The port stands for the channel and its subpartition together. If the channel state writer fails, so does the take
+    or the start that has called it, with an error of kind `io`. The task fails then, and nothing is called any more but
+    observers and `release`.
     """
+
+    can_fail: ClassVar[Places] = WRITER_THROWS
 
     @abstractmethod
     def request(self) -> Answer[None]:

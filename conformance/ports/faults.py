@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -12,6 +14,13 @@ class FaultKind(StrEnum):
 
     THROWS = "throws"
     """It raises an error and does nothing else. What was handed to it, it has given back (Java: `IOException`)."""
+
+
+Places: TypeAlias = Mapping[str, tuple[FaultKind, ...]]
+"""What a component calls that can fail, each with how it can fail."""
+CHANNEL_STATE_WRITER = "channel-state-writer"
+"""The place where buffers are handed to the channel state writer (Flink: `ChannelStateWriter.addInputData`)."""
+WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 
 class FaultStruck(Struct, frozen=True, tag="fault-struck"):

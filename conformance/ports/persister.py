@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec import Struct
 
 from conformance.ports.elements import Element
-from conformance.ports.faults import FaultKind
+from conformance.ports.faults import WRITER_THROWS, Places
 from conformance.ports.port import Answer, Port
-
-CHANNEL_STATE_WRITER = "channel-state-writer"
-"""The place where buffers are handed to the channel state writer (Flink: `ChannelStateWriter.addInputData`)."""
 
 
 class PersisterConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,11 +21,11 @@ class PersisterPort(Port):
 
     Checkpoint ids are >= 1. The channel holds its lock while it calls an operation, so operations never pause.
 
-    If the channel state writer fails, so does the operation that has called it: PortError IO. The task fails then, and
-    nothing is called any more but observers and `release`.
+    If the channel state writer fails, so does the operation that has called it, with an error of kind `io`. The task
+    fails then, and nothing is called any more but observers and `release`.
     """
 
-    can_fail: ClassVar[Mapping[str, tuple[FaultKind, ...]]] = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
+    can_fail: ClassVar[Places] = WRITER_THROWS
 
     @abstractmethod
     def start(self, checkpoint: int, known: tuple[int, ...]) -> Answer[None]:

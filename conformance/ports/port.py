@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from conformance.ports.faults import FaultKind
+from conformance.ports.faults import FaultKind, Places
 from conformance.ports.outcomes import ErrorKind, PortError, Signal
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Port(ABC):
     driver reads and empties `signals` after each operation.
     """
 
-    can_fail: ClassVar[Mapping[str, tuple[FaultKind, ...]]] = {}
+    can_fail: ClassVar[Places] = {}
     """What the component calls that can fail, each with how it can fail."""
     signals: list[Signal]
 

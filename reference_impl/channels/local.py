@@ -24,6 +24,7 @@ from conformance.ports import (
 from conformance.scheduling import Future, Lock, Pause
 
 from ..design import Design
+from ..faults import Faults, Faulty
 from ..subpartition import Subpartition
 from .channel import END_OF_RECOVERED_STATE, PhysicalChannel
 from .listener import Listener
@@ -31,7 +32,7 @@ from .persister import Persister
 from .recovered_store import make_store
 
 
-class LocalChannel(PhysicalChannel, LocalChannelPort):
+class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
     """The local channel of every recovery design. Where recovered data is kept is a matter of its store."""
 
     def __init__(
@@ -50,7 +51,8 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
         self.subpartition_lock = Lock(f"subpartition {index} lock", "subpartition lock", index)
         self.view = False
         """View: the channel has asked for its subpartition and is attached to it."""
-        self.persister = Persister(last_stopped)
+        self.faults = Faults(self)
+        self.persister = Persister(last_stopped, self.faults)
         self.recovered = make_store(config)
         """Recovered queue, next recovered number, in recovery, and all pushed."""
         self.priority_waits = False
@@ -117,7 +119,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """L10 to L15. The end of recovered data is answered too, and `end_of_recovered_state` follows it (L16).
+        """L10 to L15, L26. The end of recovered data is answered too, and `end_of_recovered_state` follows it (L16).
 
         If no recovered data stands in front of the view, the view is polled (L11). Otherwise only a priority event may
         leave the view: in recovery every take looks for one (L13), and with data that was handed over a take does so if
@@ -184,7 +186,7 @@ class LocalChannel(PhysicalChannel, LocalChannelPort):
             return self.recovered.insert_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """L19 to L21."""
+        """L19 to L21, L26."""
         async with self.lock:
             self.persister.start(barrier.checkpoint, self.recovered.known(barrier.checkpoint))
 

@@ -17,7 +17,7 @@ from conformance.ports import (
     Resources,
 )
 
-from ..faults import Faulty
+from ..faults import Faults, Faulty
 
 
 class Mode(Enum):
@@ -34,8 +34,8 @@ class Mode(Enum):
 class Persister(Faulty, PersisterPort):
     """The persister has no lock: the channel calls it under its own lock, the channel lock."""
 
-    def __init__(self, last_stopped: int = -1) -> None:
-        super().__init__()
+    def __init__(self, last_stopped: int = -1, faults: Faults | None = None) -> None:
+        self.faults = faults or Faults(self)
         self.mode = Mode.COMPLETED
         self.last_seen = last_stopped
         """Newest checkpoint: the newest that was started or stopped here, or whose barrier came."""
@@ -86,7 +86,7 @@ class Persister(Faulty, PersisterPort):
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
         """P2, P3, P6, P15. Hand copies to the channel state writer."""
         if ids:
-            self.reach(CHANNEL_STATE_WRITER)
+            self.faults.reach(CHANNEL_STATE_WRITER)
             self.written.setdefault(checkpoint, []).extend(ids)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:

@@ -23,8 +23,8 @@ HISTORIES = {
     "coordinator": "befa1a5d848721638aeacf58f7674f5a073493c73711313acf26a2320e8de072",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
     "gate": "f4a512b1291e0cc663119a8ff2c2bf237048f8067a5254d214b32c6c1bbb107f",
-    "local-channel": "693fb49bf46e7240145edc6551813d2bf3ac6660675990f2598ce0ae46111f50",
-    "persister": "25f716ee73e98d8573a69c7a52a1e0841ca64e766dcb54f41de9127b1e58fe41",
+    "local-channel": "ddf744d4189c75d346537e3c7efe2615401b763aca7b9c59def143c90a7cb8d5",
+    "persister": "b45079c5a308f2f9f4e5c30d5c18adbf4032cee921b8431cafff6f49a94b0a65",
     "recovered-channel": "aba162e92e2847d75e2c332b16804cc6400edaa84aa1e4a4b013588d632ba9e5",
     "remote-channel": "1155f036c3bf21571a4ca849ccba40fb3893dea4d75e3bf7965d94b57745d7a0",
     "subpartition": "8cb032f809793404ccebb6d79992468eb8ca071f8f9b5ba5ccf19b01b25808dc",
@@ -69,9 +69,11 @@ def test_histories_do_not_depend_on_the_hash_seed(hash_seed):
 
 @pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_long_scenarios_are_long(component):
-    """Three of ten scenarios are meant to end earlier, as always. The others do not run out of steps or lives."""
+    """Three of ten scenarios are meant to end earlier, as always. The others do not run out of steps or lives. A fault
+    ends a life before anything can be restored, so the configurations with faults are left out."""
     implementation = find_implementation("reference")
     ready = Program(COMPONENTS[component], implementation)
+    ready.configs = tuple(one for one in ready.configs if not getattr(one, "faults", False))
     found = [Search(ready, 2000).run(f"long/{number}") for number in range(10)]
     lengths = sorted(len(run.performed) for _, run in found)
     acting = [len(run.performed) - sum(watches(component, step) for step in run.performed) for _, run in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.components import COMPONENTS
+from conformance.components.local_channel import LocalChannelScenarioConfig
 from conformance.components.persister import PersisterScenarioConfig
 from conformance.driver import ANSWERS, Program, run_scenario
 from conformance.parts.faults import Faults
@@ -69,9 +70,8 @@ class Haunted(Persister):
 class Silent(Persister):
     """Fails, and does not say that a fault has struck."""
 
-    def reach(self, place):
-        if self.armed.pop(place, None):
-            raise PortError(ErrorKind.IO, "the writer failed")
+    def emit(self, signal):
+        return
 
 
 def run(*steps, port=Persister, config=FAULTY):
@@ -141,3 +141,25 @@ def test_what_is_armed_cannot_be_armed_again_until_it_has_struck():
     faults.struck([FaultStruck("a", THROWS), FaultStruck("b", THROWS)])
     assert faults.possible() == [("a", "throws"), ("b", "throws")]
     assert Faults({}).possible() == ()
+
+
+def test_faults_and_fine_interleavings_are_not_combined():
+    with pytest.raises(ValueError, match="must be whole"):
+        LocalChannelScenarioConfig(interleaving="fine", faults=True)
+
+
+def test_the_task_is_about_to_release_a_channel_that_has_failed():
+    steps = (
+        ("request_subpartition",),
+        ("checkpoint_started", 1),
+        ("add_buffer",),
+        FAULT,
+        ("take",),
+        ("take",),
+        ("add_buffer",),
+    )
+    program = Program(COMPONENTS["local-channel"], made.reference())
+    done = run_scenario(program, LocalChannelScenarioConfig(faults=True), [*steps, ("release",)], record=True)
+    assert done.violation is None
+    assert [step[0] for step in done.performed][-3:] == ["fault", "take", "release"]
+    assert [one.step[0] for one in done.entries if one.closing] == ["persisted", "resources", "fail", "resources"]

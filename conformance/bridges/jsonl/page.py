@@ -132,10 +132,8 @@ def _component(name: str, interface: Interface) -> str:
     else:
         parts += ["Configuration: `{}`."]
     if port.can_fail:
-        rows = [
-            (f"`{place}`", ", ".join(f"`{kind.value}`" for kind in kinds)) for place, kinds in port.can_fail.items()
-        ]
-        parts += ["What it calls that can fail, with the capability `faults`:", _table(("place", "how"), rows)]
+        places = [(f"`{place}`", ", ".join(f"`{kind.value}`" for kind in how)) for place, how in port.can_fail.items()]
+        parts += ["What it calls that can fail, with the capability `faults`:", _table(("place", "how"), places)]
     own = [one for one in operations(port) if one not in vars(Port)]
     return "\n\n".join((*parts, _operations(port, own)))
 

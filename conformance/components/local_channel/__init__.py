@@ -14,19 +14,28 @@ from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.settings import SETTINGS
 from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import recovers
+from conformance.parts.designs import FAULTS, NOTHING, recovers
 from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recovery
 
 
 class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """`handed_over`: with the recovery design `in-memory`, the number of recovered buffers that the channel begins
-    with."""
+    with. `faults`: whether what the channel calls can fail; operations run whole then."""
 
     recovery: Recovery = Recovery.NONE
     handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
     interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
+
+    def __post_init__(self) -> None:
+        if self.faults and self.interleaving != "whole":
+            raise ValueError("with faults, the interleaving must be whole")
 
 
+_FAULTY = tuple(
+    LocalChannelScenarioConfig(recovery, handed_over, faults=True)
+    for recovery, handed_over in ((Recovery.NONE, 0), (Recovery.IN_MEMORY, 2), (Recovery.PUSHED, 0))
+)
 _ADDED, _TAKEN = ("finish", "producer"), ("finish", "task")
 _REQUESTED = ("request_subpartition",), _TAKEN
 
@@ -47,13 +56,13 @@ COMPONENT = Component(
             (Recovery.PUSHED, 0),
         )
         for interleaving in ("whole", "fine")
-    ),
+    ) + _FAULTY,
     port_config=lambda config: ChannelConfig(config.recovery, tuple(range(config.handed_over))),
     restored_config=lambda config, ledger: ChannelConfig(config.recovery, ledger.lane.left()),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities
+        config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities, config.faults
     ),
-    needs=lambda config: recovers(config.recovery),
+    needs=lambda config: recovers(config.recovery) | (FAULTS if config.faults else NOTHING),
     threads=("producer", "task", "recovery"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),

@@ -7,35 +7,33 @@ in flight, or not.
 
 from __future__ import annotations
 
+from typing import Any
+
 from conformance.driver import Seen
+from conformance.parts.faults import Breakable
 from conformance.parts.input_state import State
 from conformance.parts.lane import Lane, Recovered
-from conformance.parts.lifetime import Lifetime
 from conformance.parts.notice import Notice
 from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
-from conformance.parts.starts import Refusal
+from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
 from conformance.parts.words import name
 from conformance.ports import (
     Barrier,
     Buffer,
     BufferAndBacklog,
-    CheckpointReason,
     Element,
     EndOfPartition,
+    LocalChannelPort,
     Next,
     Recovery,
     Signal,
 )
 
 _PRIORITY = Next.PRIORITY
-_FREE = Refusal(())
-_SUBSUMED = Refusal((CheckpointReason.SUBSUMED,))
-_DECLINED = Refusal((CheckpointReason.DECLINED,))
-_BOTH = Refusal((CheckpointReason.SUBSUMED, CheckpointReason.DECLINED))
 
 
-class Ledger(Lifetime):
+class Ledger(Breakable):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
@@ -46,8 +44,8 @@ class Ledger(Lifetime):
     )  # fmt: skip
     most_in_vain = 2
 
-    def __init__(self, recovery: Recovery, handed_over: int, passes_blocked: bool) -> None:
-        super().__init__()
+    def __init__(self, recovery: Recovery, handed_over: int, passes_blocked: bool, faulty: bool) -> None:
+        super().__init__(LocalChannelPort.can_fail if faulty else {})
         self.in_memory = recovery is Recovery.IN_MEMORY
         self.pushes = recovery is Recovery.PUSHED
         self.passes_blocked = passes_blocked
@@ -228,8 +226,8 @@ class Ledger(Lifetime):
         """Returns the reasons to refuse the start of the checkpoint now."""
         missing = self.mark_is_missing(checkpoint)
         if self.lane.input.subsumes(checkpoint):
-            return _BOTH if missing else _SUBSUMED
-        return _DECLINED if missing else _FREE
+            return SUBSUMED_OR_DECLINED if missing else SUBSUMED
+        return DECLINED if missing else UNOPPOSED
 
     def state(self, checkpoint: int) -> State | None:
         """Returns what must have been written; None: an operation in flight may change it, or nothing was started."""
@@ -366,6 +364,12 @@ class Ledger(Lifetime):
         if element.data_type.blocks_upstream:
             lane.blocked = True
 
+    def break_down(self, seen: Seen[Any], *checkpoint: int) -> None:
+        """Notes that a take, or the start of a checkpoint, failed with the channel state writer."""
+        super().break_down(seen)
+        self.busy = self.alone = self.notice.awake = self.urged = False
+        self.lane.input.failed.extend(checkpoint)
+
     def resume(self) -> None:
         """Notes that the consumer resumed the channel."""
         self.lane.blocked = False
@@ -399,8 +403,7 @@ class Ledger(Lifetime):
             self.missed |= self.mark_is_missing(checkpoint)
             lane.input.failed.append(checkpoint)
             return
-        least: tuple[int, ...] = ()
-        most: tuple[int, ...] = ()
+        least = most = tuple[int, ...]()
         if self.in_memory:
             self.copied_to = lane.pushed
             least = most = lane.left()

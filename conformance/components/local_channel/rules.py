@@ -16,8 +16,8 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
+from conformance.parts import faults, lifetime, notice, recovery, starts, taking
+from conformance.parts.designs import FAULTS, IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
 from conformance.parts.words import must_be, must_fail, must_succeed, name
 from conformance.ports import Buffer, BufferAndBacklog, ErrorKind
@@ -271,6 +271,7 @@ adopt(
     notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
     formerly=("an-empty-channel-lets-its-consumer-sleep",),
 )  # fmt: skip
+adopt(faults.an_operation_fails_with_what_it_calls, steps.take, steps.checkpoint_started, needs=FAULTS)
 adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
 adopt(lifetime.a_release_tells_nobody, steps.release)
 
@@ -311,7 +312,8 @@ def _unsure(ledger: Ledger) -> Judgement:
 
 @rule(steps.persisted, steps.restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
 def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgement:
-    """The channel writes nothing for a checkpoint whose start it refused as subsumed or declined."""
+    """The channel writes nothing for a checkpoint whose start it refused as subsumed or declined, or whose start failed
+    with the channel state writer."""
     (checkpoint,) = seen.operands
     if checkpoint not in ledger.lane.input.failed:
         return False

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Step, Steps, While, always, drain
+from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resources_step
 from conformance.ports import (
     Alignment,
@@ -32,7 +33,7 @@ LIVING = ("open", "ended")
 OVER = ("ended", "released")
 PRESENT = ("open", "ended", "released")
 FAILED = ("failed",)
-ALWAYS = ("open", "ended", "released", "failed")
+ALWAYS = ("open", "ended", "broken", "released", "failed")
 
 STEPS = Steps[LocalChannelPort, Ledger]()
 step = STEPS.step
@@ -211,7 +212,8 @@ def request_subpartition(port: LocalChannelPort, ledger: Ledger) -> Answer[None]
     return port.request()
 
 
-@step("task", PRESENT, when=may_take, begin=Ledger.begin_take, learn=Ledger.take, weight=48, fails=True)
+@step("task", PRESENT, when=may_take, begin=Ledger.begin_take, learn=Ledger.take, struck=Ledger.break_down,
+      weight=48, fails=True)  # fmt: skip
 def take(port: LocalChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.take()
 
@@ -226,7 +228,8 @@ def insert_recovery_barrier(port: LocalChannelPort, ledger: Ledger, checkpoint: 
     return port.insert_recovery_barrier(checkpoint)
 
 
-@step("task", LIVING, when=startable, begin=Ledger.begin_start, learn=Ledger.start, weight=12, fails=True)
+@step("task", LIVING, when=startable, begin=Ledger.begin_start, learn=Ledger.start, struck=Ledger.break_down,
+      weight=12, fails=True)  # fmt: skip
 def checkpoint_started(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
 
@@ -236,7 +239,7 @@ def checkpoint_stopped(port: LocalChannelPort, ledger: Ledger, checkpoint: int) 
     return port.checkpoint_stopped(checkpoint)
 
 
-@step("task", PRESENT, when=alive, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+@step("task", (*PRESENT, "broken"), when=alive, begin=Ledger.begin_release, end=Ledger.release, weight=1)
 def release(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
@@ -257,6 +260,7 @@ def persisted(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer
     return port.persisted(checkpoint)
 
 
+fault = fault_step(STEPS, LIVING)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS, when=may_fail)
 
@@ -269,7 +273,7 @@ def restore(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[t
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _due(ledger: Ledger) -> drain.Step | None:
     """Finishes the recovery, and lets the consumer act on its notifications."""
-    if ledger.released:
+    if ledger.released or ledger.is_broken():
         return None
     if ledger.marked:
         return checkpoint_stopped(ledger.marked)
@@ -291,6 +295,10 @@ def _released(ledger: Ledger) -> bool:
     return ledger.released
 
 
+def _over(ledger: Ledger) -> bool:
+    return ledger.released or ledger.is_broken()
+
+
 def _failed(ledger: Ledger) -> bool:
     return ledger.failed
 
@@ -298,7 +306,7 @@ def _failed(ledger: Ledger) -> bool:
 DRAIN = Drain[Ledger](
     While((_due,)),
     End(lambda ledger: ledger.pushing or ledger.adding),  # no push or add may still wait here
-    Once((in_use(),), unless=_released),
+    Once((in_use(),), unless=_over),
     Each(_inspections),
     Once((resources(),)),
     Once((release(), resources()), unless=_released),

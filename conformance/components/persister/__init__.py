@@ -10,7 +10,8 @@ from conformance.components.persister.ledger import Ledger
 from conformance.components.persister.rules import RULES
 from conformance.components.persister.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.ports import Capability, PersisterConfig, PersisterPort
+from conformance.parts.designs import FAULTS, NOTHING
+from conformance.ports import PersisterConfig, PersisterPort
 
 
 class PersisterScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +35,7 @@ COMPONENT = Component(
     ),
     port_config=lambda config: PersisterConfig(),
     make_ledger=lambda config, capabilities: Ledger(config.base, config.faults),
-    needs=lambda config: frozenset({Capability.FAULTS}) if config.faults else frozenset(),
+    needs=lambda config: FAULTS if config.faults else NOTHING,
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,

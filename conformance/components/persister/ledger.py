@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from conformance.driver import Seen
-from conformance.parts.faults import Faults
+from conformance.parts.faults import Breakable
 from conformance.parts.input_state import InputState
-from conformance.parts.lifetime import Lifetime
 from conformance.parts.starts import SUBSUMED, UNOPPOSED, Refusal
 from conformance.ports import PersisterPort
 
 
-class Ledger(Lifetime):
+class Ledger(Breakable):
     """The input state by checkpoint, and which checkpoints were named in steps."""
 
-    __slots__ = ("base", "behind", "faults", "faulty", "input", "newest", "records", "stopped_late")
+    __slots__ = ("base", "behind", "input", "newest", "records", "stopped_late")
 
     def __init__(self, base: int = 0, faulty: bool = False) -> None:
-        super().__init__()
-        self.faulty = faulty
+        super().__init__(PersisterPort.can_fail if faulty else {})
         self.base = base
         """The id of a checkpoint is this and the number by which steps and rules name it."""
         self.records = 0
@@ -27,7 +25,6 @@ class Ledger(Lifetime):
     def restore(self) -> None:
         """Begins with a fresh persister."""
         self.begin_life("live")
-        self.faults = Faults(PersisterPort.can_fail if self.faulty else {})
         self.input = InputState()
         self.newest = 0
         """The newest checkpoint that a step has named."""
@@ -71,11 +68,6 @@ class Ledger(Lifetime):
         if checkpoint not in self.input.failed:
             self.input.failed.append(checkpoint)
         self.break_down(seen)
-
-    def break_down(self, seen: Seen[None]) -> None:
-        """Notes that the channel state writer failed, so that the task fails too."""
-        self.faults.struck(seen.signals)
-        self.phase = "broken"
 
     def stop(self, checkpoint: int) -> None:
         """Notes that a checkpoint was stopped."""

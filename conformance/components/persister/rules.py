@@ -6,6 +6,7 @@ from conformance.components.persister import steps
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import faults, input_state, lifetime
+from conformance.parts.designs import FAULTS
 from conformance.parts.input_state import judge_written
 from conformance.parts.records import in_words, were
 from conformance.parts.starts import judge_refusal, judge_start
@@ -14,7 +15,6 @@ from conformance.ports import Capability, CheckpointReason, Resources
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))
 rule, goal = RULES.rule, RULES.goal
-FAULTS = frozenset({Capability.FAULTS})
 RESOURCES = frozenset({Capability.RESOURCES})
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 Written = Seen[tuple[int, ...], int]

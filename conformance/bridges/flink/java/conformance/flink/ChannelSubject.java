@@ -63,6 +63,10 @@ abstract class ChannelSubject implements Subject {
             case "checkpoint_stopped":
                 channel().checkpointStopped(arguments.number(0));
                 return null;
+            case "fault":
+                String place = arguments.text(0);
+                writer.failNext(() -> signals.faultStruck(place));
+                return null;
             case "in_use":
                 return ConsumerAccess.buffersInUse(channel());
             case "persisted":
