@@ -50,11 +50,13 @@ class Breakable(Lifetime):
         """`can_fail`: the places of the port, or none if the configuration has no faults."""
         super().__init__()
         self.can_fail = can_fail
+        self.faults = Faults(can_fail)
 
     def begin_life(self, phase: str) -> None:
         """Begins the life of a fresh port in this phase, with no fault armed."""
         super().begin_life(phase)
-        self.faults = Faults(self.can_fail)
+        if self.can_fail:
+            self.faults = Faults(self.can_fail)
 
     def is_broken(self) -> bool:
         """Returns whether something failed that the port has called, and the port was not released since."""
@@ -76,7 +78,7 @@ P = TypeVar("P", bound=Port)
 L = TypeVar("L", bound=Faulty)
 
 
-def fault_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 4) -> Step[L, None, str, str]:
+def fault_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 1) -> Step[L, None, str, str]:
     """Returns the step in which the driver arms a fault."""
 
     def possible(ledger: L) -> Sequence[tuple[str, str]]:

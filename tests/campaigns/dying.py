@@ -67,12 +67,12 @@ class DiesOfBarriers(Persister):
 
     def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
         super().start(checkpoint, known)
-        if 20 <= checkpoint < 1_000:
+        if 15 <= checkpoint < 1_000:
             os._exit(9)
 
 
 def at_a_late_checkpoint() -> Reference:
-    """One of a few dozen scenarios comes to this checkpoint."""
+    """Two or three of a few dozen scenarios come to this checkpoint."""
     made = with_parts("poison", persister=DiesOfBarriers)
     made.name = "poison"
     return made

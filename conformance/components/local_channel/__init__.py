@@ -34,7 +34,12 @@ class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True
 
 _FAULTY = tuple(
     LocalChannelScenarioConfig(recovery, handed_over, faults=True)
-    for recovery, handed_over in ((Recovery.NONE, 0), (Recovery.IN_MEMORY, 2), (Recovery.PUSHED, 0))
+    for recovery, handed_over in (
+        (Recovery.NONE, 0),
+        (Recovery.RECOVER_FIRST, 0),
+        (Recovery.IN_MEMORY, 2),
+        (Recovery.PUSHED, 0),
+    )
 )
 _ADDED, _TAKEN = ("finish", "producer"), ("finish", "task")
 _REQUESTED = ("request_subpartition",), _TAKEN

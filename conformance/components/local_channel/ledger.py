@@ -122,9 +122,9 @@ class Ledger(Breakable):
 
     def something_waits(self) -> bool:
         """Returns whether a take certainly finds something."""
+        lane = self.lane
         if self.released:
             return False
-        lane = self.lane
         if self._urgent_is_there() and self.priority_passes():
             return True
         if self.hidden:
@@ -133,9 +133,8 @@ class Ledger(Breakable):
 
     def must_come_first(self) -> bool:
         """Returns whether the next element must be a priority event."""
-        if self.released or not self._urgent_is_there() or not self.priority_passes():
-            return False
-        return not self.lane.urgent[0].silent or not self.hidden
+        passes = not self.released and self._urgent_is_there() and self.priority_passes()
+        return passes and (not self.lane.urgent[0].silent or not self.hidden)
 
     def _urgent_is_there(self) -> bool:
         """Returns whether a priority event is certainly queued: it was added, or the consumer was notified of it."""
@@ -368,7 +367,7 @@ class Ledger(Breakable):
         """Notes that a take, or the start of a checkpoint, failed with the channel state writer."""
         super().break_down(seen)
         self.busy = self.alone = self.notice.awake = self.urged = False
-        self.lane.input.failed.extend(checkpoint)
+        self.lane.input.failed += checkpoint
 
     def resume(self) -> None:
         """Notes that the consumer resumed the channel."""

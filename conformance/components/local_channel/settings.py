@@ -10,6 +10,10 @@ SETTINGS = Settings(
     BY_END_OF_RECOVERY,
     never=(
         Never(
+            ("an-operation-fails-with-what-it-calls",),
+            Setting(interleaving="fine"), "With faults, operations run whole.",
+        ),
+        Never(
             ("a-missing-recovery-barrier-declines-the-checkpoint", "the-end-of-recovered-data-is-told-once"),
             Setting(stage="not in recovery"), "The end of recovered data was taken before.",
         ),
