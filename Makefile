@@ -128,7 +128,7 @@ trials: venv ## campaigns whose processes are killed at random, and hostile prog
 corpus: venv ## the minimal scenario of every known bug, into tests/corpus
 	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus
 
-explore: venv ## the scopes that are explored completely, into reports/exploration; most of an hour, mostly the gate
+explore: venv ## the scopes that are explored completely, into reports/exploration; two hours and up to 9 GB
 	@mkdir -p reports/exploration
 	$(CONFORMANCE) explore --component subpartition --json reports/exploration/subpartition.json
 	$(foreach recovery,recover-first in-memory,$(CONFORMANCE) explore --component gate --scope recovery=$(recovery) \
@@ -141,11 +141,13 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	$(call explore-coordinator,failure,most_turns=1 kinds=2 aborts=0 failures=1)
 	$(call explore-coordinator,two-checkpoints,$(PROMPT) concurrent=2 checkpoints=2 events=2 reports=2 aborts=1 failures=1)
 	$(call explore-coordinator,two-subtasks,$(PROMPT) parallelism=2 alike=subtask aborts=0 failures=1)
+	$(call explore-coordinator,bounded,$(PROMPT) parallelism=2 alike=subtask concurrent=2 checkpoints=2 kinds=2 events=2 \
+	  reports=2 aborts=1 failures=1,--depth 8) || [ $$? -eq 3 ]
 
 PROMPT = at_once=turn,reply most_turns=0
-# A name, and the scope: what it leaves out is one checkpoint, and one message each way.
+# A name, the scope (what it leaves out is one checkpoint, and one message each way), and more options.
 define explore-coordinator
-	$(CONFORMANCE) explore --component coordinator --max-states 20000000 $(addprefix --scope ,$(2)) \
+	$(CONFORMANCE) explore --component coordinator --max-states 20000000 $(3) $(addprefix --scope ,$(2)) \
 	  --json reports/exploration/coordinator-$(1).json
 endef
 

@@ -15,7 +15,7 @@ import msgspec
 from conformance.driver import Component, Program, as_error
 from conformance.engines.batch import generator_of, noting
 from conformance.engines.search import Search, seeds
-from conformance.ports import Error, ErrorKind, Outcome, Signal
+from conformance.ports import Capability, Error, ErrorKind, Outcome, Signal
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.ports.signatures import FAULT, answer_type, operations
 from conformance.scheduling import LockOrder, Thread
@@ -52,6 +52,12 @@ def told(outcome: Outcome) -> tuple[Any, ...]:
     return outcome.value, tuple(outcome.signals), failed, outcome.paused_at is not None
 
 
+def asked_for(program: Program) -> tuple[str, ...]:
+    """Returns the operations that scenarios can call on this implementation."""
+    every = operations(program.component.port)
+    return every if Capability.FAULTS in program.capabilities else tuple(one for one in every if one != FAULT)
+
+
 def draw(program: Program) -> Iterator[tuple[Call, ...]]:
     """Yields a few scenarios, in configurations that the implementation understands, which call every operation."""
     calls: list[Call] = []
@@ -59,7 +65,7 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
     drawing = drawing.made_by(noting(drawing.factory, calls))
     drawing.configs = tuple(one for one in program.configs if one.interleaving == "whole")
     search = Search(drawing)
-    missing = set(operations(program.component.port))
+    missing = set(asked_for(program))
     drawn = 0
     for seed in seeds("doctor", program.component.name, range(MOST_DRAWN)):
         calls.clear()
@@ -69,7 +75,7 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
             missing -= new
             drawn += 1
             yield (*calls, ("resources",))
-        elif not missing - {"resources", FAULT}:
+        elif not missing - {"resources"}:
             return
 
 

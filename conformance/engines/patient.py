@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from conformance.driver import Program, as_error
 from conformance.engines.batch import generator_of
-from conformance.engines.calls import ENDING, Happened, draw, perform, shown, told
+from conformance.engines.calls import ENDING, Happened, asked_for, draw, perform, shown, told
 from conformance.ports import (
     Capability,
     ErrorKind,
@@ -23,7 +23,7 @@ from conformance.ports import (
     Resources,
 )
 from conformance.ports.implementation import NEW, Batch, Call
-from conformance.ports.signatures import answer_type, operations
+from conformance.ports.signatures import answer_type
 
 NEEDED: dict[Capability, tuple[str, ...]] = {
     Capability.RESOURCES: ("resources",),
@@ -32,6 +32,7 @@ NEEDED: dict[Capability, tuple[str, ...]] = {
     Capability.OUTPUT_RECOVERED_UPSTREAM: (
         "subpartition.recover", "subpartition.finish_recovery", "recover_output", "finish_output_recovery",
     ),
+    Capability.FAULTS: ("fault",),
     Capability.RECOVERS_BY_PUSHING: ("insert_recovery_barrier", "insert_recovery_barriers"),
 }  # fmt: skip
 """For each capability, the operations that only an implementation with this capability needs. A name with a component
@@ -161,7 +162,7 @@ class Patient:
             else:
                 doubtful.setdefault(operation, Examined(one.what, f"{one.found} {_DOUBT}", noted=True))
         yield from (one for operation, one in doubtful.items() if operation not in reported)
-        names = operations(self.component.port)
+        names = asked_for(self._program)
         called = {happened.call[0] for history in self.histories for happened in history}
         self.counts_resources = any(
             happened.call[0] == "resources" and isinstance(happened.outcome.value, Resources)
