@@ -111,7 +111,7 @@ class Judge:
             raise unexpected(self.program.answers, seen.error, step)
         row = self._row()
         row[move.place] += 1
-        for place, check, judged in move.wounded:
+        for place, check, judged in move.judged_if_struck:
             judgement: Judgement = check(ledger, seen)
             if judgement is True:
                 row[place] += 1

@@ -37,7 +37,7 @@ class Move:
 
     __slots__ = (
         "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
-        "heard", "kind", "learn", "place", "quiet", "struck", "thread", "when", "wounded",
+        "heard", "judged_if_struck", "kind", "learn", "place", "quiet", "struck", "thread", "when",
     )  # fmt: skip
 
     def __init__(
@@ -62,7 +62,7 @@ class Move:
         """The thread on which the operation runs; empty if the operation never pauses."""
         mine = [(place, one) for place, one in properties if kind.name in one.on]
         always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES and not one.struck]
-        self.wounded = tuple((place, one.check, one) for place, one in mine if one.struck)
+        self.judged_if_struck = tuple((place, one.check, one) for place, one in mine if one.struck)
         """The properties that are judged if a fault has struck the operation."""
         # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
         # against the ledger as it was before.
