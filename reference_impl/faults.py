@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 from conformance.ports import ErrorKind, FaultKind, FaultStruck, Port, PortError
+from conformance.scheduling import Pause
 
 
 class Faults:
     """The faults that are armed in a component and in its parts."""
 
-    __slots__ = ("armed", "port")
+    __slots__ = ("armed", "port", "slow")
 
     def __init__(self, port: Port) -> None:
         self.port = port
         """The component, which signals what has struck."""
         self.armed: dict[str, FaultKind] = {}
         """By place, the fault that strikes the next call there."""
+        self.slow: dict[str, Pause] = {}
+        """By place, where the thread pauses that makes the next call there, since the call is slow."""
 
     def reach(self, place: str) -> None:
         """What is called at this place is called now. Raises: PortError IO if it fails."""
         if place in self.armed:
-            self.port.emit(FaultStruck(place, self.armed.pop(place)))
+            self.strike(place)
             raise PortError(ErrorKind.IO, f"{place} failed")
+
+    def refuses(self, place: str) -> bool:
+        """What is called at this place is called now. Returns whether it refuses. Raises: PortError IO if it fails."""
+        if place not in self.armed:
+            return False
+        if self.strike(place) is FaultKind.REFUSES:
+            return True
+        raise PortError(ErrorKind.IO, f"{place} failed")
+
+    def strike(self, place: str) -> FaultKind:
+        """The armed fault strikes. It is armed no more, unless it ends for good what is called there."""
+        kind = self.armed[place]
+        if kind is not FaultKind.ENDS:
+            del self.armed[place]
+        self.port.emit(FaultStruck(place, kind))
+        return kind
+
+    async def wait(self, place: str) -> None:
+        """The call at this place takes its time, if a scenario says so."""
+        if place in self.slow:
+            await self.slow.pop(place)
 
 
 class Faulty(Port):
@@ -28,6 +52,10 @@ class Faulty(Port):
 
     faults: Faults
 
-    def fault(self, place: str, kind: FaultKind) -> None:
-        """The next call at this place fails."""
-        self.faults.armed[place] = kind
+    def fault(self, place: str, kind: FaultKind) -> bool:
+        """The next call at this place fails, or is slow. The reference can let all of them fail."""
+        if kind is FaultKind.SLOW:
+            self.faults.slow[place] = Pause(f"{place} is slow")
+        else:
+            self.faults.armed[place] = kind
+        return True

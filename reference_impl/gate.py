@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.ports import (
+    NETWORK_BUFFER_POOL,
+    SUBPARTITION_REQUEST,
     Barrier,
     Buffer,
     BufferAndBacklog,
@@ -40,6 +42,7 @@ from .channels.local import LocalChannel
 from .channels.recovered import RecoveredChannel
 from .channels.remote import RemoteChannel
 from .design import Design
+from .faults import Faults, Faulty
 from .prioritized_deque import PrioritizedDeque
 
 _BEFORE_ALL = -(2**31)
@@ -56,13 +59,22 @@ class GateListener(Protocol):
         """G7, union-gate.md U5."""
 
 
-class Gate(GatePort):
+class Gate(Faulty, GatePort):
     """The gate of every recovery design. Where recovered data lives is a matter of its channels."""
 
-    def __init__(self, config: GateConfig, design: Design, listener: GateListener | None = None, index: int = 0):
+    def __init__(
+        self,
+        config: GateConfig,
+        design: Design,
+        listener: GateListener | None = None,
+        index: int = 0,
+        faults: Faults | None = None,
+    ):
+        """`listener`: the union that reads the gate. `faults`: those of the union; otherwise the gate has its own."""
         self.config = config
         self.design = design
         self.listener = listener
+        self.faults = faults or Faults(self)
         self.index = index
         suffix = f" {index}" if index else ""
         self.lock = Lock(f"gate{suffix} lock", "gate lock", index)
@@ -90,6 +102,8 @@ class Gate(GatePort):
         """Last priority: by channel, the sequence number of the priority event that was polled last."""
         self.ended = [False] * len(self.channels)
         """Ended: by channel, whether its end of partition was polled."""
+        self.failed = [False] * len(self.channels)
+        """Failed: by channel, whether something failed that it has called and of which the reader does not know."""
         self.upstream_recovering = list(range(len(self.channels)))
         """Unrestored, the state of the tracker: the channels whose end of output state was not noted yet."""
         self.is_available = False
@@ -101,8 +115,8 @@ class Gate(GatePort):
             self.config.recovery, handed_over, self.config.exclusive_buffers, self.config.floating_buffers
         )
         if self.config.channels[number] is ChannelKind.LOCAL:
-            return LocalChannel(config, self.design, self, number, last_stopped)
-        return RemoteChannel(config, self, number, last_stopped, self.pool)
+            return LocalChannel(config, self.design, self, number, last_stopped, faults=self.faults)
+        return RemoteChannel(config, self, number, last_stopped, self.pool, self.faults)
 
     def physical(self, number: int) -> PhysicalChannel:
         """G10, G14, G18, G20, G21, G25. The physical channel with this number.
@@ -125,17 +139,23 @@ class Gate(GatePort):
 
     # ---- conversion ------------------------------------------------------------------------------------------------
     async def convert(self) -> None:
-        """G8."""
+        """G8, G31."""
         async with self.request_lock:
             recovered = [one for one in self.channels if isinstance(one, RecoveredChannel)]
             if not all(old.can_convert() for old in recovered):  # all or none
                 raise PortError(ErrorKind.STATE, "a channel has state that conversion would lose")
             for old in recovered:
-                await self.replace(old)
+                try:
+                    await self.replace(old)
+                except PortError as error:
+                    await self.keep(old.index, error)
+                    return
             self.converted = True
 
     async def replace(self, old: RecoveredChannel) -> None:
-        """G9. Only the exchange of the two channels happens under the gate lock."""
+        """G9, G31. Only the exchange of the two channels happens under the gate lock."""
+        if self.config.channels[old.index] is ChannelKind.REMOTE:
+            self.faults.reach(NETWORK_BUFFER_POOL)
         handed_over = await old.hand_over()
         new = self.physical_channel(old.index, handed_over, old.last_stopped())
         waiting = new.in_use()
@@ -149,14 +169,19 @@ class Gate(GatePort):
         await self.announce(available, False)
 
     async def request_partitions(self) -> None:
-        """G10."""
+        """G10, G30."""
         async with self.request_lock:
             if self.released or not self.converted:
                 raise PortError(ErrorKind.STATE, "the gate is released, or its channels are not converted yet")
             if not self.requested:
                 self.requested = True
                 for number in range(len(self.channels)):
-                    await self.physical(number).request()
+                    try:
+                        self.faults.reach(SUBPARTITION_REQUEST)
+                        await self.physical(number).request()
+                    except PortError as error:
+                        await self.keep(number, error)
+                        return
 
     # ---- what the channels tell ------------------------------------------------------------------------------------
     async def data_available(self, channel: Channel) -> None:
@@ -172,6 +197,18 @@ class Gate(GatePort):
             if forced or is_newer(seq, self.last_priority[channel.index]):
                 available, priority = self.enqueue(channel, priority=True)
         await self.announce(available, priority)
+
+    async def keep(self, number: int, error: PortError) -> None:
+        """G29. Keep the error of what a channel has called, for the poll that asks this channel next.
+
+        Raises: PortError if it is of another kind, so that it concerns whoever has called the gate.
+        """
+        if error.kind is not ErrorKind.IO:
+            raise error
+        async with self.lock:
+            self.failed[number] = True
+            available, _ = self.enqueue(self.channels[number], priority=False)
+        await self.announce(available, False)
 
     def enqueue(self, channel: Channel, priority: bool) -> tuple[bool, bool]:
         """G3, G4. Put a channel into the queue, or move it to the priority elements. The caller holds the gate lock.
@@ -259,9 +296,11 @@ class Gate(GatePort):
             return BufferOrEvent(channel.index, taken.element, more, more_priority)
 
     async def next_element(self) -> tuple[Channel, BufferAndBacklog] | None:
-        """G12, G13, G15. Answers the element and its channel. The caller holds the gate lock."""
+        """G12, G13, G15, G28, G29. Answers the element and its channel. The caller holds the gate lock."""
         while (channel := self.with_data.poll()) is not None:
             self.enqueued[channel.index] = False
+            if self.failed[channel.index]:
+                raise PortError(ErrorKind.IO, f"channel {channel.index} has failed")
             taken = await channel.next_element()
             if taken is None:
                 continue
@@ -306,7 +345,7 @@ class Gate(GatePort):
             await self.physical(number).insert_recovery_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """G22."""
+        """G22, G28."""
         for channel in list(self.channels):
             await channel.checkpoint_started(barrier)
 
@@ -324,8 +363,13 @@ class Gate(GatePort):
 
     # ---- network thread --------------------------------------------------------------------------------------------
     async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
-        """G25."""
-        await self.physical(channel).arrive(element, backlog)
+        """G25, G28."""
+        remote = self.physical(channel)
+        try:
+            await remote.arrive(element, backlog)
+        except PortError as error:
+            await self.keep(channel, error)
+            raise
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def available(self) -> bool:

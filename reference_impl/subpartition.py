@@ -7,6 +7,9 @@ it has released that lock.
 from __future__ import annotations
 
 from conformance.ports import (
+    AVAILABILITY_LISTENER,
+    CHANNEL_STATE_WRITER,
+    PRODUCER,
     Alignment,
     Availability,
     Barrier,
@@ -24,12 +27,14 @@ from conformance.ports import (
     PriorityAvailable,
     RecoveryCompletion,
     Resources,
+    Signal,
     StateStatus,
     SubpartitionConfig,
     SubpartitionPort,
 )
 
 from .design import Design
+from .faults import Faults, Faulty
 from .prioritized_deque import PrioritizedDeque
 
 
@@ -64,11 +69,12 @@ class Queued:
         return element
 
 
-class Subpartition(SubpartitionPort):
+class Subpartition(Faulty, SubpartitionPort):
     """The subpartition of every recovery design. Whether priority events pass a blocked one stands in `Design`."""
 
-    def __init__(self, config: SubpartitionConfig, design: Design) -> None:
+    def __init__(self, config: SubpartitionConfig, design: Design, faults: Faults | None = None) -> None:
         self.design = design
+        self.faults = faults or Faults(self)
         self.skips_empty = config.exclusive_buffers > 0
         """Whether the consumer has exclusive buffers, so that a poll skips an empty finished buffer (S18)."""
         self.queue: PrioritizedDeque[Queued] = PrioritizedDeque()
@@ -95,11 +101,11 @@ class Subpartition(SubpartitionPort):
             self.announce_priority()
         # S5. Only the first finished element is announced. From then on the consumer polls until the next type is none.
         if self.view and not self.flush_requested and not self.blocked and self.count_finished() == 1:
-            self.emit(DataAvailable())
+            self.notify(DataAvailable())
         return True
 
     def enqueue(self, queued: Queued) -> bool:
-        """S2 to S4. Put an element in its place in the queue.
+        """S2 to S4, S29. Put an element in its place in the queue.
 
         Answers whether the consumer, if there is one, is to be told of a priority event (S6).
         """
@@ -108,10 +114,12 @@ class Subpartition(SubpartitionPort):
             self.queue.add_priority(queued)
             overtaken = self.queue.elements[self.queue.priority :]
             if any(one.is_buffer for one in overtaken):  # an empty buffer counts as well (executed: 2.3.0)
+                self.faults.reach(CHANNEL_STATE_WRITER)
                 self.written[element.checkpoint] = OutputState(StateStatus.WRITTEN, copies(overtaken))
             return self.may_announce_priority()
         if type(element) is Barrier and element.alignment is Alignment.TIMEOUTABLE:
             self.fail_channel_state_future()
+            self.faults.reach(CHANNEL_STATE_WRITER)
             self.channel_state_future = element.checkpoint
             self.written[element.checkpoint] = OutputState(StateStatus.PENDING)
         self.backlog += queued.is_buffer
@@ -134,7 +142,7 @@ class Subpartition(SubpartitionPort):
         lone_head_has_data = len(elements) == 1 and elements[0].readable()
         self.flush_requested = len(elements) > 1 or lone_head_has_data
         if lone_head_has_data and self.view and not self.blocked:
-            self.emit(DataAvailable())
+            self.notify(DataAvailable())
 
     def finish(self) -> None:
         """S10."""
@@ -143,7 +151,7 @@ class Subpartition(SubpartitionPort):
         self.enqueue(Queued(EndOfPartition()))
         self.finished = True
         if self.view:
-            self.emit(DataAvailable())
+            self.notify(DataAvailable())
 
     # ---- consumer --------------------------------------------------------------------------------------------------
     def attach_view(self) -> None:
@@ -155,8 +163,9 @@ class Subpartition(SubpartitionPort):
         self.view = True
 
     def poll(self) -> BufferAndBacklog | None:
-        """S17 to S19."""
+        """S17 to S19, S30."""
         if self.delivery_blocked():
+            self.faults.reach(PRODUCER)
             return None
         elements = self.queue.elements
         if not elements:
@@ -178,6 +187,7 @@ class Subpartition(SubpartitionPort):
                 return BufferAndBacklog(head.build(), seq, self.next_type(), self.count_backlog())
             if not head.finished:
                 break
+        self.faults.reach(PRODUCER)
         return None
 
     def available(self, has_credit: bool) -> Availability:
@@ -206,7 +216,13 @@ class Subpartition(SubpartitionPort):
     def announce_priority(self) -> None:
         """S6."""
         if self.view:
-            self.emit(PriorityAvailable(self.seq))
+            self.notify(PriorityAvailable(self.seq))
+
+    def notify(self, signal: Signal) -> None:
+        """S5, S6, S28. Notify the consumer; an operation does so last."""
+        if self.faults.armed:
+            self.faults.reach(AVAILABILITY_LISTENER)
+        self.emit(signal)
 
     def count_finished(self) -> int:
         """S5. The number of finished elements."""

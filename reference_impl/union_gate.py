@@ -22,16 +22,18 @@ from conformance.ports import (
 from conformance.scheduling import Lock
 
 from .design import Design
+from .faults import Faults, Faulty
 from .gate import Gate
 from .prioritized_deque import PrioritizedDeque
 
 
-class UnionGate(UnionGatePort):
+class UnionGate(Faulty, UnionGatePort):
     """The union lock guards the queue and available, and nothing else; no other lock is taken while it is held."""
 
     def __init__(self, config: UnionGateConfig, design: Design) -> None:
         self.lock = Lock("union lock")
-        self.gates = [Gate(one, design, self, index) for index, one in enumerate(config.gates)]
+        self.faults = Faults(self)
+        self.gates = [Gate(one, design, self, index, self.faults) for index, one in enumerate(config.gates)]
         """Gates: the gates of the union, in their order."""
         self.places = [(gate, number) for gate in self.gates for number in range(len(gate.channels))]
         """By the number of a channel among all: its gate, and its number there."""

@@ -14,7 +14,7 @@ from conformance.driver.step import Ledger, Operands, Seen
 from conformance.driver.violation import Violation, unexpected
 from conformance.ports import ErrorKind, FaultStruck, Signal
 from conformance.scenarios import Step
-from conformance.scheduling import Kernel
+from conformance.scheduling import Kernel, Thread
 
 _FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
 
@@ -22,11 +22,12 @@ _FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
 class Judge:
     """The judge of one run. It keeps the outcome of the current operation, and what the run has put to the test."""
 
-    __slots__ = ("evidence", "kernel", "ledger", "program", "seen", "stage")
+    __slots__ = ("can_be_struck", "evidence", "kernel", "ledger", "program", "seen", "stage")
 
     def __init__(self, program: Program, ledger: Ledger, kernel: Kernel | None) -> None:
         self.program = program
         self.ledger = ledger
+        self.can_be_struck = ledger.can_be_struck()
         self.kernel = kernel
         self.evidence = Evidence(program.component.settings, program.blank_row, program.blank_marks)
         self.stage = program.component.settings.stage
@@ -39,7 +40,7 @@ class Judge:
         """
         seen, ledger = self.seen, self.ledger
         seen.operands = operands
-        if move.struck is not None and seen.signals and FaultStruck in map(type, seen.signals):
+        if self.can_be_struck and move.struck is not None and seen.signals and FaultStruck in map(type, seen.signals):
             self._hold_struck(move, step, operands, signals)
             return
         if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
@@ -111,6 +112,9 @@ class Judge:
             raise unexpected(self.program.answers, seen.error, step)
         row = self._row()
         row[move.place] += 1
+        for place, check in move.goals_if_struck:
+            if check(ledger, seen):
+                self.evidence.goals[place] = 1
         for place, check, judged in move.judged_if_struck:
             judgement: Judgement = check(ledger, seen)
             if judgement is True:
@@ -121,6 +125,26 @@ class Judge:
         move.struck(ledger, seen, *operands)
         if signals:
             ledger.hear(signals)
+        self.open_others(None)
+
+    def open_others(self, struck: Thread | None) -> None:
+        """If the task fails, let the operations in flight end in any way, except the one that a fault has struck."""
+        if self.kernel is not None and self.kernel.in_flight and self.ledger.is_broken():
+            self.kernel.leave_open(struck)
+
+    def let_end(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
+        """Note the end of an operation that was in flight when the task failed: it ends, and how is not judged.
+
+        Raises: Violation if it crashed.
+        """
+        error = self.seen.error
+        if error is not None and error.kind in _FATAL:
+            raise unexpected(self.program.answers, error, step)
+        self._row()[move.place] += 1
+        if move.end is not None:
+            move.end(self.ledger, *operands)
+        if signals:
+            self.ledger.hear(signals)
 
     def mark(self, slug: str) -> Property | None:
         """Note that the run exercised one of the driver's own rules. Returns it, or None if it does not apply."""

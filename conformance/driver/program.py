@@ -37,7 +37,8 @@ class Move:
 
     __slots__ = (
         "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
-        "heard", "judged_if_struck", "kind", "learn", "place", "quiet", "struck", "thread", "when",
+        "goals_if_struck", "heard", "interrupts", "judged_if_struck", "kind", "learn", "place", "quiet",
+        "struck", "thread", "when",
     )  # fmt: skip
 
     def __init__(
@@ -58,12 +59,17 @@ class Move:
         self.fails = kind.fails
         self.fresh_port = kind.fresh_port
         self.crashes = kind.crashes
+        self.interrupts = kind.crashes or kind.cancels
         self.thread = kind.by if kind.by in threads else ""
         """The thread on which the operation runs; empty if the operation never pauses."""
         mine = [(place, one) for place, one in properties if kind.name in one.on]
         always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES and not one.struck]
-        self.judged_if_struck = tuple((place, one.check, one) for place, one in mine if one.struck)
+        struck = [(place, one) for place, one in mine if one.struck]
+        self.judged_if_struck = tuple(
+            (place, one.check, one) for place, one in struck if one.kind is not Kind.SOMETIMES
+        )
         """The properties that are judged if a fault has struck the operation."""
+        self.goals_if_struck = tuple((place, one.check) for place, one in struck if one.kind is Kind.SOMETIMES)
         # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
         # against the ledger as it was before.
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
@@ -77,7 +83,7 @@ class Move:
         """By type of signal, the properties that are judged if the operation emitted one."""
         self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning)
         self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
-        self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES)
+        self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
 
 
 class Program:

@@ -12,7 +12,7 @@ the operands in `seen`. Every check is called in the same way, `check(ledger, se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, TypeVarTuple, overload
 
@@ -102,7 +102,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
         quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
-        formerly: tuple[str, ...] = (),
+        struck: bool = False, formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
 
     @overload
@@ -110,7 +110,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
         quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
-        formerly: tuple[str, ...] = (),
+        struck: bool = False, formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
 
     @overload
@@ -118,7 +118,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
         quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
-        formerly: tuple[str, ...] = (),
+        struck: bool = False, formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:
@@ -131,27 +131,31 @@ class Rules(Generic[L]):
 
     @overload
     def goal(
-        self, *on: Step[L, V, *Ops], needs: frozenset[Capability] = NOTHING
+        self, *on: Step[L, V, *Ops], needs: frozenset[Capability] = NOTHING, struck: bool = False
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], bool]], Callable[[L, Seen[V, *Ops]], bool]]: ...
 
     @overload
     def goal(
-        self, *on: Step[L, V, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING
+        self, *on: Step[L, V, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING, struck: bool = False
     ) -> Callable[[Callable[[L, Seen[V]], bool]], Callable[[L, Seen[V]], bool]]: ...
 
     @overload
     def goal(
-        self, *on: Step[L, Any, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING
+        self, *on: Step[L, Any, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING, struck: bool = False
     ) -> Callable[[Callable[[L, Seen[object]], bool]], Callable[[L, Seen[object]], bool]]: ...
 
-    def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING) -> Any:
-        """Declare a situation that a campaign must have seen. The check reads the ledger before it learns."""
-        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD)
+    def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING, struck: bool = False) -> Any:
+        """Declare a situation that a campaign must have seen. The check reads the ledger before it learns. With
+        `struck`, it is looked for in the operations that a fault has struck, otherwise in all others."""
+        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD, struck=struck)
 
-    def sight(self, slug: str, statement: str, on: AnyStep, check: Callable[[L, Seen[Any]], bool],
-              needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
+    def sight(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep], check: Callable[[L, Seen[Any]], bool],
+              needs: frozenset[Capability] = NOTHING, struck: bool = False) -> None:  # fmt: skip
         """Declare a goal without a function of its own: one of several goals that differ only in a value."""
-        self._declare((on,), slug, statement, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD)(check)
+        steps = (on,) if isinstance(on, Step) else tuple(on)
+        self._declare(
+            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD, struck=struck
+        )(check)  # fmt: skip
 
     @overload
     def adopt(

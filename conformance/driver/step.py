@@ -63,6 +63,15 @@ class Ledger:
     def hear(self, signals: list[Signal]) -> None:
         """Learn of the signals that an operation emitted."""
 
+    def can_be_struck(self) -> bool:
+        """Returns whether faults can strike operations of the port in this scenario."""
+        return False
+
+    def is_broken(self) -> bool:
+        """Returns whether the task fails, because a fault has struck an operation of the port, or is cancelled. The
+        operations that are in flight then may end in any way."""
+        return False
+
 
 class Seen(Generic[V, *Ops]):
     """The operands and the outcome of an operation, `Seen[answer, *operands]`. A run uses one object for all steps."""
@@ -84,7 +93,7 @@ class Step(Generic[L, V, *Ops]):
     """
 
     __slots__ = (
-        "answers", "begin", "by", "call", "crashes", "during", "end", "fails", "fresh_port", "learn", "name",
+        "answers", "begin", "by", "call", "cancels", "crashes", "during", "end", "fails", "fresh_port", "learn", "name",
         "operands", "struck", "weight", "when",
     )  # fmt: skip
 
@@ -116,6 +125,8 @@ class Step(Generic[L, V, *Ops]):
     """After the call has answered, the driver replaces the port with a fresh one."""
     crashes: bool
     """Before the call, the driver abandons every operation that is in flight."""
+    cancels: bool
+    """The task is cancelled when the operation begins: the operations in flight go on, and may end in any way."""
 
     def __call__(self, *operands: *Ops) -> tuple[Any, ...]:
         """The step as it stands in a scenario: `persisted(3)` is `("persisted", 3)`."""
@@ -146,7 +157,8 @@ class Steps(Generic[P, L]):
         end: Callable[[L, Unpack[Ops]], None] | None = None,
         learn: Callable[[L, Seen[V], Unpack[Ops]], None],
         struck: Callable[[L, Seen[V], Unpack[Ops]], None] | None = None,
-        weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, name: str = "",
+        weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, cancels: bool = False,
+        name: str = "",
     ) -> Callable[[Callable[[P, L, Unpack[Ops]], Answer[V]]], Step[L, V, *Ops]]: ...  # fmt: skip
 
     @overload
@@ -156,13 +168,14 @@ class Steps(Generic[P, L]):
         begin: Callable[[L, Unpack[Ops]], None] | None = None,
         end: Callable[[L, Unpack[Ops]], None] | None = None,
         struck: Callable[[L, Seen[Any], Unpack[Ops]], None] | None = None,
-        weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, name: str = "",
+        weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, cancels: bool = False,
+        name: str = "",
     ) -> Callable[[Callable[[P, L, Unpack[Ops]], V | Coroutine[Any, Any, V]]], Step[L, V, *Ops]]: ...  # fmt: skip
 
     def step(
         self, by: str, during: tuple[str, ...], *, when: Any, begin: Any = None, end: Any = None, learn: Any = None,
         struck: Any = None, weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False,
-        name: str = "",
+        cancels: bool = False, name: str = "",
     ) -> Any:  # fmt: skip
         """Declare a step. `Step` explains the arguments. `name` replaces the name of the function."""
 
@@ -172,6 +185,7 @@ class Steps(Generic[P, L]):
             one.by, one.during, one.weight = by, during, weight
             one.when, one.begin, one.call, one.end, one.learn = when, begin, call, end, learn
             one.fails, one.fresh_port, one.crashes, one.struck = fails, fresh_port, crashes, struck
+            one.cancels = cancels
             hints = get_type_hints(call)
             one.operands = {operand: hints[operand] for operand in list(signature(call).parameters)[2:]}
             one.answers = _answer(hints["return"])

@@ -86,6 +86,7 @@ def abandon(kernel: Kernel, judge: Judge, signals: list[Signal], step: Step) -> 
     complaints = kernel.close()
     for thread in kernel.threads.values():
         thread.emitted.clear()
+        thread.open_ended = False
     signals.clear()
     if complaints:
         raise unexpected(judge.program.answers, Error(ErrorKind.CRASHED, "; ".join(complaints)), step)

@@ -17,7 +17,7 @@ from conformance.driver.judgement import Broken, FailureClass
 from conformance.driver.program import Program
 from conformance.driver.step import FINISH, Operands
 from conformance.driver.violation import Violation, as_error, unexpected
-from conformance.ports import Outcome, Port
+from conformance.ports import FaultStruck, Outcome, Port
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import PAUSED, Kernel, Thread
 
@@ -71,8 +71,11 @@ class World:
         judge, ledger, port = self.judge, self.ledger, self.port
         seen = judge.seen
         self.performed.append(step)
-        if move.crashes and self.kernel is not None and self.kernel.in_flight:
-            turns.abandon(self.kernel, judge, port.signals, step)
+        if move.interrupts and self.kernel is not None and self.kernel.in_flight:
+            if move.crashes:
+                turns.abandon(self.kernel, judge, port.signals, step)
+            else:
+                self.kernel.leave_open()
         seen.error = None
         thread = None
         try:
@@ -128,7 +131,11 @@ class World:
         if thread.order.changed:
             turns.check_order(kernel, judge, operation)
         move = self.moves[operation[0]]
-        judge.hold(move, operation, operation[1:], port.signals)
+        if thread.open_ended:
+            thread.open_ended = False
+            judge.let_end(move, operation, operation[1:], port.signals)
+        else:
+            judge.hold(move, operation, operation[1:], port.signals)
         port.signals.clear()
         if move.fresh_port:
             self._replace_port(operation)
@@ -144,6 +151,8 @@ class World:
         if signals:
             self.ledger.hear(signals)
             thread.emitted.extend(signals)
+            if FaultStruck in map(type, signals):
+                self.judge.open_others(thread)
             signals.clear()
         if thread.order.changed:
             turns.check_order(kernel, self.judge, thread.operation)

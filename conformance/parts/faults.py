@@ -5,12 +5,44 @@ A fault is armed by a step and strikes one operation. Rules of the component say
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, Step, Steps, shared
+from msgspec import Struct
+
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Step, Steps, shared
+from conformance.parts.designs import FAULTS, NOTHING
 from conformance.parts.lifetime import BROKEN, Lifetime
-from conformance.ports import Answer, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
+from conformance.parts.words import must_succeed
+from conformance.ports import Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
+
+
+class WithFaults(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the configuration of a scenario says about faults, in a last field `faults: bool = False`: whether what the
+    component calls can fail.
+
+    The field is not declared here, because it would come first, and a keyword field would not pass between processes.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def faults(self) -> bool:
+            """Returns whether what the component calls can fail."""
+
+    def needs_for_faults(self) -> frozenset[Capability]:
+        """Returns what an implementation must claim before a scenario can have the faults."""
+        return FAULTS if self.faults else NOTHING
+
+    def can_fail(self, port: type[Port], fine: bool = False) -> Places:
+        """Returns what can fail, of all that this port calls. Only `fine` scenarios tell slow calls apart."""
+        if not self.faults:
+            return {}
+        if fine:
+            return port.can_fail
+        return {
+            place: tuple(kind for kind in kinds if kind is not FaultKind.SLOW) for place, kinds in port.can_fail.items()
+        }
 
 
 class Faults:
@@ -29,9 +61,14 @@ class Faults:
         """Returns the faults that can be armed now, as operands of a step."""
         return [one for one in self.places if one[0] not in self.armed] if self.places else ()
 
-    def arm(self, place: str) -> None:
-        """Notes that a fault is armed."""
-        self.armed.append(place)
+    def arm(self, place: str, kind: FaultKind) -> None:
+        """Notes that a fault is armed. A call that will be slow does not fail, so nothing is noted."""
+        if kind is not FaultKind.SLOW:
+            self.armed.append(place)
+
+    def leave_out(self, place: str, kind: str) -> None:
+        """Notes that the implementation cannot let this fail."""
+        self.places = tuple(one for one in self.places if one != (place, kind))
 
     def struck(self, signals: Sequence[Signal]) -> None:
         """Notes that the faults have struck which an operation has signalled."""
@@ -58,9 +95,9 @@ class Breakable(Lifetime):
         if self.can_fail:
             self.faults = Faults(self.can_fail)
 
-    def is_broken(self) -> bool:
-        """Returns whether something failed that the port has called, and the port was not released since."""
-        return self.phase == BROKEN
+    def can_be_struck(self) -> bool:
+        """Returns whether the scenario has faults."""
+        return bool(self.can_fail)
 
     def break_down(self, seen: Seen[Any], *operands: Any) -> None:
         """Notes that an operation failed with what it has called."""
@@ -78,30 +115,82 @@ P = TypeVar("P", bound=Port)
 L = TypeVar("L", bound=Faulty)
 
 
-def fault_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 1) -> Step[L, None, str, str]:
-    """Returns the step in which the driver arms a fault."""
+def _possible(ledger: Faulty) -> Sequence[tuple[str, str]]:
+    return ledger.faults.possible()
 
-    def possible(ledger: L) -> Sequence[tuple[str, str]]:
-        return ledger.faults.possible()
 
-    def arm(ledger: L, place: str, kind: str) -> None:
-        ledger.faults.arm(place)
+def fault_step(
+    steps: Steps[P, L], during: tuple[str, ...], weight: int = 1,
+    when: Callable[[L], Sequence[tuple[str, str]]] = _possible, armed: Callable[[L, str], None] | None = None,
+) -> Step[L, bool, str, str]:  # fmt: skip
+    """Returns the step in which the driver arms a fault. `when`: those of the possible ones that can strike now.
+    `armed`: what else the ledger notes of the place. An implementation that cannot let it fail is not asked again."""
 
-    @steps.step("driver", during, when=possible, end=arm, weight=weight)
-    def fault(port: P, ledger: L, place: str, kind: str) -> Answer[None]:
+    def arm(ledger: L, seen: Seen[bool], place: str, kind: str) -> None:
+        if not seen.value:
+            ledger.faults.leave_out(place, kind)
+            return
+        ledger.faults.arm(place, FaultKind(kind))
+        if armed is not None:
+            armed(ledger, place)
+
+    @steps.step("driver", during, when=when, learn=arm, weight=weight)
+    def fault(port: P, ledger: L, place: str, kind: str) -> Answer[bool]:
         return port.fault(place, FaultKind(kind))
 
     return fault
 
 
+_STRUCK = {
+    FaultKind.THROWS: ("failed", "A call failed"),
+    FaultKind.REFUSES: ("was-refused", "A call was refused"),
+    FaultKind.ENDS: ("failed-for-good", "A call failed for good"),
+}
+
+
+def struck_by(seen: Seen[Any]) -> FaultStruck:
+    """Returns the fault that has struck the operation first."""
+    return next(one for one in seen.signals if type(one) is FaultStruck)
+
+
+def see_strikes(rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, ...]]) -> None:
+    """Declares a goal for each fault at these places: it has struck one of these steps."""
+
+    def sees(place: str, kind: FaultKind) -> Callable[[L, Seen[Any]], bool]:
+        def check(ledger: L, seen: Seen[Any]) -> bool:
+            return FaultStruck(place, kind) in seen.signals
+
+        return check
+
+    for place, kinds in places.items():
+        for kind in kinds:
+            if kind in _STRUCK:
+                slug, words = _STRUCK[kind]
+                rules.sight(
+                    f"at-the-{place}-a-call-{slug}", f"{words} at the place {place}.", on, sees(place, kind),
+                    needs=FAULTS, struck=True,
+                )  # fmt: skip
+
+
 @shared("I-90", struck=True)
 def an_operation_fails_with_what_it_calls(ledger: Faulty, seen: Seen[object]) -> Judgement:
-    """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails."""
-    struck = next(one for one in seen.signals if type(one) is FaultStruck)
+    """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails. What
+    only refuses is no failure."""
+    struck = struck_by(seen)
     if struck.place not in ledger.faults.armed:
         return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    if struck.kind is FaultKind.REFUSES:
+        return False
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True
     owed = f"{struck.place} failed in this operation, so it must fail with an error of kind io"
     observed = "it succeeded" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
     return Broken(FailureClass.PROTOCOL, owed, observed)
+
+
+@shared("I-90", struck=True)
+def what_only_refuses_is_no_error(ledger: Faulty, seen: Seen[object]) -> Judgement:
+    """If what an operation asks for cannot be had yet, the operation fails with no error, since it can ask again."""
+    if struck_by(seen).kind is not FaultKind.REFUSES:
+        return False
+    return must_succeed(seen.error, "what was asked for is not there yet: the operation must not fail")

@@ -95,6 +95,11 @@ class Recovered:
         if self.waiting:
             self.waiting[-1].sure = True
 
+    def drop_push(self) -> None:
+        """Notes that the push failed: its buffer is not in the channel."""
+        if self.waiting and not self.waiting[-1].sure:
+            del self.waiting[-1]
+
     def take_recovered(self, seq: int) -> None:
         """Notes that the next recovered buffer was taken and carried this sequence number."""
         del self.waiting[0]

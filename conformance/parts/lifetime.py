@@ -21,7 +21,7 @@ from conformance.driver import (
 from conformance.ports import Answer, Port, Resources
 
 BROKEN = "broken"
-"""The phase of a ledger whose port has called something that failed: it is about to be released."""
+"""The phase of a ledger whose task fails or is cancelled: it is about to be released."""
 MOST_AFTERWARDS = 4
 """Maximal number of operations after a release. More operations would show nothing new."""
 
@@ -32,7 +32,7 @@ class Lifetime(Ledger):
     Each component has phases of its own; `broken`, `released` and `failed` mean the same in all components.
     """
 
-    __slots__ = ("afterlife", "alone", "failed", "flying", "released", "releasing")
+    __slots__ = ("afterlife", "alone", "failed", "flying", "released", "releases", "releasing")
 
     def begin_life(self, phase: str) -> None:
         """Begins the life of a fresh port in this phase."""
@@ -40,6 +40,8 @@ class Lifetime(Ledger):
         self.releasing = self.released = self.failed = False
         """Whether a release has begun; whether it is over; whether the port failed, that is, was released at an
         arbitrary moment."""
+        self.releases = 0
+        """Number of releases in flight: that of the task, and that of the thread that cancels it."""
         self.afterlife = 0
         """Number of operations that began after the release."""
         self.flying = 0
@@ -69,17 +71,34 @@ class Lifetime(Ledger):
         """Notes that the release of the port begins."""
         self.afterlife += self.released
         self.releasing = True
+        self.releases += 1
+
+    def begin_cancel(self) -> None:
+        """Notes that the task is cancelled: another thread begins to release the port."""
+        self.begin_release()
+        self.phase = BROKEN
+
+    def is_broken(self) -> bool:
+        """Returns whether the task fails: something has failed that the port has called, or the task is cancelled."""
+        return self.phase == BROKEN
 
     def release(self) -> None:
-        """Notes that the release is over."""
-        self.released = True
-        if not self.failed:
-            self.phase = "released"
+        """Notes that a release is over. The port is released when the last one is."""
+        self.releases -= 1
+        if self.releases <= 0:
+            self.released = True
+            if not self.failed:
+                self.phase = "released"
+
+    def take_back_release(self) -> None:
+        """Notes that what began like a release was refused."""
+        self.releases -= 1
+        self.releasing = self.released
 
     def fail(self) -> None:
         """Notes that the port was released at an arbitrary moment; operations that were in flight are abandoned."""
         self.failed = self.released = True
-        self.flying = 0
+        self.flying = self.releases = 0
         self.phase = "failed"
 
     def is_over(self) -> bool:
@@ -119,6 +138,25 @@ def resources_step(
         return port.resources()
 
     return resources
+
+
+def cancel_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 1) -> Step[L, None]:
+    """Returns the step in which the thread that cancels the task releases the port, whatever the task does meanwhile.
+
+    Source: Flink's `Task.TaskCanceler`, which closes the gates while the task may still use them.
+    """
+
+    def begin(ledger: L) -> None:
+        ledger.begin_cancel()
+
+    def end(ledger: L) -> None:
+        ledger.release()
+
+    @steps.step("canceler", during, when=always, begin=begin, end=end, weight=weight, cancels=True)
+    def cancel(port: P, ledger: L) -> Answer[None]:
+        return port.release()
+
+    return cancel
 
 
 def fail_step(

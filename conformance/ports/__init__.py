@@ -52,7 +52,19 @@ from conformance.ports.elements import (
     RecoveryMetadata,
 )
 from conformance.ports.examined import Examined
-from conformance.ports.faults import CHANNEL_STATE_WRITER, FaultKind, FaultStruck, Places
+from conformance.ports.faults import (
+    AVAILABILITY_LISTENER,
+    BUFFER_POOL,
+    CHANNEL_STATE_WRITER,
+    CONNECTION,
+    NETWORK_BUFFER_POOL,
+    OPERATOR_COORDINATOR,
+    PRODUCER,
+    SUBPARTITION_REQUEST,
+    FaultKind,
+    FaultStruck,
+    Places,
+)
 from conformance.ports.gate import (
     BufferOrEvent,
     ChannelKind,
@@ -104,9 +116,16 @@ from conformance.ports.subpartition import (
 )
 
 __all__ = [
+    "AVAILABILITY_LISTENER",
+    "BUFFER_POOL",
     "CHANNEL_STATE_WRITER",
+    "CONNECTION",
     "INTERFACES",
+    "NETWORK_BUFFER_POOL",
     "NO_CHECKPOINT",
+    "OPERATOR_COORDINATOR",
+    "PRODUCER",
+    "SUBPARTITION_REQUEST",
     "Alignment",
     "Announcement",
     "Answer",

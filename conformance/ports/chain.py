@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
 from conformance.ports.channel import Recovery
 from conformance.ports.elements import Alignment, Element
+from conformance.ports.faults import BUFFER_POOL, WRITER_THROWS, FaultKind, Places
 from conformance.ports.gate import ChannelKind
 from conformance.ports.port import Answer, Port
 
@@ -77,7 +79,14 @@ class ChainPort(Port):
 
     Signals: `DataAvailable` and `PriorityAvailable` of the gate; `StateConsumed(channel)` when the consumer took the
     end of the recovered input state; `CheckpointAcknowledged` and `CheckpointDeclined`.
+
+    If input state or output state of a checkpoint cannot be written, the operation that was to write it fails with an
+    error of kind `io`, and the checkpoint never completes. If a buffer pool was destroyed, so does an operation that
+    needs a buffer for records that are sent or recovered. The task fails then: nothing is called any more but
+    `snapshot`, `resources` and `release`, and another chain starts from a checkpoint that had completed before.
     """
+
+    can_fail: ClassVar[Places] = {**WRITER_THROWS, BUFFER_POOL: (FaultKind.ENDS,)}
 
     # ---- producer thread
     @abstractmethod

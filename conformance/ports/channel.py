@@ -14,7 +14,18 @@ from typing import ClassVar
 from msgspec import Struct
 
 from conformance.ports.elements import Barrier, Buffer, Element
-from conformance.ports.faults import WRITER_THROWS, Places
+from conformance.ports.faults import (
+    BUFFER_POOL,
+    CHANNEL_STATE_WRITER,
+    CONNECTION,
+    NETWORK_BUFFER_POOL,
+    PRODUCER,
+    SUBPARTITION_REQUEST,
+    WRITER_THROWS,
+    FaultKind,
+    Places,
+)
+from conformance.ports.outcomes import ErrorKind, PortError
 from conformance.ports.port import Answer, Port
 from conformance.ports.subpartition import BufferAndBacklog
 
@@ -85,14 +96,37 @@ class InputChannelPort(Port):
 
 
 class RecoveredChannelPort(InputChannelPort):
-    """The placeholder of a channel while its state is read. Specification: recovered-channel.md."""
+    """The placeholder of a channel while its state is read. Specification: recovered-channel.md.
+
+    A push asks the buffer pool for a buffer. If the pool has none now, the push waits, with no lock, until the pool
+    offers one, or until the channel is released or converted, which ends the push. If the pool is destroyed, before
+    the push or while it waits, the push fails with an error of kind `io` or `released`. A conversion asks for the
+    exclusive buffers of the physical channel before it hands anything over. If they cannot be had, it fails with an
+    error of kind `io`, and nothing has changed. If they were only refused, the conversion can be tried again. If the
+    pool is destroyed, or the exclusive buffers cannot be had for good, the task fails, and nothing is called any more
+    but `persisted`, `resources` and `release`.
+    """
+
+    can_fail: ClassVar[Places] = {
+        BUFFER_POOL: (FaultKind.REFUSES, FaultKind.ENDS),
+        NETWORK_BUFFER_POOL: (FaultKind.THROWS, FaultKind.REFUSES),
+    }
 
     @abstractmethod
     def push_recovered(self, data: Buffer) -> Answer[None]:
         """The recovery thread adds a recovered buffer. A released channel recycles it and raises nothing.
 
-        Raises: PortError STATE after `finish_recovered`.
+        Raises: PortError STATE after `finish_recovered`, IO or RELEASED if the buffer pool is destroyed, RELEASED if
+        the channel is released while the push waits for a buffer.
         """
+
+    def offer_buffer(self) -> Answer[bool]:
+        """The buffer pool has a buffer again and offers it; True if the channel keeps it, for the push that waits.
+
+        Flink: `BufferListener.notifyBufferAvailable`. Only an implementation with the capability `faults` is asked for
+        this, while a push waits for a buffer.
+        """
+        raise PortError(ErrorKind.STATE, "no push of this port waits for a buffer: it must not claim `faults`")
 
     @abstractmethod
     def finish_recovered(self) -> Answer[None]:
@@ -103,7 +137,8 @@ class RecoveredChannelPort(InputChannelPort):
         """Convert to a physical channel: answer the record ids that it takes over, and release this channel.
 
         Raises: PortError STATE if state would be lost: with RECOVER_FIRST before the consumer has taken all of it, with
-        IN_MEMORY before all of it was read, with PUSHED if a buffer is queued.
+        IN_MEMORY before all of it was read, with PUSHED if a buffer is queued. IO if the exclusive buffers of the
+        physical channel cannot be had.
         """
 
     @abstractmethod
@@ -151,7 +186,23 @@ class RemoteChannelPort(PhysicalChannelPort):
     """A channel over the network, based on credit. Specification: remote-channel.md.
 
     Further signals: `CreditAnnounced`, `ConsumptionResumed`.
+
+    If the channel state writer fails, so does the arrival or the start that has called it, with an error of kind `io`.
+    So does the request if the connection cannot be made; if the subpartition is not there yet, the request does
+    nothing and is made again. If credit or a resumption cannot be sent, the operation fails that wanted to send it; a
+    recycling may keep the error for the next take instead, and notify the gate. Once the producer has failed, its error
+    arrives in place of the next element: the gate is notified, and the next take fails with an error of kind `io`. The
+    error may arrive more than once, before the request, and after release. Between the arrival of an error and that
+    take, the request, a recycling and a resumption may fail with the error, too. After an operation has failed, the
+    task fails, and nothing is called any more but observers and `release`.
     """
+
+    can_fail: ClassVar[Places] = {
+        CHANNEL_STATE_WRITER: (FaultKind.THROWS, FaultKind.SLOW),
+        PRODUCER: (FaultKind.ENDS,),
+        SUBPARTITION_REQUEST: (FaultKind.THROWS, FaultKind.REFUSES),
+        CONNECTION: (FaultKind.THROWS,),
+    }
 
     @abstractmethod
     def request(self) -> Answer[None]:
@@ -161,7 +212,8 @@ class RemoteChannelPort(PhysicalChannelPort):
     def receive(self, element: Element, seq: int, backlog: int) -> Answer[None]:
         """An element arrives with its sequence number and the producer's backlog behind it, or -1 if none was sent.
 
-        The first element of any kind makes the upstream ready. A released channel recycles the element.
+        The first element of any kind makes the upstream ready. A released channel recycles the element. If the producer
+        has failed, its error arrives instead, whatever the operands are.
 
         Raises: PortError REORDERING if `seq` is not the expected one, ARGUMENT if an element that blocks the producer
         comes with a backlog above 0, PROTOCOL if data comes while the channel is in recovery.
@@ -192,11 +244,16 @@ class LocalChannelPort(PhysicalChannelPort):
     Specification: local-channel.md.
 
     The port stands for the channel and its subpartition together. If the channel state writer fails, so does the take
-    or the start that has called it, with an error of kind `io`. The task fails then, and nothing is called any more but
-    observers and `release`.
+    or the start that has called it, with an error of kind `io`. So does the request if the subpartition cannot be had,
+    and a take that finds no more data of a producer that has failed. The task fails then, and nothing is called any
+    more but observers and `release`. If the subpartition is not there yet, the request does nothing, and is made again.
     """
 
-    can_fail: ClassVar[Places] = WRITER_THROWS
+    can_fail: ClassVar[Places] = {
+        **WRITER_THROWS,
+        SUBPARTITION_REQUEST: (FaultKind.THROWS, FaultKind.REFUSES),
+        PRODUCER: (FaultKind.ENDS,),
+    }
 
     @abstractmethod
     def request(self) -> Answer[None]:

@@ -9,10 +9,12 @@ coordinator, the life of the attempts, and the order in which anything arrives. 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from msgspec import Struct
 
 from conformance.ports.coordinator_signals import Message
+from conformance.ports.faults import OPERATOR_COORDINATOR, FaultKind, Places
 from conformance.ports.port import Answer, Port
 
 NO_CHECKPOINT = -1
@@ -52,7 +54,13 @@ class CoordinatorPort(Port):
     What an operation does in the main thread of the job master may happen at once, or be queued: then it emits one
     `TurnQueued` for each queued action, and `turn` runs the oldest one. `fail_attempt`, `finish`, `restart` and
     `restart_all` are turns of their own.
+
+    If the coordinator throws when it is asked for its state, that checkpoint fails and the whole job must be restarted;
+    if it throws when it is given a report, the whole job must be restarted. If it throws when it is told that a
+    checkpoint is complete or aborted, the job may go on. In each case, whatever else the turn does is done.
     """
+
+    can_fail: ClassVar[Places] = {OPERATOR_COORDINATOR: (FaultKind.THROWS,)}
 
     # ---- the coordinator's own thread
     @abstractmethod

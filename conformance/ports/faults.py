@@ -14,12 +14,37 @@ class FaultKind(StrEnum):
 
     THROWS = "throws"
     """It raises an error and does nothing else. What was handed to it, it has given back (Java: `IOException`)."""
+    REFUSES = "refuses"
+    """It cannot do now what is asked for, and says so; it can be asked again (Java: null, or an exception for that)."""
+    ENDS = "ends"
+    """It has failed for good: this call fails, so does every later one, and whoever waits for it gets the error."""
+    SLOW = "slow"
+    """It takes its time: the thread that calls it pauses there, and others go on. It does not fail, so that nothing is
+    signalled. Only fine scenarios tell it apart."""
 
 
 Places: TypeAlias = Mapping[str, tuple[FaultKind, ...]]
 """What a component calls that can fail, each with how it can fail."""
 CHANNEL_STATE_WRITER = "channel-state-writer"
 """The place where buffers are handed to the channel state writer (Flink: `ChannelStateWriter.addInputData`)."""
+BUFFER_POOL = "buffer-pool"
+"""The place where a buffer is asked for (Flink: `BufferPool.requestBuffer`)."""
+NETWORK_BUFFER_POOL = "network-buffer-pool"
+"""The place where a physical channel is given its exclusive buffers, when a recovered channel is converted to it
+(Flink: `RemoteInputChannel.setup`, `NetworkBufferPool.requestPooledMemorySegmentsBlocking`)."""
+SUBPARTITION_REQUEST = "subpartition-request"
+"""The place where the producer is asked for its subpartition (Flink: `ResultPartitionManager.createSubpartitionView`,
+`PartitionRequestClient.requestSubpartition`)."""
+PRODUCER = "producer"
+"""The producer, whose error arrives instead of its next data (Flink: `RemoteInputChannel.onError`, the failure cause of
+a subpartition view)."""
+CONNECTION = "connection"
+"""The place where something is sent to the producer: credit, a resumption (Flink: `PartitionRequestClient`)."""
+AVAILABILITY_LISTENER = "availability-listener"
+"""The place where the consumer is told that something is available (Flink: `BufferAvailabilityListener`)."""
+OPERATOR_COORDINATOR = "operator-coordinator"
+"""The place where the user's coordinator is asked for its state, given a report, or told of the end of a checkpoint
+(Flink: `OperatorCoordinator`)."""
 WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
 from conformance.ports.channel import Recovery
 from conformance.ports.elements import Barrier, Buffer, Element
+from conformance.ports.faults import NETWORK_BUFFER_POOL, SUBPARTITION_REQUEST, WRITER_THROWS, FaultKind, Places
 from conformance.ports.port import Answer, Port
 
 
@@ -45,13 +47,27 @@ class BufferOrEvent(Struct, frozen=True):
     """Whether a channel that is still queued has a priority event."""
 
 
+_THROWS = (FaultKind.THROWS,)
+_SETUP_THROWS: Places = {SUBPARTITION_REQUEST: _THROWS, NETWORK_BUFFER_POOL: _THROWS}
+"""What can fail before live data flows."""
+
+
 class GatePort(Port):
     """One input gate. Specification: gate.md.
 
     Signals: `DataAvailable` when the gate becomes available, `PriorityAvailable` (with `seq` -1) when a priority event
     does, `ConsumptionResumed(channel)` and `CreditAnnounced` for producers of remote channels, `StateConsumed(channel)`
     when the end of recovered data of a channel was taken.
+
+    If the channel state writer fails in a poll or in the start of a checkpoint, that operation fails with an error of
+    kind `io`. If it fails in an arrival, if a subpartition cannot be requested, or if the buffer pool has no buffers
+    for a channel that is converted, the gate keeps the error, notifies its reader of data, and a poll fails with an
+    error of kind `io`; polls before may answer what is queued already. An arrival may fail with the error besides, and
+    a conversion or a request in place of the poll. When an operation of the task has failed, the task fails: nothing
+    is called any more but observers and `release`. While the gate keeps an error, only `poll` is called besides.
     """
+
+    can_fail: ClassVar[Places] = {**WRITER_THROWS, **_SETUP_THROWS}
 
     # ---- recovery thread
     @abstractmethod
@@ -157,7 +173,13 @@ class UnionGatePort(Port):
 
     The channels have one numbering: the channels of a gate follow those of the gate before it. Signals: those of a
     gate, with these numbers.
+
+    If a subpartition cannot be requested, or the buffer pool has no buffers for a channel that is converted, the gate
+    of the channel keeps the error, as said for one gate, and a poll of the union fails with an error of kind `io`. No
+    checkpoint is started here, so that nothing is written.
     """
+
+    can_fail: ClassVar[Places] = _SETUP_THROWS
 
     @abstractmethod
     def recover(self, channel: int, data: Buffer) -> Answer[None]:

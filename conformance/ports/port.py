@@ -53,11 +53,13 @@ class Port(ABC):
         """Append a signal to `signals`, where the driver reads it."""
         self.signals.append(signal)
 
-    def fault(self, place: str, kind: FaultKind) -> Answer[None]:
+    def fault(self, place: str, kind: FaultKind) -> Answer[bool]:
         """Arm a fault: the next call of the component at this place fails in this way, and signals `FaultStruck`.
 
         The places of a component are in `can_fail`. Only an implementation with the capability `faults` is asked for
         this. At most one fault is armed at a place.
+
+        Returns: False if the implementation cannot let what is called there fail; then nothing is armed.
         """
         raise PortError(ErrorKind.STATE, "this port cannot let what it calls fail: it must not claim `faults`")
 

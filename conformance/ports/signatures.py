@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from inspect import signature
+from inspect import isabstract, isfunction, signature
 from typing import Any, get_args, get_origin, get_type_hints
 
 from conformance.ports.port import Port
@@ -15,12 +15,15 @@ FAULT = Port.fault.__name__
 def operations(port: type[Port]) -> tuple[str, ...]:
     """The operations of a port in the order declared; those that every port has come last.
 
-    Only a port that calls what can fail has the operation `fault`.
+    Only a port that calls what can fail has the operation `fault`. An operation that a port declares with a body is one
+    that only some implementations are asked for.
     """
     lineage = [one for one in port.__mro__ if issubclass(one, Port) and one is not Port]
     declared = dict.fromkeys(name for one in (*reversed(lineage), Port) for name in vars(one))
+    optional = {name for one in lineage if isabstract(one) for name, found in vars(one).items() if isfunction(found)}
     common = [name for name in vars(Port) if name in port.__abstractmethods__ or (name == FAULT and port.can_fail)]
-    return (*(name for name in declared if name in port.__abstractmethods__ and name not in common), *common)
+    own = (name for name in declared if name in port.__abstractmethods__ or name in optional)
+    return (*(name for name in own if name not in common and not name.startswith("_")), *common)
 
 
 def operand_types(method: Callable[..., Any]) -> dict[str, Any]:

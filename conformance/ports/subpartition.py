@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
 from conformance.ports.elements import Element
+from conformance.ports.faults import AVAILABILITY_LISTENER, CHANNEL_STATE_WRITER, PRODUCER, FaultKind, Places
 from conformance.ports.outcomes import CheckpointReason
 from conformance.ports.port import Answer, Port
 
@@ -78,7 +80,18 @@ class SubpartitionPort(Port):
 
     Signals: `DataAvailable`, `PriorityAvailable(seq)`; none before a view is attached, and none after release. An
     operation may signal more or less than its docstring says, within the freedoms of the specification.
+
+    An operation fails with an error of kind `io` if the consumer's listener fails when it is notified, or if the
+    channel state writer fails when an added barrier hands output state, or a channel state future, to it. If the
+    producer has failed, a poll that finds nothing fails in the same way. Then nothing is called any more but observers
+    and `release`. Between the failure of the producer and that poll, only polls, observers and `release` are called.
     """
+
+    can_fail: ClassVar[Places] = {
+        AVAILABILITY_LISTENER: (FaultKind.THROWS,),
+        CHANNEL_STATE_WRITER: (FaultKind.THROWS,),
+        PRODUCER: (FaultKind.ENDS,),
+    }
 
     @abstractmethod
     def add(self, element: Element) -> Answer[bool]:

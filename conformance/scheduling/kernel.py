@@ -107,6 +107,11 @@ class Kernel:
         circle = chain[chain.index(thread) :]
         return ", ".join(f"{one.name} waits for {_name(one)} held by {lost[one][0].name}" for one in circle)
 
+    def leave_open(self, but: Thread | None = None) -> None:
+        """Note that the task has failed: every operation in flight, `but` that of one thread, may end in any way."""
+        for thread in self.threads.values():
+            thread.open_ended = thread.coroutine is not None and thread is not but
+
     def close(self) -> list[str]:
         """Abandon every operation in flight and release the locks of its thread. Nothing is judged.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Thread:
     """A logical thread. It is idle, or it is in the middle of one operation and paused at a waitable."""
 
-    __slots__ = ("coroutine", "emitted", "held", "name", "operation", "order", "waits_for")
+    __slots__ = ("coroutine", "emitted", "held", "name", "open_ended", "operation", "order", "waits_for")
 
     def __init__(self, name: str, order: LockOrder) -> None:
         self.name = name
@@ -25,6 +25,9 @@ class Thread:
         """The step that the thread performs, or performed last. The kernel uses only its name, in texts."""
         self.emitted: list[Any] = []
         """The signals that the operation emitted before its last pause. The kernel keeps them for the driver."""
+        self.open_ended = False
+        """Whether the task failed while the operation was in flight, so that it may end in any way. The kernel keeps
+        this for the driver, too."""
         self.coroutine: Coroutine[Any, Any, Any] | None = None
         self.waits_for: Waitable | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.ports import (
+    BUFFER_POOL,
     Alignment,
     Barrier,
     Buffer,
@@ -18,6 +19,7 @@ from conformance.ports import (
     Element,
     EndOfPartition,
     GateConfig,
+    PortError,
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
@@ -30,6 +32,7 @@ from ..channels.channel import PhysicalChannel
 from ..channels.local import LocalChannel
 from ..channels.remote import RemoteChannel
 from ..design import Design
+from ..faults import Faults, Faulty
 from ..gate import Gate
 from ..subpartition import Subpartition
 from .drainer import Drainer, Slices
@@ -42,7 +45,7 @@ class ChainGate(Gate):
 
     def __init__(self, config: GateConfig, design: Design, chain: Chain) -> None:
         self.chain = chain
-        super().__init__(config, design)
+        super().__init__(config, design, faults=chain.faults)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
         """gate.md G9. A local channel gets the subpartition of its producer."""
@@ -68,16 +71,17 @@ class ChainGate(Gate):
         self.chain.reader(channel.index).add_credit(credit)
 
 
-class Chain(ChainPort):
+class Chain(Faulty, ChainPort):
     """Has the states of the producers and of the consumer. Readers, drainer and handler have their own."""
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
         """C28."""
         self.config = config
+        self.faults = Faults(self)
         nothing = tuple(() for _ in config.channels)
         restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
         self.subpartitions = [
-            Subpartition(SubpartitionConfig(config.exclusive_buffers), design) for _ in config.channels
+            Subpartition(SubpartitionConfig(config.exclusive_buffers), design, self.faults) for _ in config.channels
         ]
         """Subpartition: by channel, the one of its producer."""
         self.readers: list[Reader | None] = [None] * len(config.channels)
@@ -100,19 +104,25 @@ class Chain(ChainPort):
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
-        """C1."""
+        """C1, C32."""
+        self.faults.reach(BUFFER_POOL)
         await self.send(channel, Buffer(ids))
 
     async def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> None:
-        """C2."""
-        await self.send(channel, Barrier(checkpoint, alignment))
+        """C2, C31."""
+        try:
+            await self.send(channel, Barrier(checkpoint, alignment))
+        except PortError:
+            self.handler.unwritten.append(checkpoint)
+            raise
 
     async def finish(self, channel: int) -> None:
         """C3."""
         await self.send(channel, EndOfPartition())
 
     async def recover_output(self, channel: int) -> None:
-        """C4."""
+        """C4, C32."""
+        self.faults.reach(BUFFER_POOL)
         record = self.output_left[channel].pop(0)
         await self.send(channel, RecoveryMetadata(0, channel))
         await self.send(channel, Buffer((record,)))
@@ -138,7 +148,7 @@ class Chain(ChainPort):
 
     # ---- network thread --------------------------------------------------------------------------------------------
     async def transfer(self, channel: int) -> Element | None:
-        """C10."""
+        """C10, C31."""
         reader, consumer = self.reader(channel), self.remote[channel]
         assert consumer is not None
         backlog, taken = reader.take_backlog(), reader.next()

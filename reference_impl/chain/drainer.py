@@ -5,7 +5,7 @@ Lists of records take the place of Flink's spill files.
 
 from __future__ import annotations
 
-from conformance.ports import Buffer, CheckpointReason, ErrorKind, PortError, Recovery
+from conformance.ports import BUFFER_POOL, Buffer, CheckpointReason, ErrorKind, PortError, Recovery
 from conformance.scheduling import Lock
 
 from ..channels.local import LocalChannel
@@ -28,8 +28,9 @@ class Drainer:
         self.lock = Lock("drainer lock")
 
     async def recover(self, channel: int) -> None:
-        """C11, C12."""
+        """C11, C12, C32."""
         record = self.left[channel][0]
+        self.gate.faults.reach(BUFFER_POOL)
         if self.pushes:  # a thread that waits holds no lock
             physical = self.gate.channels[channel]
             assert isinstance(physical, (LocalChannel, RemoteChannel))

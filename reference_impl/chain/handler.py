@@ -6,6 +6,7 @@ Alignment timeouts are no part of a chain.
 from __future__ import annotations
 
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
     Alignment,
     Barrier,
     CheckpointAcknowledged,
@@ -65,6 +66,8 @@ class Handler:
         """Held: channels that wait behind an aligned barrier."""
         self.written: dict[int, Written] = {}
         """Written: by checkpoint, its status, what was counted, and its undrained records by channel."""
+        self.unwritten: list[int] = []
+        """Unwritten: the checkpoints for which output state of a channel could not be written."""
 
     # ---- what comes in ---------------------------------------------------------------------------------------------
     async def barrier(self, channel: int, barrier: Barrier) -> None:
@@ -111,20 +114,24 @@ class Handler:
         return True
 
     async def start_unaligned(self, checkpoint: int) -> None:
-        """C21. The order of the steps matters."""
+        """C21, C31. The order of the steps matters."""
         written = self.written[checkpoint]
         written.counted = self.take_counted()
         written.slices = await self.drainer.snapshot(checkpoint)
         await self.gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
         written.places = tuple(len(ids) for ids in self.gate.persisted(checkpoint))
+        if any(written.slices):
+            self.gate.faults.reach(CHANNEL_STATE_WRITER)
 
     def take_counted(self) -> Slices:
         """C21, C23. A copy of the records counted so far."""
         return tuple(map(tuple, self.counted))
 
     async def complete(self) -> None:
-        """C23."""
+        """C23, C31."""
         checkpoint = self.current
+        if checkpoint in self.unwritten:
+            raise PortError(ErrorKind.IO, f"output state of checkpoint {checkpoint} could not be written")
         written = self.written[checkpoint]
         if not written.unaligned:  # an aligned checkpoint holds what was counted until now
             written.counted = self.take_counted()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.ports import CONNECTION, PortError
 from conformance.scheduling import Lock
 
 
@@ -145,7 +146,7 @@ class BufferManager:
         """R16. Borrow more after an offered buffer was set aside. The caller holds no lock."""
         async with self.channel.lock:
             credit = 0 if self.channel.released else await self.fill()
-        self.announce(credit)
+        await self.announce_offered(credit)
 
     async def floating_available(self) -> bool:
         """R16. Answers whether the offered buffer is wanted. The caller holds no lock."""
@@ -154,8 +155,15 @@ class BufferManager:
             if wanted:
                 self.add_floating()
         if wanted:
-            self.announce(1)
+            await self.announce_offered(1)
         return wanted
+
+    async def announce_offered(self, credit: int) -> None:
+        """R16, R17, R38. Whoever has given the buffer back does not get an error of this channel."""
+        try:
+            self.announce(credit)
+        except PortError:
+            await self.channel.keep_error()
 
     def recycle(self, released: bool) -> tuple[int, int]:
         """R18. Answers how many floating buffers return to the pool, and how much credit is announced."""
@@ -188,8 +196,9 @@ class BufferManager:
         return self.available()
 
     def announce(self, credit: int) -> None:
-        """R17. The caller does not hold the channel lock."""
+        """R17, R38. The caller does not hold the channel lock."""
         if credit and self.announcing:
+            self.channel.faults.reach(CONNECTION)
             self.channel.listener.credit_announced(self.channel, credit)
 
     async def give_back(self, count: int) -> None:

@@ -7,6 +7,8 @@ taken inside it, guards the subpartition. The gate is told something after both 
 from __future__ import annotations
 
 from conformance.ports import (
+    PRODUCER,
+    SUBPARTITION_REQUEST,
     Barrier,
     Buffer,
     BufferAndBacklog,
@@ -43,15 +45,16 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         index: int = 0,
         last_stopped: int = 0,
         subpartition: Subpartition | None = None,
+        faults: Faults | None = None,
     ) -> None:
-        """L1."""
+        """L1. `faults`: those of the gate; a channel that stands alone has its own."""
         super().__init__(listener, index, "local channel")
         self.subpartition = subpartition or Subpartition(SubpartitionConfig(config.exclusive_buffers), design)
         """Subpartition: what the producer added, and whether it is blocked."""
         self.subpartition_lock = Lock(f"subpartition {index} lock", "subpartition lock", index)
         self.view = False
         """View: the channel has asked for its subpartition and is attached to it."""
-        self.faults = Faults(self)
+        self.faults = faults or Faults(self)
         self.persister = Persister(last_stopped, self.faults)
         self.recovered = make_store(config)
         """Recovered queue, next recovered number, in recovery, and all pushed."""
@@ -103,11 +106,11 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def request(self) -> None:
-        """L9."""
+        """L9, L27."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
-            if self.view:
+            if self.view or self.faults.refuses(SUBPARTITION_REQUEST):
                 return
             async with self.subpartition_lock:
                 self.subpartition.attach_view()
@@ -119,7 +122,7 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """L10 to L15, L26. The end of recovered data is answered too, and `end_of_recovered_state` follows it (L16).
+        """L10 to L15, L26, L28. The end of recovered data is answered too; `end_of_recovered_state` follows it (L16).
 
         If no recovered data stands in front of the view, the view is polled (L11). Otherwise only a priority event may
         leave the view: in recovery every take looks for one (L13), and with data that was handed over a take does so if
@@ -143,6 +146,8 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
                         self.priority_waits = True
                     elif recovered_first:
                         taken = BufferAndBacklog(taken.element, taken.seq, self.recovered.next_type(), taken.backlog)
+                if taken is None and not recovered_first:
+                    self.faults.reach(PRODUCER)
                 if taken is not None or not recovered_first:
                     return taken
             if not self.recovered:
@@ -209,7 +214,7 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         return self.persister.persisted(checkpoint)
 
     async def release(self) -> None:
-        """L25."""
+        """L25, L29."""
         async with self.lock:
             self.released = True
             self.recovered.clear()

@@ -66,6 +66,10 @@ class Persister(Faulty, PersisterPort):
         if self.mode is Mode.PENDING and type(element) is Buffer:
             self.write(self.last_seen, element.ids)
 
+    def writes(self, element: Element) -> bool:
+        """P6, P7. Whether this element is written if it is handed in."""
+        return self.mode is Mode.PENDING and type(element) is Buffer
+
     def barrier(self, element: Element) -> int | None:
         """P8 to P11."""
         if type(element) is Announcement:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from conformance.ports import (
+    BUFFER_POOL,
+    NETWORK_BUFFER_POOL,
     Barrier,
     Buffer,
     BufferAndBacklog,
     ChannelConfig,
     CheckpointReason,
     ErrorKind,
+    FaultKind,
     Next,
     PortError,
     RecoveredChannelPort,
     Recovery,
     Resources,
 )
+from conformance.scheduling import Future
 
+from ..faults import Faults, Faulty
 from .channel import END_OF_RECOVERED_STATE, Channel
 from .listener import Listener
 from .recovered_store import FIRST_RECOVERED, records
 
 
-class RecoveredChannel(Channel, RecoveredChannelPort):
+class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
     """The recovered channel of every recovery design. The design says when it may be converted (V12).
 
     Everything that one rule does happens under the channel lock, unless the rule says otherwise. The gate is told
@@ -40,14 +45,39 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         handed over to a physical channel."""
         self.stopped = 0
         """Last stopped: the newest checkpoint that was stopped here; 0 stands for none."""
+        self.faults = Faults(self)
+        self.refused: Future | None = None
+        """Refused: what the push waits for that the buffer pool has refused a buffer; none if no push waits."""
+        self.offered = 0
+        """Offered: how many buffers, 0 or 1, the channel keeps for that push."""
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
-        """V2 to V4."""
+        """V2 to V4, V18 to V20."""
+        if BUFFER_POOL in self.faults.armed:
+            await self.request_buffer()
         async with self.lock:
             first = self.append(data)
         if first:
             await self.listener.data_available(self)
+
+    async def request_buffer(self) -> None:
+        """V18 to V20. Waits for a buffer if the pool has none. A channel that is over needs none.
+
+        Raises: PortError IO if the pool was destroyed, RELEASED if the channel was released meanwhile.
+        """
+        async with self.lock:
+            if self.released or self.converted or self.state_read or not self.faults.refuses(BUFFER_POOL):
+                return
+            self.refused = Future(f"buffer pool of recovered channel {self.index}")
+        await self.refused
+        async with self.lock:
+            self.refused = None
+            if self.offered:
+                self.offered = 0  # from here on, the push has it
+                return
+        self.faults.reach(BUFFER_POOL)
+        raise PortError(ErrorKind.RELEASED, "the channel was released while a push was waiting for a buffer")
 
     async def finish_recovered(self) -> None:
         """V3 to V5."""
@@ -65,6 +95,22 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
             raise PortError(ErrorKind.STATE, "all recovered state was read before")
         self.queue.append(data)
         return len(self.queue) == 1
+
+    # ---- buffer pool -----------------------------------------------------------------------------------------------
+    async def offer_buffer(self) -> bool:
+        """V19. Keeps the buffer if a push waits for one."""
+        async with self.lock:
+            if self.refused is None or self.refused.done or self.released:
+                return False
+            self.offered = 1
+            self.refused.complete()
+            return True
+
+    def fault(self, place: str, kind: FaultKind) -> bool:
+        """V20. Whoever waits for a buffer learns at once that the pool was destroyed."""
+        if kind is FaultKind.ENDS and self.refused is not None:
+            self.refused.complete()
+        return super().fault(place, kind)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def take(self) -> BufferAndBacklog | None:
@@ -120,25 +166,32 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         return not self.queue
 
     async def hand_over(self) -> tuple[int, ...]:
-        """V12, V13. The first of the two critical sections of a conversion. The caller then releases the channel (V14).
+        """V12, V13, V21. The first of the two critical sections of a conversion. The caller then releases the channel
+        (V14).
 
-        Raises: PortError STATE if state would be lost; nothing has changed then.
+        Raises: PortError STATE if state would be lost, IO if the physical channel gets no exclusive buffers; nothing
+        has changed then.
         """
         async with self.lock:
             if self.converted:
                 raise PortError(ErrorKind.STATE, "the channel was converted before")
             if self.released or not self.can_convert():
                 raise PortError(ErrorKind.STATE, "recovered state would be lost, or the channel is released")
+            if self.faults.refuses(NETWORK_BUFFER_POOL):
+                raise PortError(ErrorKind.IO, "the network buffer pool has too few buffers now")
             self.converted = True
             handed_over = records(self.queue)
             self.queue.clear()
             return handed_over
 
     async def release(self) -> None:
-        """V14."""
+        """V14, V19."""
         async with self.lock:
             self.released = True
             self.queue.clear()
+            self.offered = 0
+            if self.refused is not None:
+                self.refused.complete()
 
     # ---- observers -------------------------------------------------------------------------------------------------
     def in_use(self) -> int:
@@ -150,7 +203,12 @@ class RecoveredChannel(Channel, RecoveredChannelPort):
         return ()
 
     def resources(self) -> Resources:
-        """V7, V14. The buffers in the queue, and a future until the end was taken or the channel was released."""
+        """V7, V14, V19. The buffers in the queue, one that is kept for the push that waits, and a future until the end
+        was taken or the channel was released."""
         return Resources(
-            segments=self.in_use(), heap=0, files=0, listeners=0, futures=int(not (self.consumed or self.released))
+            segments=self.in_use() + self.offered,
+            heap=0,
+            files=0,
+            listeners=0,
+            futures=int(not (self.consumed or self.released)),
         )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    CONNECTION,
+    PRODUCER,
+    SUBPARTITION_REQUEST,
     Alignment,
     Announcement,
     Barrier,
@@ -19,6 +23,7 @@ from conformance.ports import (
 )
 from conformance.scheduling import Future
 
+from ..faults import Faults, Faulty
 from ..prioritized_deque import PrioritizedDeque
 from .buffer_manager import BufferManager, FloatingPool
 from .channel import END_OF_RECOVERED_STATE, PhysicalChannel
@@ -40,7 +45,7 @@ class Received:
         self.seq = seq
 
 
-class RemoteChannel(PhysicalChannel, RemoteChannelPort):
+class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
     """The remote channel of every recovery design. Where recovered data is kept is a matter of its store."""
 
     def __init__(
@@ -50,14 +55,16 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         index: int = 0,
         last_stopped: int = 0,
         pool: FloatingPool | None = None,
+        faults: Faults | None = None,
     ) -> None:
-        """R1."""
+        """R1. `faults`: those of the gate; a channel that stands alone has its own."""
         super().__init__(listener, index, "channel")
         self.received: PrioritizedDeque[Received] = PrioritizedDeque()
         """Received: live elements that arrived, with their numbers; priority events first."""
         self.expected = config.first_number
         """Expected: the sequence number that the next live element must carry."""
-        self.persister = Persister(last_stopped)
+        self.faults = faults or Faults(self)
+        self.persister = Persister(last_stopped, self.faults)
         self.recovered = make_store(config)
         """Recovered queue, next recovered number, in recovery, and all pushed."""
         self.stash: list[Received] = []
@@ -68,6 +75,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         """Upstream ready: the producer has sent something; pushes wait for it."""
         self.requested = False
         """Requested: the subpartition was requested."""
+        self.failed = False
+        """Failed: an error has reached the channel, which the next take answers."""
         self.shares_pool = pool is not None
         """Whether the floating pool belongs to a gate. A channel that stands alone has one of its own."""
         pool = FloatingPool(config.floating_buffers) if pool is None else pool
@@ -80,11 +89,15 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         await self.receive(element, self.expected, backlog)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
-        """R2 to R12, R14.
+        """R2 to R12, R14, R35, R36.
 
         Under the channel lock the element is refused or accepted. Outside it, buffers return to the pool (R12) and the
         gate is told (R10). The backlog comes last, in a critical section of its own (R14).
         """
+        if PRODUCER in self.faults.armed:
+            self.faults.strike(PRODUCER)
+            await self.keep_error()
+            return
         freed = 0
         async with self.lock:
             if seq != self.expected:
@@ -96,6 +109,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
                 raise PortError(ErrorKind.ARGUMENT, f"a blocked producer announced a backlog of {backlog}")
             if self.recovered.in_recovery and type(element) is Buffer:
                 raise PortError(ErrorKind.PROTOCOL, "data came before the recovered data was consumed")
+            if self.faults.slow and self.persister.writes(element):
+                await self.faults.wait(CHANNEL_STATE_WRITER)
             was_readable = self.readable()
             priority = self.accept(element, seq)
             readable = self.readable()
@@ -115,8 +130,16 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             credit = 0 if self.released else await self.buffers.request_floating(backlog)
         self.buffers.announce(credit)
 
+    async def keep_error(self) -> None:
+        """R36. An error has reached the channel. The gate is told once, so that it takes."""
+        async with self.lock:
+            told = self.failed or self.released
+            self.failed = True
+        if not told:
+            await self.listener.data_available(self)
+
     def accept(self, element: Element, seq: int) -> bool:
-        """R6 to R9, R13. Answers whether a priority event became the first one (R10)."""
+        """R6 to R9, R13, R35. Answers whether a priority event became the first one (R10)."""
         self.expected = wrapped(self.expected + 1)
         data_type = element.data_type
         if type(element) is Buffer:
@@ -153,11 +176,13 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def request(self) -> None:
-        """R21."""
+        """R21, R37."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
             if not self.requested:
+                if self.faults.refuses(SUBPARTITION_REQUEST):
+                    return
                 self.requested = True
                 self.buffers.assign_exclusive()
             waiting = bool(self.recovered)
@@ -179,10 +204,12 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
         return Next.DATA if type(self.received.elements[0].element) is Buffer else Next.EVENT
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """R22, R24."""
+        """R22, R24, R36."""
         async with self.lock:
             if self.released:
                 return None
+            if self.failed:
+                raise PortError(ErrorKind.IO, "the producer, or the connection to it, has failed")
             if self.recovered and not self.received.priority:
                 element, seq = self.recovered.take()
             elif self.recovered.in_recovery and not self.received.priority:
@@ -197,7 +224,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             return BufferAndBacklog(element, seq, self.next_type(), 0)
 
     async def end_of_recovered_state(self) -> None:
-        """R25."""
+        """R25, R38."""
         async with self.lock:
             self.recovered.clear()
             for stashed in self.stash:
@@ -211,7 +238,7 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     async def recycle(self, count: int) -> None:
-        """R18."""
+        """R18, R38."""
         freed = credit = 0
         async with self.lock:
             for _ in range(count):
@@ -231,15 +258,16 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
             await self.recycle(self.buffers.copied)
 
     async def resume(self) -> None:
-        """R26."""
+        """R26, R38."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
+        self.faults.reach(CONNECTION)
         self.listener.consumption_resumed(self)
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """R29, R30. Known data is collected and the persister started in one critical section with arrivals."""
+        """R29, R30, R35. Known data is collected and the persister started in one critical section with arrivals."""
         checkpoint = barrier.checkpoint
         async with self.lock:
             if checkpoint < self.last_barrier:
@@ -258,6 +286,8 @@ class RemoteChannel(PhysicalChannel, RemoteChannelPort):
                 and (self.last_barrier == NONE or is_before(one.seq, self.last_barrier_seq))
                 for record in one.element.ids
             )
+            if self.faults.slow and recovered + live:
+                await self.faults.wait(CHANNEL_STATE_WRITER)
             self.persister.start(checkpoint, recovered + live)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.ports import (
     NO_CHECKPOINT,
+    OPERATOR_COORDINATOR,
     CheckpointAbortNotified,
     CheckpointCompleteNotified,
     CheckpointRequested,
@@ -17,10 +18,12 @@ from conformance.ports import (
     EventTransmitted,
     GlobalFailoverTriggered,
     Message,
+    PortError,
     ReportReceived,
     ReportTransmitted,
     Resources,
     RestoredEvents,
+    Signal,
     SubtaskFailed,
     SubtaskReady,
     SubtaskReset,
@@ -29,6 +32,7 @@ from conformance.ports import (
     TurnQueued,
 )
 
+from ..faults import Faults, Faulty
 from .attempts import Attempt, State
 from .down import DownGate, NoGates
 from .messages import Acknowledged, CloseGate, Downward, GateClosed, Upward
@@ -36,10 +40,11 @@ from .protocol import Protocol
 from .up import Unblocked
 
 
-class Coordinator(CoordinatorPort):
+class Coordinator(Faulty, CoordinatorPort):
     """Runs what happens in the main thread of the job master in the order in which it was queued."""
 
     def __init__(self, config: CoordinatorConfig, protocol: Protocol) -> None:
+        self.faults = Faults(self)
         self.parallelism = config.parallelism
         self.down: DownGate = protocol.down() if config.checkpointing else NoGates()
         self.up = protocol.up(self) if config.checkpointing else Unblocked(self)
@@ -72,6 +77,15 @@ class Coordinator(CoordinatorPort):
         """O1."""
         name, operands = self.queue.pop(0)
         TURNS[name](self, *operands)
+
+    def tell(self, signal: Signal) -> bool:
+        """O49 to O51. Call the coordinator. Answers whether it throws, which must not end the turn."""
+        self.emit(signal)
+        try:
+            self.faults.reach(OPERATOR_COORDINATOR)
+        except PortError:
+            return True
+        return False
 
     # ---- events and their tickets
     def send(self, message: Message) -> None:
@@ -169,11 +183,12 @@ class Coordinator(CoordinatorPort):
         self.later("arrived", self.attempts[subtask, attempt], Acknowledged(checkpoint))
 
     def arrived(self, attempt: Attempt, body: Upward) -> None:
-        """O16, O17."""
+        """O16, O17, O50."""
         if not attempt.is_alive():
             return
         if type(body) is Message:
-            self.emit(ReportReceived(attempt.subtask, attempt.number, body))
+            if self.tell(ReportReceived(attempt.subtask, attempt.number, body)):
+                self.fail_job()
         elif type(body) is Acknowledged:
             self.down.acknowledge(attempt, body.checkpoint, self.transmit_event)
         elif type(body) is GateClosed:
@@ -200,9 +215,11 @@ class Coordinator(CoordinatorPort):
         self.up.begin(checkpoint, [one for one in self.attempts.values() if one.state is State.RUNNING])
 
     def request(self, checkpoint: int) -> None:
-        """O21."""
+        """O21, O49."""
         self.down.mark(checkpoint)
-        self.emit(CheckpointRequested(checkpoint))
+        if self.tell(CheckpointRequested(checkpoint)):
+            self.settle(checkpoint, False)
+            self.fail_job()
 
     def cut(self, checkpoint: int, succeeds: bool) -> None:
         """O22."""
@@ -251,9 +268,9 @@ class Coordinator(CoordinatorPort):
         self.later("aborted", checkpoint)
 
     def aborted(self, checkpoint: int) -> None:
-        """O27."""
+        """O27, O51."""
         self.undo(checkpoint)
-        self.emit(CheckpointAbortNotified(checkpoint))
+        self.tell(CheckpointAbortNotified(checkpoint))
 
     def undo(self, checkpoint: int) -> None:
         """O26, O27. Nothing is held back for a checkpoint any more."""
@@ -272,9 +289,9 @@ class Coordinator(CoordinatorPort):
         return self.up.stored(checkpoint, self.parallelism)
 
     def completed(self, checkpoint: int) -> None:
-        """O28."""
+        """O28, O51."""
         self.down.open(checkpoint, self.transmit_event)
-        self.emit(CheckpointCompleteNotified(checkpoint))
+        self.tell(CheckpointCompleteNotified(checkpoint))
 
     # ---- subtasks
     def barrier(self, subtask: int, attempt: int, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:

@@ -61,7 +61,7 @@ def seen_of(counted, input_state, output_state) -> Seen[object]:
 
 
 def ledger_with_a_cut(sent: int) -> Ledger:
-    ledger = Ledger(ChainConfig((LOCAL,)), ("pushed",), passes_blocked=True)
+    ledger = Ledger(ChainConfig((LOCAL,)), ("pushed",), passes_blocked=True, can_fail={})
     ledger.sides[0].sent = sent
     ledger.begin_barrier(0, 1, "unaligned")
     ledger.sides[0].sent += 3

@@ -219,7 +219,8 @@ def test_what_cannot_be_done_must_not_be_offered():
 
     (one,) = wrong(Idle)
     assert one.found == (
-        "It claims no capability that a recovered-channel needs: recover-by-pushing, recover-first, recover-in-memory."
+        "It claims no capability that a recovered-channel needs: "
+        "faults, recover-by-pushing, recover-first, recover-in-memory."
     )
 
 

@@ -19,16 +19,16 @@ from conformance.scenarios import Step, encode_history
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
-    "chain": "6c5d5638365426391f9507bcf0b1e82bbe8e98238b4b1fb920d06fbf52691148",
-    "coordinator": "befa1a5d848721638aeacf58f7674f5a073493c73711313acf26a2320e8de072",
+    "chain": "138e03447984040b965ee154c62f2fef2b32216df202ee4d6aaf5aeb4766184c",
+    "coordinator": "dba2c8bd964df3317119fffa0164e40db729e3a533228569ca8bb102222b3acd",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
-    "gate": "f4a512b1291e0cc663119a8ff2c2bf237048f8067a5254d214b32c6c1bbb107f",
-    "local-channel": "13ed3025335a0b8906099361e2d357bb0c96ae75a9cf39b9ffb681248eab4613",
-    "persister": "b1536fe902d4d560a9b52894ea128e45c35257de23ca95dbaf4a59ee9adbcfd4",
-    "recovered-channel": "aba162e92e2847d75e2c332b16804cc6400edaa84aa1e4a4b013588d632ba9e5",
-    "remote-channel": "1155f036c3bf21571a4ca849ccba40fb3893dea4d75e3bf7965d94b57745d7a0",
-    "subpartition": "8cb032f809793404ccebb6d79992468eb8ca071f8f9b5ba5ccf19b01b25808dc",
-    "union-gate": "1adf799891a58c0e1fdb048afcabeba19ed273a08b55860d6f3c468079b2d97c",
+    "gate": "f1f4bb0817b0f888ed1b2675038e1249a02d9394147b72b8d787dc6d498df0c0",
+    "local-channel": "af83a757d147f4b21d99365aa9cd2281258c53f1001e002060eeac069bfe4b39",
+    "persister": "90168107ef34a06887ca3bd0cdb0f07f2f49a6388c42b25cda0fcf62c514cf3b",
+    "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",
+    "remote-channel": "97243a4a16e0c506b30d8653717cd33db1464737df40b783f491d70d9145b741",
+    "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
+    "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from conformance.components import COMPONENTS
@@ -16,8 +18,11 @@ from conformance.ports import (
     ErrorKind,
     FaultKind,
     FaultStruck,
+    Places,
     PortError,
+    Recovery,
 )
+from reference_impl.channels.local import LocalChannel
 from reference_impl.channels.persister import Persister
 from reference_impl.deque import Deque
 from reference_impl.design import PUSHED
@@ -136,16 +141,70 @@ def test_a_port_that_calls_nothing_that_can_fail_says_so():
 
 def test_what_is_armed_cannot_be_armed_again_until_it_has_struck():
     faults = Faults({"a": (THROWS,), "b": (THROWS,)})
-    faults.arm("a")
+    faults.arm("a", THROWS)
     assert faults.possible() == [("b", "throws")]
     faults.struck([FaultStruck("a", THROWS), FaultStruck("b", THROWS)])
     assert faults.possible() == [("a", "throws"), ("b", "throws")]
     assert Faults({}).possible() == ()
 
 
-def test_faults_and_fine_interleavings_are_not_combined():
-    with pytest.raises(ValueError, match="must be whole"):
-        LocalChannelScenarioConfig(interleaving="fine", faults=True)
+def test_a_slow_call_is_no_failure_and_can_be_asked_for_again():
+    faults = Faults({"a": (FaultKind.SLOW, THROWS)})
+    faults.arm("a", FaultKind.SLOW)
+    assert faults.possible() == [("a", "slow"), ("a", "throws")]
+
+
+class Unable(Persister):
+    """Cannot let the channel state writer fail."""
+
+    def fault(self, place, kind):
+        return False
+
+
+def test_an_implementation_is_not_asked_again_for_what_it_cannot_let_fail():
+    done = run(FAULT, FAULT, ("start", 1, 0), ("buffer",), ("fail",), ("restore",), FAULT, port=Unable)
+    assert done.violation is None
+    assert [step[0] for step in done.performed] == ["fault", "start", "buffer", "fail", "restore", "fault"]
+
+
+def test_only_fine_scenarios_have_slow_calls():
+    class Slow(Persister):
+        can_fail: ClassVar[Places] = {"a": (FaultKind.SLOW, THROWS)}
+
+    assert FAULTY.can_fail(Slow) == {"a": (THROWS,)}
+    assert FAULTY.can_fail(Slow, fine=True) == Slow.can_fail
+    assert PersisterScenarioConfig().can_fail(Slow, fine=True) == {}
+
+
+class Upset(LocalChannel):
+    """A push ends with an error if the start of a checkpoint has begun meanwhile."""
+
+    upset = False
+
+    async def push_recovered(self, data):
+        await super().push_recovered(data)
+        if self.upset:
+            raise PortError(ErrorKind.STATE, "the task fails")
+
+    async def checkpoint_started(self, barrier):
+        self.upset = True
+        await super().checkpoint_started(barrier)
+
+
+@pytest.mark.parametrize("port", [LocalChannel, Upset])
+def test_an_operation_that_is_in_flight_when_the_task_fails_ends_and_is_not_judged(port):
+    steps = (
+        *(("request_subpartition",), ("finish", "task"), ("push_recovered",), ("finish", "recovery")),
+        *(("insert_recovery_barrier", 1), ("finish", "task"), FAULT, ("push_recovered",), ("run", "recovery", "")),
+        *(("checkpoint_started", 1), ("finish", "task"), ("finish", "recovery")),
+    )
+    config = LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine", faults=True)
+    program = Program(COMPONENTS["local-channel"], made.with_parts("mine", local_channel=port))
+    done = run_scenario(program, config, steps, record=True)
+    assert done.violation is None
+    assert list(done.performed[-2:]) == [("finish", "task"), ("finish", "recovery")]
+    outcomes = [one.outcome for one in done.entries if one.step == ("finish", "recovery") and one.outcome is not None]
+    assert (outcomes[-1].error is None) is (port is LocalChannel)
 
 
 def test_the_task_is_about_to_release_a_channel_that_has_failed():
@@ -163,3 +222,31 @@ def test_the_task_is_about_to_release_a_channel_that_has_failed():
     assert done.violation is None
     assert [step[0] for step in done.performed][-3:] == ["fault", "take", "release"]
     assert [one.step[0] for one in done.entries if one.closing] == ["persisted", "resources", "fail", "resources"]
+
+
+def test_the_canceler_releases_a_port_while_the_task_is_in_the_middle_of_an_operation():
+    steps = [("request_subpartition",), ("cancel",), ("finish", "canceler"), ("resources",), ("finish", "task")]
+    program = Program(COMPONENTS["local-channel"], made.reference())
+    done = run_scenario(program, LocalChannelScenarioConfig(interleaving="fine"), steps, record=True)
+    assert done.violation is None
+    late = next(one.outcome for one in done.entries if one.step == ("finish", "task"))
+    assert late is not None
+    assert late.error == Error(ErrorKind.STATE, "the channel is released")
+
+
+@pytest.mark.parametrize("first", ["task", "canceler"])
+def test_a_port_is_released_when_the_last_of_two_releases_is_over(first):
+    last = "canceler" if first == "task" else "task"
+    begin = [("release",), ("cancel",)] if first == "task" else [("cancel",), ("release",)]
+    steps = [
+        *begin,
+        ("finish", first),
+        ("add_after_end",),
+        ("finish", last),
+        ("add_after_end",),
+        ("finish", "producer"),
+    ]
+    program = Program(COMPONENTS["local-channel"], made.reference())
+    done = run_scenario(program, LocalChannelScenarioConfig(interleaving="fine"), steps, record=True)
+    assert done.violation is None
+    assert [step[0] for step in done.performed].count("add_after_end") == 1

@@ -6,6 +6,9 @@ import pytest
 
 from conformance.driver.turns import whole
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    NETWORK_BUFFER_POOL,
+    SUBPARTITION_REQUEST,
     Alignment,
     Announcement,
     Barrier,
@@ -18,6 +21,8 @@ from conformance.ports import (
     EndOfPartition,
     ErrorKind,
     Event,
+    FaultKind,
+    FaultStruck,
     GateConfig,
     PortError,
     PriorityAvailable,
@@ -334,3 +339,49 @@ def test_output_state_ends_once():
     with pytest.raises(PortError):
         whole(gate.end_of_output_state(0))
     assert told(gate) == []
+
+
+# ---- what it calls fails ---------------------------------------------------------------------------------------------
+def fails(operation):
+    with pytest.raises(PortError) as failed:
+        whole(operation)
+    assert failed.value.kind is ErrorKind.IO
+
+
+def test_an_arrival_that_is_not_written_wakes_the_task_and_its_poll_fails():
+    """gate.md G28, G29."""
+    gate = fresh(LOCAL, REMOTE)
+    whole(gate.checkpoint_started(Barrier(1, Alignment.UNALIGNED)))
+    gate.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
+    gate.signals.clear()
+    fails(gate.arrive(1, Buffer((1,))))
+    assert gate.signals == [FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS), DataAvailable()]
+    assert gate.persisted(1) == ((), ())
+    fails(gate.poll())
+    assert whole(gate.poll()) is None
+    whole(gate.release())
+    assert gate.resources().segments == 0
+
+
+def test_a_request_that_fails_waits_for_the_poll():
+    """gate.md G29, G30."""
+    gate = fresh(LOCAL, REMOTE, recovery=Recovery.PUSHED)
+    whole(gate.convert())
+    gate.fault(SUBPARTITION_REQUEST, FaultKind.THROWS)
+    whole(gate.request_partitions())
+    assert gate.available()
+    fails(gate.poll())
+
+
+def test_a_conversion_that_fails_keeps_the_recovered_data_until_release():
+    """gate.md G29, G31."""
+    gate = fresh(LOCAL, REMOTE, recovery=Recovery.IN_MEMORY)
+    for channel in (0, 1):
+        whole(gate.recover(channel, Buffer((channel,))))
+        whole(gate.finish_recovery(channel))
+    gate.fault(NETWORK_BUFFER_POOL, FaultKind.THROWS)
+    whole(gate.convert())
+    assert not gate.converted
+    assert gate.in_use(1) == 1
+    whole(gate.release())
+    assert gate.resources() == Resources(0, 0, 0, 0, 0)

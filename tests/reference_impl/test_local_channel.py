@@ -6,7 +6,6 @@ import pytest
 
 from conformance.driver.turns import whole
 from conformance.ports import (
-    CHANNEL_STATE_WRITER,
     Alignment,
     Barrier,
     Buffer,
@@ -17,8 +16,6 @@ from conformance.ports import (
     EndOfPartition,
     ErrorKind,
     Event,
-    FaultKind,
-    FaultStruck,
     Next,
     PortError,
     PriorityAvailable,
@@ -394,31 +391,3 @@ def test_a_priority_event_that_was_taken_before_it_was_announced_does_no_harm():
     kernel.finish(producer)
     assert told(one)[0] == PriorityAvailable(0)
     assert taken(one, 1) == [None]
-
-
-# ---- what it calls fails ---------------------------------------------------------------------------------------------
-def test_a_take_fails_with_the_channel_state_writer_and_nobody_keeps_its_buffer():
-    """local-channel.md L26."""
-    one = fresh()
-    whole(one.checkpoint_started(unaligned(1)))
-    send(one, 0, 1)
-    one.signals.clear()
-    one.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
-    with pytest.raises(PortError) as failed:
-        whole(one.take())
-    assert failed.value.kind is ErrorKind.IO
-    assert one.signals == [FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)]
-    assert one.persisted(1) == ()
-    assert one.resources().segments == 1
-    whole(one.release())
-    assert one.resources().segments == 0
-
-
-def test_a_start_fails_with_the_channel_state_writer_and_nothing_is_written():
-    """local-channel.md L26."""
-    one = fresh(Recovery.IN_MEMORY, 0, 1)
-    one.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
-    with pytest.raises(PortError) as failed:
-        whole(one.checkpoint_started(unaligned(1)))
-    assert failed.value.kind is ErrorKind.IO
-    assert one.persisted(1) == ()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.ports import (
+    AVAILABILITY_LISTENER,
+    CHANNEL_STATE_WRITER,
+    PRODUCER,
     Alignment,
     Availability,
     Barrier,
@@ -15,6 +18,8 @@ from conformance.ports import (
     EndOfPartition,
     ErrorKind,
     Event,
+    FaultKind,
+    FaultStruck,
     Next,
     OutputState,
     PortError,
@@ -262,3 +267,122 @@ def test_release_fails_the_channel_state_future_gives_all_back_and_may_be_repeat
     assert one.add(Buffer((1,))) is False
     with pytest.raises(PortError):
         one.attach_view()
+
+
+THROWS, ENDS = FaultKind.THROWS, FaultKind.ENDS
+
+
+def fails(operation, *operands) -> None:
+    with pytest.raises(PortError) as raised:
+        operation(*operands)
+    assert raised.value.kind is ErrorKind.IO
+
+
+def test_what_was_added_is_kept_until_release_if_the_listener_fails():
+    """subpartition.md S26, S28."""
+    one = fresh()
+    one.fault(AVAILABILITY_LISTENER, THROWS)
+    fails(one.add, Buffer((0,)))
+    assert signals(one) == [FaultStruck(AVAILABILITY_LISTENER, THROWS)]
+    assert one.resources().segments == 1
+    one.release()
+    one.release()
+    assert (one.resources().segments, one.resources().listeners) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("operation", "operands"),
+    [("flush", ()), ("finish", ()), ("recover", (Event(0),)), ("finish_recovery", (True,)), ("add", (unaligned(1),))],
+)
+def test_every_operation_that_notifies_fails_with_the_listener(operation, operands):
+    """subpartition.md S28."""
+    one = fresh(view=False)
+    if operation == "flush":
+        one.add(Buffer((0,), finished=False))
+    one.attach_view()
+    one.fault(AVAILABILITY_LISTENER, THROWS)
+    fails(getattr(one, operation), *operands)
+    assert one.queue.elements
+
+
+def test_no_data_is_announced_if_the_notification_of_a_priority_event_fails():
+    """subpartition.md S3, S28."""
+    one = fresh(view=False)
+    one.add(Buffer((0,)))
+    one.attach_view()
+    one.fault(AVAILABILITY_LISTENER, THROWS)
+    fails(one.add, unaligned(1))
+    assert signals(one) == [FaultStruck(AVAILABILITY_LISTENER, THROWS)]
+    assert one.persisted(1) == written(0)
+
+
+def test_a_channel_state_future_stays_completed_if_the_notification_fails():
+    """subpartition.md S12, S28."""
+    one = fresh()
+    one.add(Buffer((0,)))
+    one.add(timeoutable(1))
+    one.fault(AVAILABILITY_LISTENER, THROWS)
+    fails(one.aligned_timeout, 1)
+    assert (one.persisted(1), one.resources().futures) == (written(0), 0)
+    one.release()
+    assert one.persisted(1) == written(0)
+
+
+def test_a_channel_state_future_that_was_opened_fails_at_release_if_the_notification_fails():
+    """subpartition.md S26, S28."""
+    one = fresh()
+    one.fault(AVAILABILITY_LISTENER, THROWS)
+    fails(one.add, timeoutable(1))
+    assert one.persisted(1).status is StateStatus.PENDING
+    one.release()
+    assert one.persisted(1).status is StateStatus.FAILED
+
+
+def test_what_the_writer_does_not_take_is_no_output_state():
+    """subpartition.md S29."""
+    one = fresh()
+    one.add(Buffer((0,)))
+    signals(one)
+    one.fault(CHANNEL_STATE_WRITER, THROWS)
+    fails(one.add, unaligned(1))
+    assert signals(one) == [FaultStruck(CHANNEL_STATE_WRITER, THROWS)]
+    assert (one.persisted(1).status, one.resources().segments) == (StateStatus.ABSENT, 1)
+    one.release()
+    assert (one.persisted(1).status, one.resources().segments) == (StateStatus.ABSENT, 0)
+
+
+def test_a_barrier_that_overtakes_no_data_does_not_meet_the_writer():
+    """subpartition.md S3, S29."""
+    one = fresh()
+    one.fault(CHANNEL_STATE_WRITER, THROWS)
+    assert one.add(unaligned(1))
+    assert one.add(aligned(2))
+
+
+def test_neither_future_stays_open_if_the_writer_does_not_take_the_newer_one():
+    """subpartition.md S4, S29."""
+    one = fresh()
+    one.add(timeoutable(1))
+    one.fault(CHANNEL_STATE_WRITER, THROWS)
+    fails(one.add, timeoutable(2))
+    assert [one.persisted(c).status for c in (1, 2)] == [StateStatus.FAILED, StateStatus.ABSENT]
+    assert (one.resources().futures, len(one.queue)) == (0, 1)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_poll_hands_out_what_came_before_the_producer_failed_and_then_the_error(blocks):
+    """subpartition.md S30."""
+    one = fresh()
+    one.add(Buffer((0,)))
+    if blocks:
+        one.add(aligned(1))
+        one.add(Buffer((1,)))
+    signals(one)
+    one.fault(PRODUCER, ENDS)
+    came = [one.poll() for _ in range(2 if blocks else 1)]
+    assert [None if taken is None else taken.element for taken in came] == [Buffer((0,)), *([aligned(1)] * blocks)]
+    fails(one.poll)
+    fails(one.poll)
+    assert signals(one) == [FaultStruck(PRODUCER, ENDS)] * 2
+    one.release()
+    assert (one.resources().segments, one.resources().listeners) == (0, 0)

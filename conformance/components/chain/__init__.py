@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.chain.goals import RULES
 from conformance.components.chain.ledger import Ledger
@@ -12,6 +12,7 @@ from conformance.components.chain.settings import SETTINGS
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
 from conformance.driver import Component
 from conformance.parts.designs import READBACK, recovers
+from conformance.parts.faults import WithFaults
 from conformance.ports import (
     Capability,
     ChainCheckpoint,
@@ -19,11 +20,12 @@ from conformance.ports import (
     ChainPort,
     ChannelKind,
     CheckpointStatus,
+    Places,
     Recovery,
 )
 
 
-class ChainScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class ChainScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`recovery`: the recovery design of the first chain; `recoveries`: the designs with which a restore can be done.
 
     `input_state` and `output_state`: the number of records of each channel that the first chain recovers as input state
@@ -39,11 +41,14 @@ class ChainScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     interleaving: Literal["whole", "fine"] = "whole"
     exclusive_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
     floating_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
+    faults: bool = False
 
 
 def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
     upstream = () if config.output_on_downstream else (Capability.OUTPUT_RECOVERED_UPSTREAM,)
-    return READBACK.union(upstream, recovers(config.recovery), *map(recovers, config.recoveries))
+    return READBACK.union(
+        upstream, recovers(config.recovery), *map(recovers, config.recoveries), config.needs_for_faults()
+    )
 
 
 def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:
@@ -60,15 +65,16 @@ def _port_config(config: ChainScenarioConfig) -> ChainConfig:
     return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream, *buffers)
 
 
-def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
+def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability], can_fail: Places) -> Ledger:
     recoveries = tuple(one.value for one in config.recoveries)
-    return Ledger(_port_config(config), recoveries, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
+    passes_blocked = Capability.BLOCKED_PRIORITY_LOCAL in capabilities
+    return Ledger(_port_config(config), recoveries, passes_blocked, can_fail)
 
 
 _LOCAL, _REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 _ALL = (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED)
 _CONFIGS = tuple(
-    ChainScenarioConfig(channels, recovery, recoveries, downstream, *states, interleaving, *buffers)
+    ChainScenarioConfig(channels, recovery, recoveries, downstream, *states, interleaving, exclusive, floating)
     for interleaving in ("whole", "fine")
     for channels in ((_LOCAL, _REMOTE), (_REMOTE, _LOCAL), (_LOCAL, _LOCAL), (_REMOTE, _REMOTE), (_LOCAL,), (_REMOTE,))
     for recovery, recoveries, downstream, states, *buffers in (
@@ -84,6 +90,7 @@ _CONFIGS = tuple(
         (Recovery.PUSHED, _ALL, True, (1, 1)),
         (Recovery.PUSHED, _ALL[2:], False, (1, 0)),
     )
+    for exclusive, floating in [buffers or (2, 2)]
 ) + tuple(
     ChainScenarioConfig(channels, recovery, recoveries, False, 2, 1, interleaving, exclusive, floating)
     for interleaving in ("whole", "fine")
@@ -94,6 +101,24 @@ _CONFIGS = tuple(
     for recovery, recoveries in (
         (Recovery.NONE, _ALL[:1]), (Recovery.IN_MEMORY, _ALL[:2]), (Recovery.PUSHED, _ALL[2:]), (Recovery.NONE, _ALL),
     )
+) + tuple(
+    ChainScenarioConfig(channels, recovery, recoveries, downstream, *states, interleaving, faults=True)
+    for interleaving in ("whole", "fine")
+    for channels, recovery, recoveries, downstream, states in (
+        ((_LOCAL, _REMOTE), Recovery.NONE, _ALL, False, (0, 0)),
+        ((_REMOTE, _LOCAL), Recovery.NONE, _ALL[2:], False, (0, 0)),
+        ((_LOCAL,), Recovery.NONE, _ALL[:2], False, (0, 0)),
+        ((_REMOTE,), Recovery.NONE, _ALL, False, (0, 0)),
+        ((_LOCAL, _REMOTE), Recovery.RECOVER_FIRST, _ALL[:1], True, (1, 1)),
+        ((_REMOTE, _LOCAL), Recovery.RECOVER_FIRST, _ALL[:1], False, (1, 1)),
+        ((_LOCAL, _REMOTE), Recovery.IN_MEMORY, _ALL[:2], False, (1, 2)),
+        ((_REMOTE, _LOCAL), Recovery.IN_MEMORY, _ALL[:2], True, (2, 1)),
+        ((_REMOTE,), Recovery.IN_MEMORY, _ALL[:2], False, (1, 1)),
+        ((_LOCAL, _REMOTE), Recovery.PUSHED, _ALL[2:], False, (2, 1)),
+        ((_REMOTE, _LOCAL), Recovery.PUSHED, _ALL[2:], False, (1, 1)),
+        ((_LOCAL, _LOCAL), Recovery.PUSHED, _ALL[2:], True, (1, 1)),
+        ((_REMOTE, _REMOTE), Recovery.PUSHED, _ALL, False, (2, 1)),
+    )
 )  # fmt: skip
 
 COMPONENT = Component(
@@ -103,7 +128,9 @@ COMPONENT = Component(
     configs=_CONFIGS,
     port_config=_port_config,
     restored_config=lambda config, ledger: ledger.config,
-    make_ledger=_ledger,
+    make_ledger=lambda config, capabilities: _ledger(
+        config, capabilities, config.can_fail(ChainPort, config.interleaving == "fine")
+    ),
     needs=_needs,
     threads=THREADS,
     steps=tuple(STEPS.all),

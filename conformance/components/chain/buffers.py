@@ -103,7 +103,7 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
     credit, and no others except for recovered data and for channels in recovery; one listener for each attached view,
     and at most one for each channel that waits for a floating buffer; and no future once all recovered data is
     consumed."""
-    if ledger.failed:
+    if ledger.failed or ledger.broke:
         return False
     for what, (least, most) in ledger.holds().items():
         held = getattr(seen.value, what)

@@ -34,5 +34,7 @@ PENDING = (CheckpointStatus.PENDING,)
 ABSENT = (CheckpointStatus.ABSENT,)
 OBSOLETE = (*ABSENT, *DECLINED)
 """The statuses of a checkpoint that never became the current one, because a newer one came first."""
+UNFINISHED = (*OBSOLETE, *PENDING)
+"""The statuses of a checkpoint that was not over when the task failed."""
 NOTHING = Completed("", during_recovery=False, depth=-1)
 """Stands for the start of a chain without a checkpoint."""

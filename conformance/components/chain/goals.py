@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.components.chain import steps
 from conformance.components.chain.answers import acknowledged, declines, is_unaligned
-from conformance.components.chain.buffers import RULES
+from conformance.components.chain.fault_rules import RULES
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import Took
 from conformance.driver import Seen
@@ -97,7 +97,7 @@ def a_chain_failed_before_it_requested(ledger: Ledger, seen: Seen[None]) -> bool
 @goal(steps.fail)
 def a_chain_failed_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
     """A chain failed after it requested partitions, while recovered records were not counted."""
-    return ledger.is_connected() and ledger.recovering()
+    return ledger.phase in steps.CONNECTED and ledger.recovering()
 
 
 @goal(steps.fail)

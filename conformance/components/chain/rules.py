@@ -305,9 +305,9 @@ def a_checkpoint_says_how_far_it_is(ledger: Ledger, seen: Seen[object]) -> Judge
     one of which the consumer has taken a barrier last with the status pending until then, and one of which the consumer
     has not heard with the status absent."""
     checkpoint = ledger.reading
-    if checkpoint not in ledger.known:
+    if checkpoint not in ledger.known or checkpoint in ledger.unwritten:
         return False
-    if ledger.consuming and not ledger.failed and not ledger.has_ended(checkpoint):
+    if ledger.consuming and (ledger.broke or not ledger.failed) and not ledger.has_ended(checkpoint):
         return UNSURE
     right = ledger.how_far(checkpoint)
     status = seen.value.status if isinstance(seen.value, ChainCheckpoint) else CheckpointStatus.ABSENT
@@ -321,7 +321,7 @@ def _judge_contents(
     """Judges a completed checkpoint: for each channel with a known cut, `fault` looks for a fault in the counted
     records, the input state and the output state, one after another."""
     value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
-    if value is None or cut is None:
+    if value is None or cut is None or ledger.reading in ledger.unwritten:
         return False
     parts, judged = (value.counted, value.input_state, value.output_state), False
     for channel, sent in enumerate(cut.sent):

@@ -8,8 +8,19 @@ from collections.abc import Sequence
 from conformance.components.chain.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, AnyStep, Drain, Each, Once, Operands, Steps, While, always
 from conformance.driver.step import FINISH, RUN
-from conformance.parts.lifetime import fail_step, resources_step
-from conformance.ports import Alignment, Answer, ChainCheckpoint, ChainPort, Consumed, Element, Recovery
+from conformance.parts.faults import fault_step
+from conformance.parts.lifetime import BROKEN, fail_step, resources_step
+from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    Alignment,
+    Answer,
+    ChainCheckpoint,
+    ChainPort,
+    Consumed,
+    Element,
+    FaultKind,
+    Recovery,
+)
 
 MOST_IN_FLIGHT = 6
 """Number of records of a channel that are sent and not counted from which on its producer is back-pressured."""
@@ -25,7 +36,8 @@ RECOVERING = ("starting", "recovering")
 CONNECTED = ("recovering", "live")
 RUNNING = ("starting", "recovering", "live")
 FAILED = ("failed",)
-ALWAYS = (*RUNNING, *FAILED)
+PRESENT = (*RUNNING, BROKEN)
+ALWAYS = (*PRESENT, *FAILED)
 
 STEPS = Steps[ChainPort, Ledger]()
 step = STEPS.step
@@ -122,14 +134,16 @@ def triggers(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last four checkpoints of this chain."""
+    """The last four checkpoints of this chain. If it has failed, only those of one that broke down."""
+    if ledger.failed and not ledger.broke:
+        return DISABLED
     return [(checkpoint,) for checkpoint in ledger.known[-4:]]
 
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure at any moment, but in two chains of three only after a completed checkpoint, so that there are
-    checkpoints of restored chains to restore from."""
-    spared = ledger.generation % 3 and not ledger.acknowledged and not ledger.closing
+    checkpoints of restored chains to restore from, or when the chain has broken down."""
+    spared = ledger.generation % 3 and not ledger.acknowledged and not ledger.closing and not ledger.broke
     return DISABLED if spared else NO_OPERANDS
 
 
@@ -139,13 +153,19 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int, str]]:
 
 
 # ---- the producers ---------------------------------------------------------------------------------------------------
-@step("producer", RUNNING, when=sendable, begin=Ledger.begin_send, end=Ledger.data_sent, weight=16)
+@step(
+    "producer", RUNNING, when=sendable, begin=Ledger.begin_send, end=Ledger.data_sent, struck=Ledger.break_down,
+    weight=16,
+)  # fmt: skip
 def produce(port: ChainPort, ledger: Ledger, channel: int, records: int) -> Answer[None]:
     sent = ledger.sides[channel].sent
     return port.produce(channel, tuple(range(sent - records, sent)))
 
 
-@step("producer", RUNNING, when=barriers, begin=Ledger.begin_barrier, end=Ledger.barrier_sent, weight=10)
+@step(
+    "producer", RUNNING, when=barriers, begin=Ledger.begin_barrier, end=Ledger.barrier_sent,
+    struck=Ledger.barrier_failed, weight=10,
+)  # fmt: skip
 def barrier(port: ChainPort, ledger: Ledger, channel: int, checkpoint: int, alignment: str) -> Answer[None]:
     return port.barrier(channel, checkpoint, Alignment(alignment))
 
@@ -155,23 +175,31 @@ def end_of_partition(port: ChainPort, ledger: Ledger, channel: int) -> Answer[No
     return port.finish(channel)
 
 
-@step("producer", RECOVERING, when=output_left, end=Ledger.output_recovered, weight=12)
+@step("producer", RECOVERING, when=output_left, end=Ledger.output_recovered, struck=Ledger.break_down, weight=12)
 def recover_output(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.recover_output(channel)
 
 
-@step("producer", RECOVERING, when=output_complete, end=Ledger.output_finished, weight=16)
+@step(
+    "producer", RECOVERING, when=output_complete, end=Ledger.output_finished, struck=Ledger.break_down, weight=16,
+)  # fmt: skip
 def finish_output_recovery(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.finish_output_recovery(channel)
 
 
 # ---- the network, the recovery and the task --------------------------------------------------------------------------
-@step("network", CONNECTED, when=transferable, begin=Ledger.begin_transfer, learn=Ledger.transferred, weight=24)
+@step(
+    "network", CONNECTED, when=transferable, begin=Ledger.begin_transfer, learn=Ledger.transferred,
+    struck=Ledger.transfer_failed, weight=24,
+)  # fmt: skip
 def transfer(port: ChainPort, ledger: Ledger, channel: int) -> Answer[Element | None]:
     return port.transfer(channel)
 
 
-@step("recovery", RECOVERING, when=input_left, begin=Ledger.begin, end=Ledger.recovered, weight=12)
+@step(
+    "recovery", RECOVERING, when=input_left, begin=Ledger.begin, end=Ledger.recovered, struck=Ledger.recover_failed,
+    weight=12,
+)  # fmt: skip
 def recover(port: ChainPort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.recover(channel)
 
@@ -191,7 +219,10 @@ def request_partitions(port: ChainPort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
-@step("task", RUNNING, when=awake, begin=Ledger.begin_consume, learn=Ledger.consumed, weight=28)
+@step(
+    "task", RUNNING, when=awake, begin=Ledger.begin_consume, learn=Ledger.consumed, struck=Ledger.consume_failed,
+    weight=28,
+)  # fmt: skip
 def consume(port: ChainPort, ledger: Ledger) -> Answer[Consumed | None]:
     return port.consume()
 
@@ -207,13 +238,14 @@ def counted(port: ChainPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ..
     return port.counted()
 
 
-@step("observer", RUNNING, when=inspectable, begin=Ledger.begin_read, end=Ledger.end_read, weight=2)
+@step("observer", ALWAYS, when=inspectable, begin=Ledger.begin_read, end=Ledger.end_read, weight=2)
 def snapshot(port: ChainPort, ledger: Ledger, checkpoint: int) -> Answer[ChainCheckpoint]:
     return port.snapshot(checkpoint)
 
 
 resources = resources_step(STEPS, ALWAYS, weight=1)
-fail = fail_step(STEPS, RUNNING, may_fail, weight=2)
+fault = fault_step(STEPS, RUNNING, weight=4)
+fail = fail_step(STEPS, PRESENT, may_fail, weight=2)
 
 
 @step("driver", FAILED, when=restorable, begin=Ledger.begin_restore, learn=Ledger.restore, weight=16, fresh_port=True)
@@ -226,6 +258,10 @@ def restore(port: ChainPort, ledger: Ledger, checkpoint: int, recovery: str) -> 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _failed(ledger: Ledger) -> bool:
     return ledger.failed
+
+
+def _has_failed(ledger: Ledger) -> bool:
+    return ledger.failed or ledger.broke
 
 
 _FLOW: tuple[AnyStep, ...] = (
@@ -244,7 +280,7 @@ def _flow(ledger: Ledger) -> Operands | None:
 
 def _missing_barrier(ledger: Ledger) -> Operands | None:
     """Returns a step that sends a missing barrier of the newest checkpoint, unless that checkpoint is over."""
-    if ledger.failed or not ledger.known or ledger.has_ended(ledger.known[-1]):
+    if _has_failed(ledger) or not ledger.known or ledger.has_ended(ledger.known[-1]):
         return None
     last = ledger.known[-1]
     for side in ledger.sides:
@@ -255,9 +291,10 @@ def _missing_barrier(ledger: Ledger) -> Operands | None:
 
 DRAIN = Drain[Ledger](
     While((_flow, _missing_barrier)),
-    Once((counted(),), unless=_failed),
+    Once((counted(),), unless=_has_failed),
     Each(lambda ledger: [] if ledger.failed else [snapshot(one) for one in ledger.known]),
     Once((fail(),), unless=_failed),
+    Each(lambda ledger: [snapshot(one) for one in ledger.known] if ledger.broke else []),
     Once((resources(),)),
 )
 """Finish the recovery, complete the last checkpoint, transfer and consume all elements, then read the checkpoints and
@@ -304,4 +341,10 @@ MARKED_AND_NOT_STARTED = (
     (RUN, "task", "local channel 0 lock"), recover(0), (FINISH, "recovery"),
 )  # fmt: skip
 """Leads to a checkpoint whose recovery barriers are inserted and that has not started."""
-PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED, A_RECORD_ARRIVED)
+A_BARRIER_IS_NOT_WRITTEN = (
+    *_one_by_one(*_RECOVER, *[consume()] * 3, *_CONNECT, *[consume()] * 4, barrier(1, 1, "unaligned"), transfer(1)),
+    *_one_by_one(consume(), fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value), produce(0, 1)), _BARRIER, consume(),
+    (FINISH, "producer"), (FINISH, "task"),
+)  # fmt: skip
+"""The last barrier of a checkpoint, whose output state cannot be written while the consumer is about to take it."""
+PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED, A_RECORD_ARRIVED, A_BARRIER_IS_NOT_WRITTEN)

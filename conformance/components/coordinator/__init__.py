@@ -5,22 +5,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.coordinator import holding_rules, result_rules, telling_rules
 from conformance.components.coordinator.drain import DRAIN
-from conformance.components.coordinator.goals import RULES
+from conformance.components.coordinator.fault_rules import RULES
 from conformance.components.coordinator.job import MOST_SUBTASKS
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.prefixes import PREFIXES
 from conformance.components.coordinator.steps import STEPS
 from conformance.driver import Bound, Component
+from conformance.parts.faults import WithFaults
 from conformance.ports import Capability, CoordinatorConfig, CoordinatorPort
 
 __all__ = ["COMPONENT", "CoordinatorScenarioConfig", "holding_rules", "result_rules", "telling_rules"]
 
 
-class CoordinatorScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class CoordinatorScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`concurrent`: how many checkpoints may be in progress at a time, besides a savepoint. `most_turns`: while so many
     turns wait for the main thread, other threads queue none; 0: there is no limit. The other fields are those of the
     coordinator."""
@@ -31,6 +32,7 @@ class CoordinatorScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True)
     checkpointing: bool = True
     most_turns: Annotated[int, Meta(ge=0, le=100)] = 0
     interleaving: Literal["whole"] = "whole"
+    faults: bool = False
 
 
 def _port_config(config: CoordinatorScenarioConfig) -> CoordinatorConfig:
@@ -38,7 +40,8 @@ def _port_config(config: CoordinatorScenarioConfig) -> CoordinatorConfig:
 
 
 def _needs(config: CoordinatorScenarioConfig) -> frozenset[Capability]:
-    return frozenset() if config.sources or not config.checkpointing else frozenset({Capability.DOWN_GATE})
+    gates = frozenset() if config.sources or not config.checkpointing else frozenset({Capability.DOWN_GATE})
+    return gates | config.needs_for_faults()
 
 
 COMPONENT = Component(
@@ -54,10 +57,14 @@ COMPONENT = Component(
         CoordinatorScenarioConfig(2, sources=True),
         CoordinatorScenarioConfig(2, sources=True, concurrent=2),
         CoordinatorScenarioConfig(2, checkpointing=False),
+        CoordinatorScenarioConfig(2, concurrent=2, faults=True),
+        CoordinatorScenarioConfig(2, sources=True, faults=True),
     ),
     port_config=_port_config,
     restored_config=lambda config, ledger: ledger.config,
-    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.concurrent, config.most_turns),
+    make_ledger=lambda config, capabilities: Ledger(
+        _port_config(config), config.concurrent, config.most_turns, config.can_fail(CoordinatorPort)
+    ),
     needs=_needs,
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),

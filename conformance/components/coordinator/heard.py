@@ -19,6 +19,7 @@ from conformance.ports import (
     CoordinatorCheckpointed,
     CoordinatorReset,
     EventTransmitted,
+    FaultStruck,
     GlobalFailoverTriggered,
     ReportReceived,
     ReportTransmitted,
@@ -89,6 +90,7 @@ class Heard(Job):
                 )
 
     def _requested(self, signal: CheckpointRequested) -> None:
+        self.called = signal
         self.requested = max(self.requested, signal.checkpoint)
         if signal.checkpoint in self.checkpoints:
             self.checkpoints[signal.checkpoint].requested = True
@@ -106,6 +108,7 @@ class Heard(Job):
             self.regressed -= 1
 
     def _told(self, signal: CheckpointCompleteNotified | CheckpointAbortNotified) -> None:
+        self.called = signal
         if signal.checkpoint in self.checkpoints:
             self.checkpoints[signal.checkpoint].told += 1
 
@@ -133,6 +136,7 @@ class Heard(Job):
                     line.sent, line.counted = sent, counted
 
     def _received(self, signal: ReportReceived) -> None:
+        self.called = signal
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None and signal.message in one.landed:
             one.landed.remove(signal.message)
@@ -143,6 +147,16 @@ class Heard(Job):
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None:
             one.doomed = True
+
+    def _struck(self, signal: FaultStruck) -> None:
+        """The coordinator threw. If it was asked or given something, the job fails, and it will not cut."""
+        self.faults.struck((signal,))
+        self.thrown.append(type(self.called).__name__)
+        self.failed_job |= type(self.called) in (CheckpointRequested, ReportReceived)
+        if type(self.called) is CheckpointRequested and self.called.checkpoint in self.checkpoints:
+            checkpoint = self.checkpoints[self.called.checkpoint]
+            checkpoint.done = checkpoint.poisoned = True
+        self.excuse()
 
     def _failover(self, signal: GlobalFailoverTriggered) -> None:
         self.failover = True
@@ -165,5 +179,6 @@ HEARD: dict[type, Callable[[Heard, Any], None]] = {
     ReportReceived: Heard._received,
     TaskFailoverTriggered: Heard._doomed,
     GlobalFailoverTriggered: Heard._failover,
+    FaultStruck: Heard._struck,
 }
 """What each signal tells the ledger."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from conformance.components.coordinator.sides import (
     ABORTED,
     Attempt,
@@ -9,11 +11,15 @@ from conformance.components.coordinator.sides import (
     Line,
     Point,
 )
+from conformance.parts.faults import Faults
 from conformance.parts.lifetime import Lifetime
 from conformance.ports import (
     NO_CHECKPOINT,
     CoordinatorConfig,
+    FaultStruck,
+    Places,
     RestoredEvents,
+    Signal,
 )
 
 MOST_SUBTASKS = 3
@@ -25,16 +31,25 @@ of the coordinator, since the last restart of the job or before it; a request wi
 cut."""
 
 
+def threw(signals: Sequence[Signal]) -> bool:
+    """Returns whether the coordinator threw in the operation with these signals."""
+    return FaultStruck in map(type, signals)
+
+
 class Job(Lifetime):
     """The attempts of a job, its checkpoints, and what is under way between them."""
 
     __slots__ = (
-        "alive", "answered", "checkpoints", "concurrent", "config", "current", "failed_job", "failover", "lines",
-        "most_turns", "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "unnotified",
+        "alive", "answered", "called", "can_fail", "checkpoints", "concurrent", "config", "current", "failed_job",
+        "failover", "faults", "lines", "most_turns", "newest", "points", "queue", "regressed", "requested",
+        "restarting", "tag", "thrown", "unnotified",
     )  # fmt: skip
 
-    def __init__(self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0) -> None:
+    def __init__(
+        self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0, can_fail: Places | None = None
+    ) -> None:
         super().__init__()
+        self.can_fail = can_fail or {}
         self.most_turns = most_turns
         """How many turns may wait before other threads wait too; 0: any number."""
         self.concurrent = concurrent
@@ -50,6 +65,11 @@ class Job(Lifetime):
     def begin_job(self, config: CoordinatorConfig, point: Point) -> None:
         """Begins with a fresh job master, restored from this point."""
         self.begin_life("live")
+        self.faults = Faults(self.can_fail)
+        self.thrown: list[str] = []
+        """The kinds of calls in which the coordinator threw."""
+        self.called: Signal | None = None
+        """The last call of the coordinator: it was asked for its state, given a report, or told of an end."""
         self.config = config
         self.queue: list[int] = []
         """What the turns are for that the main thread has not run."""
@@ -152,9 +172,10 @@ class Job(Lifetime):
         """Returns whether no turn, event or report is under way."""
         return not self.queue and all(not (one.events or one.reports) for one in self.alive)
 
-    def may_fail(self) -> bool:
-        """Returns whether the whole job may be restarted for what the coordinator or an old id has caused."""
-        return self.failed_job or self.regressed > 0 or self.current == OUTDATED
+    def may_fail(self, signals: Sequence[Signal]) -> bool:
+        """Returns whether the whole job may be restarted for what the coordinator or an old id has caused, also if that
+        is in the signals of the operation that has just ended."""
+        return self.failed_job or self.regressed > 0 or self.current == OUTDATED or threw(signals)
 
     # ---- what ends, and what that may disturb
     def abort(self, number: int) -> None:

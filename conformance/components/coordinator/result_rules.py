@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.job import OLD_ID, OUTDATED, REPEATED
+from conformance.components.coordinator.job import OLD_ID, OUTDATED, REPEATED, threw
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt, event
@@ -74,7 +74,7 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
 def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""
     count = sum(type(signal) is GlobalFailoverTriggered for signal in seen.signals)
-    if ledger.current in (OUTDATED, OLD_ID):
+    if ledger.current in (OUTDATED, OLD_ID) or threw(seen.signals):
         return False
     if count + ledger.answered > 1:
         return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
@@ -106,7 +106,7 @@ def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
     if not overlaps:
         return False
     for signal in seen.signals:
-        if type(signal) is GlobalFailoverTriggered and not ledger.may_fail():
+        if type(signal) is GlobalFailoverTriggered and not ledger.may_fail(seen.signals):
             return Broken(FailureClass.PROTOCOL, "checkpoints may overlap", "the job must be restarted")
     return any(type(signal) is CheckpointRequested for signal in seen.signals)
 
@@ -116,7 +116,7 @@ def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Ju
     """The whole job is restarted only if the coordinator reports a failure, or is asked for an old checkpoint."""
     for signal in seen.signals:
         if type(signal) is GlobalFailoverTriggered:
-            if ledger.may_fail():
+            if ledger.may_fail(seen.signals):
                 return True
             return Broken(FailureClass.PROTOCOL, "the coordinator has reported no failure", "the job must be restarted")
     return False
@@ -233,7 +233,7 @@ def a_checkpoint_fails_for_a_reason(ledger: Ledger, seen: Seen[object]) -> Judge
         if checkpoint is None or checkpoint.result is not None:
             continue
         judged = True
-        if not checkpoint.excused:
+        if not checkpoint.excused and not threw(seen.signals):
             owed = f"nothing has happened since the trigger of checkpoint {checkpoint.number} that makes it fail"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a failure")
     return judged

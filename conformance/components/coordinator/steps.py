@@ -8,6 +8,7 @@ from conformance.components.coordinator.job import ABORTING, MOST_SUBTASKS
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
+from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step
 from conformance.ports import NO_CHECKPOINT, Answer, CoordinatorPort, Message, Resources
 
@@ -373,6 +374,7 @@ def speculate(port: CoordinatorPort, ledger: Ledger, subtask: int) -> Answer[Non
 
 
 # ---- the job master --------------------------------------------------------------------------------------------------
+fault = fault_step(STEPS, LIVE, weight=2)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.gate.goals import RULES
 from conformance.components.gate.ledger import Ledger
@@ -13,12 +13,13 @@ from conformance.components.gate.settings import SETTINGS
 from conformance.components.gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
+from conformance.parts.faults import WithFaults
 from conformance.ports import Capability, ChannelKind, GateConfig, GatePort, Recovery
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 
 
-class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class GateScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`recovered`: the highest number of recovered records that are pushed into each channel. `credited`: the producers
     of remote channels send data only for credit, and say their backlogs."""
 
@@ -29,6 +30,7 @@ class GateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
     exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     floating_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     credited: bool = False
+    faults: bool = False
 
 
 _ONE_LOCAL, _TWO_LOCAL = (REMOTE, LOCAL, REMOTE), (LOCAL, REMOTE, LOCAL)
@@ -53,6 +55,16 @@ COMPONENT = Component(
         for recovery in Recovery
         for channels, exclusive, floating in (((REMOTE, REMOTE), 0, 1), ((REMOTE, LOCAL, REMOTE), 1, 2))
         for interleaving in ("whole", "fine")
+    )
+    + tuple(
+        GateScenarioConfig(channels, recovery, 2, interleaving, faults=True)
+        for recovery, channels in (
+            (Recovery.NONE, (LOCAL, REMOTE)),
+            (Recovery.RECOVER_FIRST, (LOCAL, REMOTE)),
+            (Recovery.IN_MEMORY, (LOCAL, REMOTE)),
+            (Recovery.PUSHED, _ONE_LOCAL),
+        )
+        for interleaving in ("whole", "fine")
     ),
     port_config=lambda config: GateConfig(
         config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers
@@ -64,8 +76,9 @@ COMPONENT = Component(
         Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
         (config.exclusive_buffers, config.floating_buffers),
         config.credited,
+        config.can_fail(GatePort),
     ),
-    needs=lambda config: recovers(config.recovery),
+    needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
@@ -93,6 +106,8 @@ COMPONENT = Component(
         {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
         {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "recovery_completion": 60, "end_of_output_state": 60},
         {"fail": 6, "restore": 60, "release": 6},
+        {"fault": 20, "checkpoint_started": 30, "buffer": 60, "poll": 30, "resources": 8, "finish_recovery": 40,
+         "convert": 40, "request_partitions": 60},
         {"event_with_backlog": 60, "buffer": 60, "poll": 30, "end_of_data": 20, "end_of_partition": 30},
     ),
     prefixes=PREFIXES,

@@ -94,7 +94,7 @@ def while_it_lives_a_gate_holds_what_it_should(ledger: Ledger, seen: Seen[Resour
     """Before its release, a gate holds the buffers that wait in its channels, the exclusive buffers of remote channels
     and the floating buffers that they borrowed, and nothing of a channel that has ended; at most one listener for each
     channel, and at most two futures for each channel in recovery."""
-    if ledger.is_over():
+    if ledger.is_over() or ledger.is_broken():
         return False
     for what, (least, most) in (
         ("segments", segments(ledger)),

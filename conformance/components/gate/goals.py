@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.components.gate import buffer_rules, steps
+from conformance.components.gate import buffer_rules, fault_rules, steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import RULES, Polled, Written
 from conformance.components.gate.side import Side
@@ -12,7 +12,7 @@ from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBAC
 from conformance.parts.words import refusal
 from conformance.ports import Buffer, BufferOrEvent, CheckpointReason, Resources
 
-__all__ = ["RULES", "buffer_rules"]
+__all__ = ["RULES", "buffer_rules", "fault_rules"]
 goal = RULES.goal
 Started = Seen[None, int]
 

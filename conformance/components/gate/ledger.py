@@ -1,8 +1,4 @@
-"""The ledger of one gate: what was sent into each channel, what the consumer polled, and what must come next.
-
-The ledger notes an element as *sent* when the operation that sends it begins, and as *taken* when the poll that answers
-it is over. An element is `sure` once the operation that sent it is over; before that, a poll may find it or not. Rules
-that need to be sure are judged when no operation is in flight, or for a poll that no other operation overlapped.
+"""The ledger of one gate: how the steps change what is known of it.
 
 Three threads act: the recovery thread pushes, the network thread delivers, the task thread does everything else. So
 only one conversion, poll, start of a checkpoint or release is in flight at a time, and the phase does not change while
@@ -11,18 +7,17 @@ it runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
+from conformance.components.gate.state import NOTHING, GateState
 from conformance.driver import Seen
-from conformance.parts.lifetime import Lifetime
-from conformance.parts.notice import Notice, notifies
-from conformance.parts.starts import UNOPPOSED, Refusal
-from conformance.ports import BufferOrEvent, ChannelKind, Recovery
-from conformance.ports.elements import Announcement, Barrier, Element, EndOfPartition
+from conformance.parts.kept import keep
+from conformance.parts.lifetime import BROKEN
+from conformance.parts.notice import notifies
+from conformance.ports import CHANNEL_STATE_WRITER, BufferOrEvent, FaultStruck, Recovery
+from conformance.ports.elements import Announcement, Barrier, Element
 from conformance.ports.outcomes import (
-    CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
     PriorityAvailable,
@@ -30,81 +25,11 @@ from conformance.ports.outcomes import (
     StateConsumed,
 )
 
-_NOTHING = EndOfPartition()
-"""A placeholder for no element."""
-_UNREAD = ("converted", "released", "failed")
-"""Phases in which the consumer does not poll, or in which a poll answers nothing."""
-_NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
+class Ledger(GateState):
+    """How the steps change the state of the gate."""
 
-class Ledger(Lifetime):
-    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
-
-    __slots__ = (
-        "announced", "arriving", "backlog", "checkpoint", "converted", "credited", "doubtful", "exclusive", "floating",
-        "marked", "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery",
-        "sending", "sides", "started", "starting", "stirred", "stopped", "stopping", "urged", "woken",
-    )  # fmt: skip
-
-    def __init__(
-        self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool,
-        buffers: tuple[int, int] = (2, 2), credited: bool = False,
-    ) -> None:  # fmt: skip
-        """`buffers`: the exclusive buffers of a remote channel, and the floating buffers of the gate. `credited`:
-        whether the producers of remote channels keep to their credit."""
-        super().__init__()
-        self.exclusive, self.floating = buffers
-        self.credited = credited
-        self.recovery = recovery
-        self.most_recovered = recovered
-        self.newest = 0
-        """The newest checkpoint that any step has named."""
-        local = [kind is ChannelKind.LOCAL for kind in kinds]
-        credits = [Credit(buffers[0]) if credited and not one else None for one in local]
-        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000, credits[at]) for at, one in enumerate(local)]
-        self.restore()
-
-    def restore(self) -> None:
-        """Begins with a fresh gate. The numbering of records goes on."""
-        self.sides = [side.fresh() for side in self.sides]
-        self.converted = self.recovery is Recovery.NONE
-        self.begin_life("converted" if self.converted else "recovering")
-        self.notice = Notice()
-        self.urged = False
-        """Whether the consumer has a reason to look for a priority event: a notification since its last poll began, or
-        the last poll said that one follows."""
-        self.woken = 0
-        """Number of polls in a row that answered nothing, were overlapped by nothing, and notified the consumer."""
-        self.mistold = 0
-        """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
-        self.stirred = False
-        """Whether a channel that has nothing may be queued: the request of partitions may notify for nothing, and an
-        operation that overlapped a poll after the poll took what it tells of. A poll that answers nothing ends this."""
-        self.pushing = False
-        """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
-        self.overlapped = False
-        """Whether such a push was in flight when the current conversion began."""
-        self.sending: Side | None = None
-        """The channel into which the network is delivering an element; None: the network is idle."""
-        self.arriving: Element = _NOTHING
-        """The element that it is delivering."""
-        self.backlog = -1
-        """How much the producer says that waits behind that element; -1: it does not say."""
-        self.moving: Side | None = None
-        """The channel in which an announced barrier is being converted to a priority event; None: none."""
-        self.announced: dict[tuple[int, int], int] = {}
-        """By channel and sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
-        self.marked = 0
-        """The checkpoint whose recovery barriers were inserted and which starts next; 0: none."""
-        self.starting = 0
-        """The checkpoint that is being started; 0: none."""
-        self.stopping = False
-        self.doubtful = False
-        """Whether a barrier arrives while a checkpoint starts, so that the ledger cannot know which came first."""
-        self.checkpoint = 0
-        """The unaligned checkpoint in progress; 0: none."""
-        self.started: list[int] = []
-        self.stopped: list[int] = []
+    __slots__ = ()
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the consumer and to producers."""
@@ -121,99 +46,8 @@ class Ledger(Lifetime):
                 self.urged = True
             elif type(signal) is CreditAnnounced and (credit := self.sides[signal.channel].credit) is not None:
                 credit.granted += signal.credit
-
-    # ---- queries -----------------------------------------------------------------------------------------------------
-    def ready(self, side: Side, end: bool = True) -> bool:
-        """Returns whether a poll certainly finds something in a channel, provided that no operation is in flight.
-
-        `end`: whether the end of recovered data counts, for which a poll answers no element.
-        """
-        if side.ended or self.phase in _UNREAD:
-            return False
-        if side.urgent and side.urgent_ready():
-            return True
-        if side.waiting:
-            return side.waiting[0].sure
-        if not (side.consumed or side.unseen_end(self.converted)):
-            return end and side.finished
-        return bool(side.live) and side.live[0].sure and not side.blocked
-
-    def something_waits(self) -> int:
-        """Returns the first channel, counted from 1, in which a poll certainly finds something, provided that no
-        operation is in flight; 0: there is none."""
-        for number, side in enumerate(self.sides, 1):
-            if self.ready(side):
-                return number
-        return 0
-
-    def urgent_waits(self) -> int:
-        """Returns the first channel, counted from 1, in which a poll certainly finds a priority event of which the gate
-        was notified, provided that no operation is in flight; 0: there is none."""
-        for number, side in enumerate(self.sides, 1):
-            if side.urgent and not side.urgent[0].silent and side.urgent_ready() and self.phase not in _UNREAD:
-                return number
-        return 0
-
-    def first(self) -> str:
-        """Describes what the next poll must find."""
-        return f"an element of channel {self.something_waits() - 1}"
-
-    def first_urgent(self) -> str:
-        """Describes the priority event that the next poll must find."""
-        return f"a priority event of channel {self.urgent_waits() - 1}"
-
-    def left(self, taken: BufferOrEvent) -> bool:
-        """Returns whether anything is in a channel, certainly or not, besides the element that a poll has taken."""
-        for number, side in enumerate(self.sides):
-            if side.holds_more_than(taken.element if number == taken.channel else None):
-                return True
-        return False
-
-    def priority_left(self, taken: BufferOrEvent) -> bool:
-        """Returns whether a priority event is in a channel, certainly or not, besides the one that a poll has taken."""
-        count = sum([len(side.urgent) for side in self.sides])
-        return count > taken.element.data_type.has_priority
-
-    def any_slow(self) -> bool:
-        """Returns whether any channel is blocked or still recovering."""
-        pushed = self.recovery is Recovery.PUSHED
-        return True in [side.blocked or (pushed and not side.consumed) for side in self.sides]
-
-    def all_tracked(self) -> bool:
-        """Returns whether the end of output state of every channel was noted."""
-        return False not in [side.tracked for side in self.sides]
-
-    def all_ended(self) -> bool:
-        """Returns whether the consumer polled the end of partition of every channel."""
-        return False not in [side.ended for side in self.sides]
-
-    def conversion_loses(self) -> bool | None:
-        """Returns whether a channel has state that its physical channel would not get; None: an operation in flight
-        decides."""
-        if self.recovery is Recovery.RECOVER_FIRST:
-            return not all(side.consumed for side in self.sides)
-        if self.recovery is Recovery.PUSHED or all(side.finished for side in self.sides):
-            return False
-        return None if all(side.finishing for side in self.sides) else True
-
-    def refuses(self, checkpoint: int) -> Refusal | None:
-        """Returns the reasons to refuse the start of a checkpoint; None: a barrier in flight decides."""
-        if not self.converted:
-            return _NOT_PHYSICAL
-        if self.doubtful:
-            return None
-        for number, side in enumerate(self.sides):
-            if reasons := side.refuses(checkpoint):
-                return Refusal(reasons, f" by channel {number}")
-        return UNOPPOSED
-
-    def came_too_late(self) -> bool:
-        """Returns whether the gate was released before the push began."""
-        return self.released
-
-    def is_over(self) -> bool:
-        """Returns whether the gate must have given back all resources: after release, or when all channels ended."""
-        return self.released or self.all_ended()
+            elif type(signal) is FaultStruck and not self.is_broken():
+                self._break(keeps=self.sending is not None or signal.place != CHANNEL_STATE_WRITER)
 
     # ---- recovered data ----------------------------------------------------------------------------------------------
     def begin_push(self, channel: int) -> None:
@@ -245,7 +79,9 @@ class Ledger(Lifetime):
     def convert(self, seen: Seen[None]) -> None:
         """Notes that the conversion is over: the channels are physical, or the conversion was refused."""
         self.end()
-        if seen.error is None:
+        if seen.error is None and self.conversion_loses():
+            keep(self, "convert")
+        elif seen.error is None:
             self.converted = True
             self.phase = "converted"
         self.overlapped = False
@@ -281,7 +117,7 @@ class Ledger(Lifetime):
         """Notes that the arrival is over: the element is in the channel."""
         self.end()
         self.sides[channel].end_arrival(self.arriving)
-        self.sending, self.arriving, self.backlog = None, _NOTHING, -1
+        self.sending, self.arriving, self.backlog = None, NOTHING, -1
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def begin_poll(self) -> None:
@@ -420,6 +256,65 @@ class Ledger(Lifetime):
             self.checkpoint = 0
         for side in self.sides:
             side.input.stopped(checkpoint)
+
+    # ---- what the gate calls fails -----------------------------------------------------------------------------------
+    def _break(self, keeps: bool) -> None:
+        """Notes that the task fails. `keeps`: whether the gate keeps the error for a poll. What another operation that
+        is in flight writes is not known."""
+        if self.flying > 1:
+            for side in self.sides:
+                side.input.doubt()
+        self.task_fails(keeps)
+
+    def _task_failed(self, seen: Seen[Any]) -> None:
+        """Notes that an operation of the task failed, which has the error. Only an arrival may write meanwhile."""
+        self.task_fails(keeps=False)
+        self.faults.struck(seen.signals)
+        self.end()
+        if self.sending is not None:
+            self.sending.input.doubt()
+
+    def begin_last_polls(self) -> None:
+        """Notes that a poll begins while the gate keeps an error."""
+        self.begin_alone()
+        self.notice.awake = False
+
+    def last_poll(self, seen: Seen[BufferOrEvent | None]) -> None:
+        """Notes that this poll is over, and whether it answered the error."""
+        if seen.error is None:
+            self.poll(seen)
+            return
+        self.end()
+        self.alone = False
+        self.phase = BROKEN
+
+    def poll_failed(self, seen: Seen[BufferOrEvent | None]) -> None:
+        """Notes that a poll failed with the channel state writer."""
+        self._task_failed(seen)
+        self.alone = self.notice.awake = False
+
+    def setup_failed(self, seen: Seen[None]) -> None:
+        """Notes that a channel could not be converted, or its subpartition could not be requested."""
+        self._break(keeps=seen.error is None)
+        self.faults.struck(seen.signals)
+        self.end()
+        self.overlapped = False
+
+    def arrival_failed(self, seen: Seen[None], channel: int) -> None:
+        """Notes that an arriving buffer was not written, because the channel state writer failed."""
+        side = self.sides[channel]
+        self._break(keeps=True)
+        self.faults.struck(seen.signals)
+        if side.input.pending is not None and side.input.pending.live:
+            side.input.pending.live.pop()
+        self.end_arrival(channel)
+
+    def start_failed(self, seen: Seen[None], checkpoint: int) -> None:
+        """Notes that the start of a checkpoint failed with the channel state writer: nothing is written for it."""
+        self._task_failed(seen)
+        self.unstarted = checkpoint
+        self.started.append(checkpoint)
+        self.starting = self.marked = 0
 
     # ---- release and failure -----------------------------------------------------------------------------------------
     def begin_release(self) -> None:

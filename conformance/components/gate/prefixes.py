@@ -11,6 +11,7 @@ from conformance.components.gate.steps import (
     end_of_output_state,
     event_with_backlog,
     fail,
+    fault,
     finish_recovery,
     in_use,
     insert_recovery_barriers,
@@ -23,6 +24,7 @@ from conformance.components.gate.steps import (
     unaligned_barrier,
 )
 from conformance.driver import FINISH, RUN, Operands
+from conformance.ports import CHANNEL_STATE_WRITER, FaultKind
 
 _THREADS = {step.name: step.by for step in STEPS.all}
 
@@ -87,7 +89,15 @@ STOPPED_IN_RECOVERY = (
     *_REFUSED,
 )  # fmt: skip
 """Leads, with `pushed`, to a checkpoint that was started and stopped in recovery, and to data that comes after it."""
+FAILED_AS_A_CHECKPOINT_STARTS = (
+    *_one_by_one(
+        recover(0), recover(1), recover(1), finish_recovery(0), finish_recovery(1), convert(), request_partitions(),
+    ),
+    fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value),
+    *_one_by_one(checkpoint_started(1), persisted(1)),
+)  # fmt: skip
+"""Leads, with `in-memory` and with faults, to a start of a checkpoint that fails with recovered data queued."""
 PREFIXES = (
     TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
-    STOPPED_IN_RECOVERY,
+    STOPPED_IN_RECOVERY, FAILED_AS_A_CHECKPOINT_STARTS,
 )  # fmt: skip

@@ -17,10 +17,11 @@ from conformance.driver import (
 from conformance.parts import lifetime, notice, recovery, starts
 from conformance.parts.designs import PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
+from conformance.parts.kept import must_be_refused
 from conformance.parts.notice import notifies
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
-from conformance.parts.words import channels, got, must_fail, must_succeed, name, truth
+from conformance.parts.words import channels, must_fail, must_succeed, name, truth
 from conformance.ports import (
     Announcement,
     Buffer,
@@ -44,7 +45,7 @@ def _polled(taken: BufferOrEvent) -> str:
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
-@rule(steps.poll, invariant="I-23", tickets=("FLINK-21104", "FLINK-20145"))
+@rule(steps.poll, steps.poll_for_the_error, invariant="I-23", tickets=("FLINK-21104", "FLINK-20145"))
 def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judgement:
     """Every polled element comes from a channel of the gate whose end of partition was not polled before."""
     if (taken := seen.value) is None:
@@ -111,7 +112,7 @@ def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled
     return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
-@rule(steps.poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-17564"))
+@rule(steps.poll, steps.poll_for_the_error, invariant="I-28", tickets=("FLINK-39018", "FLINK-17564"))
 def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Polled) -> Judgement:
     """The consumer polls all recovered and live elements of a channel once and in order, also if the channel is
     converted in between, except that priority events come first."""
@@ -259,7 +260,8 @@ def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) 
 
 
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *steps.MOVES, tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"),
+    notice.the_consumer_is_told_of_what_waits, *steps.MOVES, steps.poll_for_the_error,
+    tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"),
     formerly=("the-consumer-is-told-of-what-can-be-polled",),
 )  # fmt: skip
 
@@ -280,15 +282,14 @@ def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
 
 
 # ---- conversion, and operations that must be refused -----------------------------------------------------------------
-@rule(steps.convert, invariant="I-27", tickets=("FLINK-39018",))
-def no_conversion_loses_state(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@rule(steps.convert, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",))
+def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
-    of kind state."""
+    of kind state."""  # at once, or to whoever polls next (FG20)
     if not ledger.conversion_loses():
         return False
-    refused = seen.error is not None and seen.error.kind is ErrorKind.STATE
-    owed = "the conversion would lose state of a channel: it must answer an error of kind state"
-    return refused or Broken(FailureClass.LOST, owed, got(seen.error))
+    owed = "the conversion would lose state of a channel"
+    return must_be_refused(ledger, seen, steps.convert.name, ErrorKind.STATE, owed, FailureClass.LOST)
 
 
 @rule(steps.convert, steps.convert_again, invariant="I-26")
@@ -299,10 +300,14 @@ def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) 
     return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 
 
-@rule(steps.request_partitions_too_early, invariant="I-24")
-def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """If partitions are requested before the channels are converted, the gate answers an error of kind state."""
-    return must_fail(seen.error, ErrorKind.STATE, "the channels are not converted yet")
+@rule(steps.request_partitions_too_early, steps.poll_the_error, invariant="I-24")
+def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If partitions are requested before the channels are converted, the gate answers an error of kind state; or it
+    converts them first, and answers that error, at once or to whoever polls next, if this would lose state."""
+    if seen.error is None and not ledger.conversion_loses():
+        return False  # the gate has converted its channels
+    owed = "the channels are not converted yet"
+    return must_be_refused(ledger, seen, steps.request_partitions_too_early.name, ErrorKind.STATE, owed)
 
 
 @rule(steps.end_of_output_state, steps.end_of_output_state_again, invariant="I-18")
@@ -390,6 +395,8 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
     task had not polled when the checkpoint started, including those that arrive later, each once and in order."""
     (checkpoint,) = seen.operands
     judged: Judgement = False
+    if checkpoint == ledger.unstarted:
+        return False
     for number, side in enumerate(ledger.sides):
         if number >= len(seen.value):
             observed = f"the answer has the input state of {len(seen.value)} channels"

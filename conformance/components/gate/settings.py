@@ -50,6 +50,16 @@ SETTINGS = Settings(
             "element, and the same poll answers it: no poll that answers nothing takes that end.",
         ),
         Never(("a-resumed-producer-is-told-to-go-on",), Setting(channel=LOCAL), "No signal tells a local producer."),
+        Never(("an-operation-fails-with-what-it-calls",), BEFORE, "A recovered channel writes nothing."),
+        *[
+            Never(
+                (
+                    "a-checkpoint-that-fails-has-no-input-state", "an-error-reaches-whoever-polls",
+                    "an-operation-fails-with-what-it-calls", "the-consumer-is-told-of-an-error",
+                ), Setting(channel=channels), "The gates of scenarios with faults have channels of both kinds.",
+            )
+            for channels in ("local channels", "remote channels")
+        ],
         Never(("no-conversion-loses-state",), Setting("pushed"), "Nothing was pushed before the conversion."),
     ),
 )  # fmt: skip

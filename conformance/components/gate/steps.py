@@ -11,8 +11,11 @@ from typing import TypeAlias
 
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.side import Side
-from conformance.driver import DISABLED, Drain, Each, End, Once, Operands, Step, Steps, While, always
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.driver import DISABLED, Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
+from conformance.parts import kept
+from conformance.parts.faults import fault_step
+from conformance.parts.kept import KEPT
+from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
 from conformance.ports import Answer, BufferOrEvent, EndOfData, EndOfPartition, GatePort, Recovery, RecoveryCompletion
 from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
 
@@ -25,7 +28,9 @@ PHYSICAL = ("converted", "live")
 STARTABLE = ("recovering", "live", "starting")
 OPEN = ("recovering", "converted", "live", "starting")
 RELEASED = ("released",)
-ALWAYS = (*OPEN, "released", "failed")
+FAILS = ("failing",)
+ENDING = (*OPEN, "failing", BROKEN)
+ALWAYS = (*ENDING, KEPT, "released", "failed")
 
 MOST_QUEUED = 6
 """Number of elements in a channel from which on its producer is back-pressured."""
@@ -197,13 +202,17 @@ def recover_after_release(port: GatePort, ledger: Ledger, channel: int) -> Answe
 
 
 # ---- the network -----------------------------------------------------------------------------------------------------
-def _arrival(name: str, make: Callable[[int], Element], wanted: Wanted, weight: int) -> Step[Ledger, None, int]:
+def _arrival(
+    name: str, make: Callable[[int], Element], wanted: Wanted, weight: int,
+    struck: Callable[[Ledger, Seen[None], int], None] | None = None,
+) -> Step[Ledger, None, int]:  # fmt: skip
     """Returns the step in which a live element with the next record or label arrives."""
 
     def begin(ledger: Ledger, channel: int) -> None:
         ledger.begin_arrival(channel, make(ledger.sides[channel].next_id))
 
-    @step("network", FLOWING, when=channels(wanted), begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    @step("network", FLOWING, when=channels(wanted), begin=begin, end=Ledger.end_arrival, struck=struck,
+          weight=weight, name=name)  # fmt: skip
     def arrive(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
         return port.arrive(channel, ledger.arriving, -1)
 
@@ -223,7 +232,7 @@ def _barrier(name: str, alignment: Alignment, wanted: Wanted, weight: int) -> St
     return arrive
 
 
-buffer = _arrival("buffer", lambda record: Buffer((record,)), has_data, 24)
+buffer = _arrival("buffer", lambda record: Buffer((record,)), has_data, 24, Ledger.arrival_failed)
 event = _arrival("event", Event, flows, 4)
 recovery_completion = _arrival("recovery_completion", lambda label: RecoveryCompletion(), completes, 20)
 aligned_barrier = _barrier("aligned_barrier", Alignment.ALIGNED, flows, 3)
@@ -243,7 +252,8 @@ def event_with_backlog(port: GatePort, ledger: Ledger, channel: int, backlog: in
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", RECOVERING, when=always, begin=Ledger.begin_conversion, learn=Ledger.convert, fails=True)
+@step("task", RECOVERING, when=always, begin=Ledger.begin_conversion, learn=Ledger.convert, struck=Ledger.setup_failed,
+      fails=True)  # fmt: skip
 def convert(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
@@ -253,18 +263,42 @@ def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
 
-@step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.request, weight=24)
+@step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.request, struck=Ledger.setup_failed,
+      weight=24)  # fmt: skip
 def request_partitions(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
-@step("task", RECOVERING, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+def _request_early(ledger: Ledger, seen: Seen[None]) -> None:
+    """Notes that the request was refused, at once or by an error that is kept, or that it converted the channels."""
+    if seen.error is not None:
+        ledger.end()
+    elif ledger.conversion_loses():
+        ledger.end()
+        kept.keep(ledger, "request_partitions_too_early")
+    else:
+        ledger.converted = True
+        ledger.request()
+
+
+@step("task", RECOVERING, when=always, begin=Ledger.begin, learn=_request_early, weight=1, fails=True)
 def request_partitions_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
-@step("task", POLLABLE, when=always, begin=Ledger.begin_poll, learn=Ledger.poll, weight=40)
+@step("task", POLLABLE, when=always, begin=Ledger.begin_poll, learn=Ledger.poll, struck=Ledger.poll_failed,
+      weight=40)  # fmt: skip
 def poll(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
+    return port.poll()
+
+
+@step("task", (KEPT,), when=always, begin=Ledger.begin, learn=kept.read, weight=40, fails=True)
+def poll_the_error(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
+    return port.poll()
+
+
+@step("task", FAILS, when=always, begin=Ledger.begin_last_polls, learn=Ledger.last_poll, weight=24, fails=True)
+def poll_for_the_error(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
@@ -293,7 +327,8 @@ def insert_recovery_barriers(port: GatePort, ledger: Ledger, checkpoint: int) ->
     return port.insert_recovery_barriers(checkpoint)
 
 
-@step("task", STARTABLE, when=startable, begin=Ledger.begin_start, learn=Ledger.start, fails=True)
+@step("task", STARTABLE, when=startable, begin=Ledger.begin_start, learn=Ledger.start,
+      struck=Ledger.start_failed, fails=True)  # fmt: skip
 def checkpoint_started(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
 
@@ -313,13 +348,13 @@ def convert_unknown_to_priority(port: GatePort, ledger: Ledger, channel: int) ->
     return port.convert_to_priority(channel, 1000)
 
 
-@step("task", OPEN, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+@step("task", ENDING, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
 def release(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
 # ---- observers -------------------------------------------------------------------------------------------------------
-@step("observer", OPEN, when=always, weight=2)
+@step("observer", (*OPEN, "failing"), when=always, weight=2)
 def available(port: GatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
 
@@ -339,6 +374,7 @@ def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[t
     return port.persisted(checkpoint)
 
 
+fault = fault_step(STEPS, OPEN, weight=4, when=Ledger.strikable)
 resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
@@ -357,10 +393,14 @@ CREDITED = (buffer, event_with_backlog, aligned_barrier, end_of_partition, reque
 def _go_on(ledger: Ledger) -> Operands | None:
     if ledger.phase == "recovering":
         return _recover(ledger)
+    if ledger.phase == KEPT:
+        return poll_the_error()
     if ledger.phase == "converted":
         return request_partitions()
     if ledger.phase == "starting":
         return checkpoint_started(ledger.marked)
+    if ledger.phase == "failing":
+        return poll_for_the_error() if ledger.notice.awake else None
     return _flow(ledger) if ledger.phase == "live" else None
 
 
@@ -398,7 +438,7 @@ def _first(goes_on: Step[Ledger, None, int], wanted: Wanted, ledger: Ledger) -> 
 
 DRAIN = Drain[Ledger](
     While((_go_on,)),
-    Once((available(), finished()), unless=lambda ledger: ledger.released),
+    Once((available(), finished()), unless=lambda ledger: ledger.released or ledger.is_broken()),
     Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.started]),
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),)),

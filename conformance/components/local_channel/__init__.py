@@ -7,39 +7,37 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.local_channel.goals import RULES
 from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.settings import SETTINGS
 from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import FAULTS, NOTHING, recovers
+from conformance.parts.designs import recovers
+from conformance.parts.faults import WithFaults
 from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recovery
 
 
-class LocalChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class LocalChannelScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`handed_over`: with the recovery design `in-memory`, the number of recovered buffers that the channel begins
-    with. `faults`: whether what the channel calls can fail; operations run whole then."""
+    with."""
 
     recovery: Recovery = Recovery.NONE
     handed_over: Annotated[int, Meta(ge=0, le=8)] = 0
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
 
-    def __post_init__(self) -> None:
-        if self.faults and self.interleaving != "whole":
-            raise ValueError("with faults, the interleaving must be whole")
-
 
 _FAULTY = tuple(
-    LocalChannelScenarioConfig(recovery, handed_over, faults=True)
+    LocalChannelScenarioConfig(recovery, handed_over, interleaving, faults=True)
     for recovery, handed_over in (
         (Recovery.NONE, 0),
         (Recovery.RECOVER_FIRST, 0),
         (Recovery.IN_MEMORY, 2),
         (Recovery.PUSHED, 0),
     )
+    for interleaving in ("whole", "fine")
 )
 _ADDED, _TAKEN = ("finish", "producer"), ("finish", "task")
 _REQUESTED = ("request_subpartition",), _TAKEN
@@ -65,10 +63,11 @@ COMPONENT = Component(
     port_config=lambda config: ChannelConfig(config.recovery, tuple(range(config.handed_over))),
     restored_config=lambda config, ledger: ChannelConfig(config.recovery, ledger.lane.left()),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities, config.faults
+        config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
+        config.can_fail(LocalChannelPort),
     ),
-    needs=lambda config: recovers(config.recovery) | (FAULTS if config.faults else NOTHING),
-    threads=("producer", "task", "recovery"),
+    needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
+    threads=("producer", "task", "recovery", "canceler"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
@@ -82,6 +81,7 @@ COMPONENT = Component(
         "requests": Bound(("request_subpartition",), 1),
         "checkpoints": Bound(("insert_recovery_barrier", "checkpoint_started", "checkpoint_stopped"), 1),
         "releases": Bound(("release",), 1),
+        "cancellations": Bound(("cancel",), 0),
         "failures": Bound(("fail",), 0),
         "restores": Bound(("restore",), 0),
         "variants": Bound(

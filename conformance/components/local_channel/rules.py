@@ -77,7 +77,7 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
 
 
 def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
-    if ledger.lane.blocked:
+    if ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is None and ledger.end_takes_a_turn():
         return UNSURE
@@ -91,7 +91,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
 def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
     """The channel hands out a priority event even while its producer is blocked."""
-    if not ledger.must_priority or not ledger.lane.blocked:
+    if not ledger.must_priority or not ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
@@ -160,7 +160,9 @@ adopt(taking.sequence_numbers_have_no_gaps, steps.take)
 @rule(steps.take, invariant="I-16", tickets=("FLINK-40519",))
 def the_next_type_names_what_can_be_taken(ledger: Ledger, seen: Took) -> Judgement:
     """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
-    return False if seen.value is None else taking.judge_next(next_types(ledger, seen.value), seen.value.next)
+    if seen.value is None or ledger.producer_has_failed():
+        return False
+    return taking.judge_next(next_types(ledger, seen.value), seen.value.next)
 
 
 @rule(steps.take, level=Level.SHOULD, invariant="I-21")
@@ -168,7 +170,7 @@ def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
     """The backlog that a live element carries is the number of data buffers in the subpartition, of which the last one
     need not be counted; with a recovered buffer it is 0, and while the subpartition is blocked, unless a priority event
     passes, which may carry the backlog or 0."""
-    if seen.value is None:
+    if seen.value is None or ledger.producer_has_failed():
         return False
     least, most = backlogs(ledger, seen.value)
     if least <= seen.value.backlog <= most:
@@ -203,11 +205,24 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
     return Broken(FailureClass.PROTOCOL, owed, f"it was notified of sequence number {ledger.notice.announced}")
 
 
+@rule(steps.take, invariant="I-90", needs=FAULTS)
+def a_failed_producer_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
+    """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
+    error; it does not answer that there is nothing."""
+    if not ledger.must_learn:
+        return False
+    if seen.value is not None:
+        return True
+    return Broken(
+        FailureClass.STUCK, "the producer has failed, and the consumer must learn it", "the take found nothing"
+    )
+
+
 # ---- adding and pushing ----------------------------------------------------------------------------------------------
 @rule(*ADDS, invariant="I-33")
 def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """A channel that is not released accepts every element that its producer adds before the end of partition."""
-    if ledger.releasing:
+    if ledger.releasing or ledger.producer_has_failed():
         return UNSURE
     if seen.value is True:
         return True
@@ -271,9 +286,13 @@ adopt(
     notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
     formerly=("an-empty-channel-lets-its-consumer-sleep",),
 )  # fmt: skip
-adopt(faults.an_operation_fails_with_what_it_calls, steps.take, steps.checkpoint_started, needs=FAULTS)
+adopt(
+    faults.an_operation_fails_with_what_it_calls, steps.take, steps.checkpoint_started, steps.request_subpartition,
+    needs=FAULTS,
+)  # fmt: skip
+adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
 adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
-adopt(lifetime.a_release_tells_nobody, steps.release)
+adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel)
 
 
 @rule(steps.request_subpartition, invariant="I-24")

@@ -10,12 +10,12 @@ SETTINGS = Settings(
     BY_END_OF_RECOVERY,
     never=(
         Never(
-            ("an-operation-fails-with-what-it-calls",),
-            Setting(interleaving="fine"), "With faults, operations run whole.",
-        ),
-        Never(
             ("a-missing-recovery-barrier-declines-the-checkpoint", "the-end-of-recovered-data-is-told-once"),
             Setting(stage="not in recovery"), "The end of recovered data was taken before.",
+        ),
+        Never(
+            ("a-failed-producer-is-not-silent",),
+            Setting(stage="in recovery"), "Recovered data, or its end, is still to be taken first.",
         ),
         Never(
             (

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Step, Steps, While, always, drain
 from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resources_step
+from conformance.parts.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step
 from conformance.ports import (
+    PRODUCER,
+    SUBPARTITION_REQUEST,
     Alignment,
     Answer,
     Barrier,
@@ -41,15 +43,15 @@ step = STEPS.step
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def room(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables an add unless the producer is back-pressured."""
-    return NO_OPERANDS if len(ledger.lane.live) < MOST_QUEUED else DISABLED
+    """Enables an add unless the producer is back-pressured, or has failed."""
+    return NO_OPERANDS if len(ledger.lane.live) < MOST_QUEUED and not ledger.producer_has_failed() else DISABLED
 
 
 def next_barriers(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the barrier of a newer checkpoint than that of the last barrier; the checkpoint may have started
     before."""
     newest, before = ledger.newest, ledger.barrier_added
-    if len(ledger.lane.live) >= MOST_QUEUED or len(ledger.lane.urgent) >= 3:
+    if len(ledger.lane.live) >= MOST_QUEUED or len(ledger.lane.urgent) >= 3 or ledger.producer_has_failed():
         return DISABLED
     if newest > before + 1:
         return ((before + 1,), (newest,), (newest,), (newest + 1,))
@@ -139,6 +141,12 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int]]:
     return ledger.lane.input.restorable()
 
 
+def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
+    """The faults that can strike: the request can fail until it succeeds, and the producer fails after that."""
+    never = SUBPARTITION_REQUEST if ledger.requested else PRODUCER
+    return [(place, kind) for place, kind in ledger.faults.possible() if place != never]
+
+
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure, unless a release has still to end a push or an add that is in flight."""
     return DISABLED if ledger.released and (ledger.pushing or ledger.adding) else NO_OPERANDS
@@ -207,7 +215,8 @@ def push_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", PRESENT, when=may_request, begin=Ledger.begin_request, end=Ledger.request, fails=True)
+@step("task", PRESENT, when=may_request, begin=Ledger.begin_request, end=Ledger.request, struck=Ledger.request_struck,
+      fails=True)  # fmt: skip
 def request_subpartition(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 
@@ -244,6 +253,9 @@ def release(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
+cancel = cancel_step(STEPS, (*LIVING, "broken"))
+
+
 # ---- observers and the driver ----------------------------------------------------------------------------------------
 @step("observer", LIVING, when=always, weight=2)
 def in_recovery(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
@@ -260,7 +272,7 @@ def persisted(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, LIVING)
+fault = fault_step(STEPS, LIVING, when=strikeable)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS, when=may_fail)
 
@@ -281,6 +293,8 @@ def _due(ledger: Ledger) -> drain.Step | None:
         return request_subpartition()
     if not ledger.lane.finishing:
         return push_recovered() if ledger.to_recover else finish_recovered()
+    if ledger.producer_has_failed() and not ledger.hidden:
+        return resume() if ledger.lane.blocked else take()
     if ledger.notice.awake:
         return take()
     return resume() if ledger.lane.blocked else None
@@ -305,6 +319,7 @@ def _failed(ledger: Ledger) -> bool:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
+    Once((release(),), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits for the request
     End(lambda ledger: ledger.pushing or ledger.adding),  # no push or add may still wait here
     Once((in_use(),), unless=_over),
     Each(_inspections),

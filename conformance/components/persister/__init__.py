@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.persister.ledger import Ledger
 from conformance.components.persister.rules import RULES
 from conformance.components.persister.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import FAULTS, NOTHING
+from conformance.parts.faults import WithFaults
 from conformance.ports import PersisterConfig, PersisterPort
 
 
-class PersisterScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """`base`: this is added to the id of every checkpoint, so that steps name large ids by small numbers. `faults`:
-    whether what the persister calls can fail."""
+class PersisterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+    """`base`: this is added to the id of every checkpoint, so that steps name large ids by small numbers."""
 
     base: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    faults: bool = False
     interleaving: Literal["whole"] = "whole"
+    faults: bool = False
 
 
 COMPONENT = Component(
@@ -34,8 +33,8 @@ COMPONENT = Component(
         *[PersisterScenarioConfig(faults=True)] * 2,
     ),
     port_config=lambda config: PersisterConfig(),
-    make_ledger=lambda config, capabilities: Ledger(config.base, config.faults),
-    needs=lambda config: FAULTS if config.faults else NOTHING,
+    make_ledger=lambda config, capabilities: Ledger(config.base, config.can_fail(PersisterPort)),
+    needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,

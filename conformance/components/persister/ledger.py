@@ -6,7 +6,7 @@ from conformance.driver import Seen
 from conformance.parts.faults import Breakable
 from conformance.parts.input_state import InputState
 from conformance.parts.starts import SUBSUMED, UNOPPOSED, Refusal
-from conformance.ports import PersisterPort
+from conformance.ports import Places
 
 
 class Ledger(Breakable):
@@ -14,8 +14,8 @@ class Ledger(Breakable):
 
     __slots__ = ("base", "behind", "input", "newest", "records", "stopped_late")
 
-    def __init__(self, base: int = 0, faulty: bool = False) -> None:
-        super().__init__(PersisterPort.can_fail if faulty else {})
+    def __init__(self, base: int, can_fail: Places) -> None:
+        super().__init__(can_fail)
         self.base = base
         """The id of a checkpoint is this and the number by which steps and rules name it."""
         self.records = 0

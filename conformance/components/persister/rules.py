@@ -11,7 +11,7 @@ from conformance.parts.input_state import judge_written
 from conformance.parts.records import in_words, were
 from conformance.parts.starts import judge_refusal, judge_start
 from conformance.parts.words import truth
-from conformance.ports import Capability, CheckpointReason, Resources
+from conformance.ports import Capability, CheckpointReason, PersisterPort, Resources
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))
 rule, goal = RULES.rule, RULES.goal
@@ -123,6 +123,7 @@ def a_persister_holds_only_what_it_has_written(ledger: Ledger, seen: Seen[Resour
 
 
 RULES.adopt(faults.an_operation_fails_with_what_it_calls, steps.start, steps.buffer, needs=FAULTS)
+faults.see_strikes(RULES, PersisterPort.can_fail, steps.start, steps.buffer)
 RULES.adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
 
 

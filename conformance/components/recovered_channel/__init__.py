@@ -7,37 +7,44 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
-
 from conformance.components.recovered_channel.goals import RULES
 from conformance.components.recovered_channel.ledger import Ledger
 from conformance.components.recovered_channel.settings import SETTINGS
 from conformance.components.recovered_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
+from conformance.parts.faults import WithFaults
 from conformance.ports import ChannelConfig, RecoveredChannelPort, Recovery
 
 
-class RecoveredChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class RecoveredChannelScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`recovery`: the recovery design, which decides when the channel may be converted."""
 
     recovery: Literal["recover-first", "in-memory", "pushed"]
     interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
 
+
+_PLAIN, _FAULTY = (
+    tuple(
+        RecoveredChannelScenarioConfig(recovery, interleaving, faults=faults)
+        for interleaving in ("whole", "fine")
+        for recovery in ("recover-first", "in-memory", "pushed")
+    )
+    for faults in (False, True)
+)
 
 COMPONENT = Component(
     name="recovered-channel",
     port=RecoveredChannelPort,
     config_type=RecoveredChannelScenarioConfig,
-    configs=tuple(
-        RecoveredChannelScenarioConfig(recovery, interleaving)
-        for interleaving in ("whole", "fine")
-        for recovery in ("recover-first", "in-memory", "pushed")
-    ),
+    configs=_PLAIN * 5 + _FAULTY,
     port_config=lambda config: ChannelConfig(Recovery(config.recovery)),
-    make_ledger=lambda config, capabilities: Ledger(config.recovery),
-    needs=lambda config: recovers(config.recovery),
-    threads=("recovery", "task"),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.recovery, config.can_fail(RecoveredChannelPort, config.interleaving == "fine")
+    ),
+    needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
+    threads=("recovery", "task", "pool", "canceler"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
@@ -48,6 +55,7 @@ COMPONENT = Component(
         "pushes": Bound(("push_recovered", "push_after_end"), 2),
         "checkpoints": Bound(("checkpoint_started", "checkpoint_stopped"), 1),
         "releases": Bound(("release",), 1),
+        "cancellations": Bound(("cancel",), 0),
         "failures": Bound(("fail",), 1),
         "restores": Bound(("restore",), 0),
         "variants": Bound(("push_recovered", "checkpoint_started", "checkpoint_stopped"), 1, variants=True),
@@ -57,5 +65,7 @@ COMPONENT = Component(
         {"convert": 16, "finish_recovered": 10, "take": 24},
         {"release": 8, "fail": 4, "restore": 60, "push_recovered": 30},
         {"checkpoint_started": 16, "checkpoint_stopped": 16, "last_stopped": 8},
+        {"fault": 24, "push_recovered": 40, "offer_buffer": 24, "release": 8, "convert": 12},
+        {"fault": 16, "convert": 16, "finish_recovered": 10, "take": 24},
     ),
 )

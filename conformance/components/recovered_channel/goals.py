@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from conformance.components.recovered_channel import steps
-from conformance.components.recovered_channel.ledger import Ledger
+from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, WAITING, Ledger
 from conformance.components.recovered_channel.rules import RULES
 from conformance.driver import Seen
-from conformance.parts.designs import IN_MEMORY, PUSHED, RECOVER_FIRST, STEPPING
-from conformance.ports import Resources
+from conformance.parts import faults
+from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, RECOVER_FIRST, STEPPING
+from conformance.ports import RecoveredChannelPort, Resources
 
 __all__ = ["RULES"]
+faults.see_strikes(RULES, RecoveredChannelPort.can_fail, steps.push_recovered, steps.convert)
 goal = RULES.goal
 Converted = Seen[tuple[int, ...]]
 
@@ -114,3 +116,53 @@ def failed_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
 def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh channel replaced one that had failed."""
     return True
+
+
+# ---- what it calls fails ---------------------------------------------------------------------------------------------
+@goal(steps.push_recovered, needs=FAULTS, struck=True)
+def a_push_got_the_buffer_it_waited_for(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A push waited for a buffer, and got one."""
+    return seen.error is None and ledger.offering and not ledger.releasing
+
+
+@goal(steps.push_recovered, needs=FAULTS, struck=True)
+def a_push_waited_until_the_release(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A push waited for a buffer until the channel was released."""
+    return ledger.released and not ledger.converted
+
+
+@goal(steps.push_recovered, needs=FAULTS | PUSHED, struck=True)
+def a_push_waited_until_the_conversion(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A push waited for a buffer until the channel was converted, which releases it."""
+    return ledger.converted
+
+
+@goal(steps.push_recovered, needs=FAULTS, struck=True)
+def the_pool_was_destroyed_while_a_push_waited(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The buffer pool was destroyed while a push was waiting for a buffer."""
+    return REFUSED in seen.signals and DESTROYED in seen.signals
+
+
+@goal(steps.release, steps.convert, needs=FAULTS | STEPPING)
+def released_between_an_offer_and_the_push(ledger: Ledger, seen: Seen[object]) -> bool:
+    """The channel was released or converted after it was offered a buffer, before the push that waited for it went
+    on."""
+    return seen.error is None and not ledger.released and ledger.phase == WAITING and ledger.offering
+
+
+@goal(steps.convert, needs=FAULTS | RECOVER_FIRST, struck=True)
+def a_conversion_failed_after_all_was_consumed(ledger: Ledger, seen: Converted) -> bool:
+    """A conversion found no exclusive buffers after the task had consumed all recovered data."""
+    return ledger.recovery == "recover-first" and ledger.recovered.taken > 0
+
+
+@goal(steps.convert, needs=FAULTS | IN_MEMORY, struck=True)
+def a_conversion_failed_with_buffers_queued(ledger: Ledger, seen: Converted) -> bool:
+    """A conversion found no exclusive buffers while recovered buffers were queued, which the next one hands over."""
+    return ledger.recovery == "in-memory" and ledger.recovered.there() > 1
+
+
+@goal(steps.convert, needs=FAULTS | PUSHED, struck=True)
+def a_conversion_failed_while_state_was_read(ledger: Ledger, seen: Converted) -> bool:
+    """A conversion with the design `pushed` found no exclusive buffers before all state was read."""
+    return ledger.recovery == "pushed" and not ledger.recovered.finishing

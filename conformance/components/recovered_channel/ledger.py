@@ -1,48 +1,72 @@
 """The ledger of one recovered channel: what was pushed, what was taken, and whether the channel is released.
 
 Two threads act: the recovery thread pushes, the task thread takes and converts. The ledger knows exactly what the task
-thread has done; a push in flight may have taken effect or not.
+thread has done; a push in flight may have taken effect or not. If the buffer pool has no buffer for a push, a third
+thread offers one, and until then the phase is `waiting`.
 """
 
 from __future__ import annotations
 
 from conformance.driver import Seen
+from conformance.parts.faults import Breakable, struck_by
 from conformance.parts.lane import Recovered
-from conformance.parts.lifetime import Lifetime
+from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import Notice
 from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
 from conformance.parts.starts import Refusal
-from conformance.ports import BufferAndBacklog, CheckpointReason, Next, Signal
+from conformance.ports import (
+    BUFFER_POOL,
+    BufferAndBacklog,
+    CheckpointReason,
+    FaultKind,
+    FaultStruck,
+    Next,
+    Places,
+    Signal,
+)
 
 _NONE, _DATA, _EVENT = Next.NONE, Next.DATA, Next.EVENT
 _NOTHING = (_NONE,)
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
+EXPOSED = "exposed"
+"""The phase of an open channel if what it calls can fail. Without faults, the phase of an open channel is `open`."""
+WAITING = "waiting"
+"""The phase of an open channel into which a push waits for a buffer."""
+REFUSED = FaultStruck(BUFFER_POOL, FaultKind.REFUSES)
+"""The signal that the buffer pool has no buffer for a push."""
+DESTROYED = FaultStruck(BUFFER_POOL, FaultKind.ENDS)
+"""The signal that a push has found the buffer pool destroyed."""
 
 
-class Ledger(Lifetime):
+class Ledger(Breakable):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "busy", "checkpoints", "converted", "had", "late_stop", "next_record", "notice", "recovered", "recovery",
-        "stopped", "vain", "was_finished", "was_over",
+        "busy", "checkpoints", "converted", "converting", "elsewhere", "had", "late_stop", "next_record", "notice",
+        "offering", "recovered", "recovery", "stopped", "vain", "was_finished", "was_over",
     )  # fmt: skip
     most_in_vain = 2
 
-    def __init__(self, recovery: str) -> None:
-        super().__init__()
+    def __init__(self, recovery: str, can_fail: Places) -> None:
+        super().__init__(can_fail)
         self.recovery = recovery
         self.next_record = 0
         self.restore()
 
     def restore(self) -> None:
         """Begins with a fresh channel."""
-        self.begin_life("open")
+        self.begin_life(EXPOSED if self.can_fail else "open")
         self.recovered = Recovered()
         self.notice = Notice()
-        self.converted = False
+        self.converted = self.converting = False
+        """Whether the channel was converted; whether a conversion is in flight."""
         self.busy = False
         """Whether a push is in flight."""
+        self.offering = False
+        """Whether the buffer pool has begun to offer a buffer to the push that waits."""
+        self.elsewhere = False
+        """Whether a push that the buffer pool has refused took its memory from somewhere else."""
         self.was_over = False
         """Whether the channel was released before the last operation of the recovery thread began."""
         self.vain = 0
@@ -110,12 +134,19 @@ class Ledger(Lifetime):
         """Returns the number of queued buffers, and that number with the end of recovered data, which 2.3.0 counts."""
         return 0 if self.released else self.recovered.there(), self.readable()
 
+    def pool_is_destroyed(self) -> bool:
+        """Returns whether the buffer pool was destroyed while a push waits for a buffer, so that the wait must end."""
+        # until the push is over, the refusal that it met still counts as armed
+        return self.phase == WAITING and self.faults.armed.count(BUFFER_POOL) > 1
+
     def refuses(self, checkpoint: int) -> Refusal:
         """Returns the reason to refuse every checkpoint: this channel is not physical."""
         return _NOT_PHYSICAL
 
     def holds(self) -> tuple[tuple[str, int], ...]:
-        """Returns one segment for each queued buffer."""
+        """Returns one segment for each queued buffer; nothing if the memory of some comes from somewhere else."""
+        if self.elsewhere:
+            return ()
         return (("segments", 0 if self.released else self.recovered.there()),)
 
     def most_futures(self) -> int:
@@ -147,8 +178,10 @@ class Ledger(Lifetime):
 
     # ---- updates ---------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """Notes the notifications of the consumer."""
+        """Notes the notifications of the consumer, and that a push begins to wait for a buffer."""
         self.notice.hear(signals)
+        if self.phase == EXPOSED and self.busy and REFUSED in signals:
+            self.phase = WAITING
 
     def begin_afterwards(self) -> None:
         """Notes that an operation of the recovery thread begins, which is possible after release, too."""
@@ -169,6 +202,25 @@ class Ledger(Lifetime):
         """Notes that the push is over."""
         self.busy = False
         self.recovered.end_push()
+
+    def push_was_struck(self, seen: Seen[None], count: int) -> None:
+        """Notes the end of a push for which the buffer pool had no buffer: it waited for one, or it failed."""
+        self.faults.struck(seen.signals)
+        if self.phase == WAITING:
+            self.phase = EXPOSED
+        if seen.error is None:
+            self.elsewhere |= not (self.offering or self.released)
+            self.end_push(count)
+        else:
+            self.busy = False
+            if not self.released:
+                self.recovered.drop_push()
+                self.phase = BROKEN
+        self.offering = False
+
+    def begin_offer(self) -> None:
+        """Notes that the buffer pool begins to offer a buffer."""
+        self.offering = True
 
     def begin_finish(self) -> None:
         """Notes that the push of the end of recovered data begins."""
@@ -213,14 +265,35 @@ class Ledger(Lifetime):
         self.had = self.readable()
         self.was_finished = self.recovered.finished
 
+    def begin_conversion(self) -> None:
+        """Notes that a conversion begins, which ends like a release."""
+        self.begin_release()
+        self.converting = True
+
+    def begin_cancel(self) -> None:
+        """Notes that the task is cancelled, whatever it does; nobody looks at a conversion that is in flight then."""
+        if self.converting:
+            self.converting = False
+            self.take_back_release()
+        super().begin_cancel()
+
     def convert(self, seen: Seen[tuple[int, ...]]) -> None:
         """Notes that the conversion is over: the channel is released, or the conversion was refused and changed
         nothing."""
+        self.converting = False
         if seen.error is None:
             self.converted = True
             self.release()
         else:
-            self.releasing = self.released
+            self.take_back_release()
+
+    def conversion_was_struck(self, seen: Seen[tuple[int, ...]]) -> None:
+        """Notes that there were no exclusive buffers: the conversion can be tried again, or the task fails."""
+        self.faults.struck(seen.signals)
+        self.converting = False
+        self.take_back_release()
+        if not self.released and struck_by(seen).kind is not FaultKind.REFUSES:
+            self.phase = BROKEN
 
     def release(self) -> None:
         """Notes that the channel was released."""
@@ -231,4 +304,4 @@ class Ledger(Lifetime):
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; a push in flight is abandoned."""
         super().fail()
-        self.notice.awake = self.busy = False
+        self.notice.awake = self.busy = self.offering = self.converting = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.recovered_channel import steps
-from conformance.components.recovered_channel.ledger import Ledger
+from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, WAITING, Ledger
 from conformance.driver import (
     UNSURE,
     Broken,
@@ -15,18 +15,22 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import PUSHED, READBACK, RESOURCES
+from conformance.parts import faults, lifetime, notice, recovery, starts, taking
+from conformance.parts.designs import FAULTS, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import got, must_be, must_fail, must_succeed, name
-from conformance.ports import BufferAndBacklog, ErrorKind
+from conformance.ports import BUFFER_POOL, BufferAndBacklog, DataAvailable, ErrorKind, FaultKind, FaultStruck, Resources
 
-# No operation of this channel waits or takes a lock inside another, so only a broken channel could exercise the rules
-# about threads.
+_LOCKS = 2
+"""How many of the properties of waiting threads are about locks."""
+
+# No operation of this channel takes a lock inside another, so only a broken channel could exercise the rules about
+# locks. A thread waits only for the buffer pool.
 RULES = Rules[Ledger](
     "recovered-channel",
     answers_property("recovered-channel"),
-    *thread_properties("recovered-channel", Level.UNTESTABLE),
+    *thread_properties("recovered-channel", Level.UNTESTABLE)[:_LOCKS],
+    *thread_properties("recovered-channel", waits=FAULTS)[_LOCKS:],
 )
 rule, adopt = RULES.rule, RULES.adopt
 
@@ -129,6 +133,91 @@ def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[in
     return Broken(kind, owed, f"it handed over {in_words(given)}")
 
 
+# ---- what it calls fails ---------------------------------------------------------------------------------------------
+adopt(faults.an_operation_fails_with_what_it_calls, steps.convert, needs=FAULTS)
+
+
+@rule(steps.push_recovered, invariant="I-90", needs=FAULTS, struck=True)
+def a_push_fails_with_the_buffer_pool(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A push that finds the buffer pool destroyed, at once or while it waits for a buffer, fails with an error of kind
+    io or released."""
+    met = [type(signal) for signal in seen.signals].count(FaultStruck)
+    if met > ledger.faults.armed.count(BUFFER_POOL):
+        owed = "a call of the buffer pool fails once for each fault that was armed"
+        return Broken(FailureClass.PROTOCOL, owed, f"{met} calls failed in this push")
+    if DESTROYED not in seen.signals:
+        return False
+    if seen.error is not None and seen.error.kind in (ErrorKind.IO, ErrorKind.RELEASED):
+        return True
+    owed = "the buffer pool is destroyed: the push must fail with an error of kind io or released"
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+
+
+def _may_take_memory_elsewhere(ledger: Ledger) -> bool:
+    return ledger.recovery == "in-memory"
+
+
+@rule(steps.push_recovered, invariant="I-94", needs=FAULTS, struck=True)
+def a_push_waits_for_the_next_buffer(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A push for which the buffer pool has no buffer waits until the pool offers one, and then succeeds; with the
+    design `in-memory`, it may take its memory from somewhere else."""
+    if REFUSED not in seen.signals or DESTROYED in seen.signals or ledger.releasing:
+        return False
+    if not (ledger.offering or _may_take_memory_elsewhere(ledger)):
+        owed = "the buffer pool has no buffer, so the push must wait until the pool offers one"
+        return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    return must_succeed(seen.error, "the channel was offered a buffer: the push must succeed")
+
+
+@rule(steps.push_recovered, invariant="I-92", needs=FAULTS, struck=True)
+def a_release_ends_the_wait_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A push that waits for a buffer while its channel is released fails with an error of kind released, or recycles
+    its buffer, raises no error and notifies nobody."""
+    if REFUSED not in seen.signals or DESTROYED in seen.signals or not ledger.releasing:
+        return False
+    if seen.error is not None:
+        return must_fail(seen.error, ErrorKind.RELEASED, "the channel was released while the push was waiting")
+    may_tell = ledger.offering or _may_take_memory_elsewhere(ledger)  # it may have been queued before the release
+    if may_tell or not any(type(signal) is DataAvailable for signal in seen.signals):
+        return True
+    owed = "the channel was released while the push was waiting for a buffer, so nobody may be notified"
+    return Broken(FailureClass.PROTOCOL, owed, "the push emitted DataAvailable")
+
+
+@rule(steps.offer_buffer, invariant="I-94", needs=FAULTS)
+def an_offered_buffer_goes_to_whoever_waits(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """If the buffer pool offers a buffer while a push waits for one, the channel keeps the buffer."""
+    if ledger.phase != WAITING or ledger.releasing or ledger.pool_is_destroyed():
+        return False
+    if seen.value:
+        return True
+    if _may_take_memory_elsewhere(ledger):
+        return UNSURE  # the push perhaps does not wait
+    return Broken(FailureClass.STUCK, "a push waits for a buffer: the channel must keep it", "it did not keep it")
+
+
+@rule(steps.convert, invariant="I-26", needs=FAULTS, struck=True)
+def a_conversion_fails_without_exclusive_buffers(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
+    """If the exclusive buffers of the physical channel cannot be had now, the conversion fails with an error of kind
+    io, and can be tried again."""
+    if faults.struck_by(seen).kind is not FaultKind.REFUSES:
+        return False
+    return must_fail(seen.error, ErrorKind.IO, "there are too few exclusive buffers for the physical channel")
+
+
+@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True)
+def a_failed_channel_holds_no_buffer_twice(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """After something has failed that the channel called, and before its release, the channel holds at most one segment
+    for each buffer that was pushed and not taken."""
+    if not ledger.is_broken():
+        return False
+    held = (seen.value.segments or 0) + (seen.value.heap or 0)
+    if held <= (most := ledger.recovered.there()):
+        return True
+    owed = f"{most} buffers were pushed and not taken, so the channel may hold {most or 'no'} segments"
+    return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+
+
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 adopt(
     starts.checkpoints_are_declined_until_channels_are_physical, steps.checkpoint_started,
@@ -171,7 +260,7 @@ adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
 adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, formerly=_HOLDS)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, needs=RESOURCES, formerly=_HOLDS)
 adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
-adopt(lifetime.a_release_tells_nobody, steps.release, steps.convert)
+adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel, steps.convert)
 adopt(
     notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
     formerly=("an-empty-channel-lets-its-consumer-sleep",),

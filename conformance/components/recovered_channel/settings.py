@@ -12,7 +12,8 @@ SETTINGS = Settings(
         Never(
             (
                 "a-channel-converts-once-nothing-can-be-lost", "a-consumer-that-finds-nothing-may-sleep",
-                "a-future-ends-with-what-it-waits-for", "a-push-after-the-end-is-refused",
+                "a-failed-channel-holds-no-buffer-twice", "a-future-ends-with-what-it-waits-for",
+                "a-push-after-the-end-is-refused", "a-push-waits-for-the-next-buffer",
                 "a-take-answers-what-is-there", "buffers-in-use-count-what-waits",
                 "conversion-hands-over-what-was-not-taken", "no-conversion-loses-state",
                 "recovered-buffers-arrive-once-and-in-order", "recovered-buffers-have-no-backlog",
@@ -20,6 +21,14 @@ SETTINGS = Settings(
                 "the-consumer-is-told-of-what-waits", "the-end-of-recovered-data-is-told-once",
                 "the-next-type-names-what-can-be-taken", "while-it-lives-a-port-holds-what-it-should",
             ), AFTER, "A conversion releases the channel, which then holds nothing.",
+        ),
+        Never(
+            ("a-conversion-fails-without-exclusive-buffers", "an-operation-fails-with-what-it-calls"),
+            AFTER, "A channel that was converted asks for no buffers.",
+        ),
+        Never(
+            ("a-push-fails-with-the-buffer-pool",), AFTER._replace(interleaving="whole"),
+            "The conversion ends the push that waits, before the buffer pool can be destroyed.",
         ),
     ),
 )  # fmt: skip

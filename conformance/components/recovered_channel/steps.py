@@ -1,25 +1,36 @@
 """The steps of a recovered channel.
 
 The recovery thread reads state into the channel; the task thread takes it, starts and stops checkpoints, and converts
-the channel.
+the channel. The buffer pool offers a buffer to a push that waits for one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.components.recovered_channel.ledger import Ledger
-from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
+from conformance.components.recovered_channel.ledger import EXPOSED, WAITING, Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Steps, While, always
 from conformance.driver.drain import Step
-from conformance.parts.lifetime import MOST_AFTERWARDS, alive, fail_step, resources_step, restart_step
-from conformance.ports import Alignment, Answer, Barrier, Buffer, BufferAndBacklog, RecoveredChannelPort
+from conformance.parts.faults import fault_step
+from conformance.parts.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step, restart_step
+from conformance.ports import (
+    BUFFER_POOL,
+    Alignment,
+    Answer,
+    Barrier,
+    Buffer,
+    BufferAndBacklog,
+    FaultKind,
+    RecoveredChannelPort,
+)
 
 MOST_WAITING = 8
 """Number of buffers in the channel from which on the recovery thread is back-pressured."""
 
-OPEN = ("open",)
-ALIVE = ("open", "released")
-ALWAYS = ("open", "released", "failed")
+OPEN = ("open", EXPOSED, WAITING)
+ALIVE = (*OPEN, "released")
+ENDING = (*ALIVE, "broken")
+ALWAYS = (*ENDING, "failed")
 
 STEPS = Steps[RecoveredChannelPort, Ledger]()
 step = STEPS.step
@@ -29,11 +40,12 @@ _COUNTS = ((1,), (2,))
 
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def may_push(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables a push of one or two records until the end of recovered data, unless many buffers wait."""
+    """Enables a push of one or two records until the end of recovered data, unless many buffers wait. After release it
+    is left open whether a push still asks the buffer pool, so none of its calls may be about to fail."""
     recovered = ledger.recovered
     if recovered.finishing or ledger.afterlife >= MOST_AFTERWARDS or len(recovered.waiting) >= MOST_WAITING:
         return DISABLED
-    return _COUNTS
+    return DISABLED if ledger.released and ledger.faults.armed else _COUNTS
 
 
 def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -42,8 +54,11 @@ def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
 
 
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a push after the end; the specification says only for the design `pushed` how it ends."""
-    return alive(ledger) if ledger.recovered.finishing and ledger.recovery == "pushed" else DISABLED
+    """Enables a push after the end; the specification says only for the design `pushed` how it ends, and only if no
+    call of the buffer pool is about to fail."""
+    if not ledger.recovered.finishing or ledger.recovery != "pushed" or ledger.faults.armed:
+        return DISABLED
+    return alive(ledger)
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -62,8 +77,29 @@ def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
     return ((ledger.checkpoints,),) if ledger.checkpoints else DISABLED
 
 
+def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
+    """The faults that can strike: no push asks the buffer pool after the end, and while a push waits for a buffer, the
+    pool can only be destroyed."""
+    possible = ledger.faults.possible()
+    if ledger.phase == WAITING:
+        destroyed = () if ledger.pool_is_destroyed() else ((BUFFER_POOL, FaultKind.ENDS.value),)
+        return [*possible, *destroyed]
+    return [one for one in possible if one[0] != BUFFER_POOL] if ledger.recovered.finishing else possible
+
+
+def may_offer(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Enables one offer for each push that waits, unless the buffer pool is destroyed."""
+    return DISABLED if ledger.offering or ledger.pool_is_destroyed() else NO_OPERANDS
+
+
+def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Enables a failure, unless a release has still to end a push that is in flight."""
+    return DISABLED if ledger.released and ledger.busy else NO_OPERANDS
+
+
 # ---- the steps -------------------------------------------------------------------------------------------------------
-@step("recovery", ALIVE, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=16, fails=True)
+@step("recovery", ALIVE, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, struck=Ledger.push_was_struck,
+      weight=16, fails=True)  # fmt: skip
 def push_recovered(port: RecoveredChannelPort, ledger: Ledger, records: int) -> Answer[None]:
     late = Buffer((ledger.next_record,))
     return port.push_recovered(late if ledger.was_over else ledger.recovered.being_pushed())
@@ -77,6 +113,11 @@ def finish_recovered(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]
 @step("recovery", ALIVE, when=may_push_after_end, begin=Ledger.begin_afterwards, weight=2, fails=True)
 def push_after_end(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
     return port.push_recovered(Buffer((ledger.next_record,)))
+
+
+@step("pool", (WAITING,), when=may_offer, begin=Ledger.begin_offer)
+def offer_buffer(port: RecoveredChannelPort, ledger: Ledger) -> Answer[bool]:
+    return port.offer_buffer()
 
 
 @step("task", ALIVE, when=alive, begin=Ledger.begin_take, learn=Ledger.take, weight=16, fails=True)
@@ -94,12 +135,13 @@ def checkpoint_stopped(port: RecoveredChannelPort, ledger: Ledger, checkpoint: i
     return port.checkpoint_stopped(checkpoint)
 
 
-@step("task", ALIVE, when=alive, begin=Ledger.begin_release, learn=Ledger.convert, weight=5, fails=True)
+@step("task", ALIVE, when=alive, begin=Ledger.begin_conversion, learn=Ledger.convert,
+      struck=Ledger.conversion_was_struck, weight=5, fails=True)  # fmt: skip
 def convert(port: RecoveredChannelPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.convert()
 
 
-@step("task", ALIVE, when=alive, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+@step("task", ENDING, when=alive, begin=Ledger.begin_release, end=Ledger.release, weight=1)
 def release(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
@@ -119,25 +161,37 @@ def persisted(port: RecoveredChannelPort, ledger: Ledger, checkpoint: int) -> An
     return port.persisted(checkpoint)
 
 
+fault = fault_step(STEPS, (EXPOSED, WAITING), when=strikeable, weight=4)
 resources = resources_step(STEPS, ALWAYS)
-fail = fail_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS, when=may_fail)
 restore = restart_step(STEPS, Ledger.restore)
 
 
 PUSHES = (push_recovered, finish_recovered)
 
 
+cancel = cancel_step(STEPS, (*OPEN, "broken"))
+
+
 # ---- the fair drain --------------------------------------------------------------------------------------------------
+def _offer(ledger: Ledger) -> Step | None:
+    return offer_buffer() if ledger.phase == WAITING and may_offer(ledger) else None
+
+
 def _finish(ledger: Ledger) -> Step | None:
-    return finish_recovered() if ledger.phase == "open" and not ledger.recovered.finishing else None
+    return finish_recovered() if ledger.phase in OPEN and not ledger.recovered.finishing else None
 
 
 def _take(ledger: Ledger) -> Step | None:
-    return take() if ledger.phase == "open" and ledger.notice.awake else None
+    return take() if ledger.phase in OPEN and ledger.notice.awake else None
 
 
 def _over(ledger: Ledger) -> bool:
-    return ledger.phase != "open"
+    return ledger.phase not in OPEN
+
+
+def _released(ledger: Ledger) -> bool:
+    return ledger.released
 
 
 def _failed(ledger: Ledger) -> bool:
@@ -145,9 +199,11 @@ def _failed(ledger: Ledger) -> bool:
 
 
 DRAIN = Drain[Ledger](
-    While((_finish, _take)),
+    While((_offer, _finish, _take)),
+    Once((release(),), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits for a buffer
+    End(lambda ledger: ledger.busy),  # no push may still wait here
     Once((in_use(), convert()), unless=_over),
-    Once((release(),), unless=_over),
+    Once((release(),), unless=_released),
     Each(lambda ledger: [persisted(*one) for one in inspectable(ledger)]),
     Once((resources(),)),
     Once((fail(), resources()), unless=_failed),

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.remote_channel.goals import RULES
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.settings import SETTINGS
 from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import ANYWHERE, recovers
-from conformance.ports import ChannelConfig, Recovery, RemoteChannelPort
+from conformance.parts.designs import ANYWHERE, NOTHING, recovers
+from conformance.parts.faults import WithFaults
+from conformance.ports import CHANNEL_STATE_WRITER, ChannelConfig, FaultKind, Recovery, RemoteChannelPort
 from conformance.scenarios import Step
 
 
-class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class RemoteChannelScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`handed_over`: with the recovery design `in-memory`, the number of recovered buffers that the channel begins
     with."""
 
@@ -26,6 +27,7 @@ class RemoteChannelScenarioConfig(Struct, frozen=True, forbid_unknown_fields=Tru
     floating_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     interleaving: Literal["whole", "fine"] = "whole"
     first_number: Annotated[int, Meta(ge=-(2**31), lt=2**31)] = 0
+    faults: bool = False
 
 
 _RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
@@ -33,9 +35,15 @@ _RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
 )  # fmt: skip
 
 
+_FAULTY: tuple[tuple[Literal["none", "in-memory", "pushed"], int, int, int], ...] = (
+    ("none", 0, 2, 2), ("in-memory", 2, 1, 1), ("pushed", 0, 2, 2), ("pushed", 0, 0, 2),
+)  # fmt: skip
+"""Of the configurations with faults: how data is recovered, and the number of exclusive and of floating buffers."""
 _LATE = 2**31 - 3
 """A sequence number after which the numbers soon wrap around."""
 _BEGIN: tuple[Step, ...] = (("request_subpartition",), ("finish", "task"))
+_DATA: tuple[Step, ...] = (("buffer", -1), ("finish", "network"))
+_SLOW: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.SLOW.value)
 _EVENT: tuple[Step, ...] = (("event", -1), ("finish", "network"))
 
 
@@ -59,14 +67,21 @@ COMPONENT = Component(
         for interleaving in ("whole", "fine")
         for recovery, handed_over in _RECOVERIES
         for exclusive, floating, first in ((2, 2, 0), (1, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0), (2, 2, _LATE))
+    ) + tuple(
+        RemoteChannelScenarioConfig(recovery, handed_over, exclusive, floating, interleaving, faults=True)
+        for interleaving in ("whole", "fine")
+        for recovery, handed_over, exclusive, floating in _FAULTY
     ),
     port_config=lambda config: _port_config(config, _handed_over(config)),
     restored_config=lambda config, ledger: _port_config(config, 0),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers, config.first_number
+        config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers, config.first_number,
+        config.can_fail(RemoteChannelPort, config.interleaving == "fine"),
     ),
-    needs=lambda config: recovers(config.recovery) | (ANYWHERE if config.first_number else frozenset()),
-    threads=("network", "task", "recovery"),
+    needs=lambda config: recovers(config.recovery)
+    | (ANYWHERE if config.first_number else NOTHING)
+    | config.needs_for_faults(),
+    threads=("network", "task", "recovery", "canceler"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
@@ -83,7 +98,8 @@ COMPONENT = Component(
             ("aligned_barrier", "timeoutable_barrier", "recovery_completion", "end_of_partition",
              "receive_out_of_order", "buffer_in_recovery", "blocked_with_backlog", "push_after_end",
              "push_after_release", "checkpoint_stopped", "convert_unknown_to_priority",
-             "convert_outdated_to_priority", "resume_after_release", "release", "fail", "restore"), 0,
+             "convert_outdated_to_priority", "resume_after_release", "release", "cancel", "fail", "restore", "fault",
+             "producer_fails"), 0,
         ),
         "variants": Bound(("buffer", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
     },
@@ -96,6 +112,12 @@ COMPONENT = Component(
         {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
     ),
     prefixes=(
+        # The channel state writer is slow at the start of a checkpoint, and data arrives meanwhile.
+        (*_BEGIN, *_DATA, _SLOW, ("checkpoint_started", 1), ("run", "task", ""), *_DATA, ("finish", "task"),
+         ("finish", "network")),
+        # The channel state writer is slow while data arrives, and a newer checkpoint starts meanwhile.
+        (*_BEGIN, ("checkpoint_started", 1), ("finish", "task"), *_DATA, _SLOW, ("buffer", -1), ("run", "network", ""),
+         ("checkpoint_started", 2), ("finish", "task"), ("finish", "network")),
         # Data arrives while a checkpoint starts.
         (*_BEGIN, ("checkpoint_started", 1), ("run", "task", ""), ("buffer", -1), ("finish", "network"),
          ("finish", "task")),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.ledger import FLOWING, OPEN, Ledger
+from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import RULES
+from conformance.components.remote_channel.state import FLOWING, OPEN
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PUSHED, RESOURCES
@@ -107,7 +108,7 @@ def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]
     """If the producer's backlog requires more buffers than the channel has, the channel sets aside each floating buffer
     that is free or becomes free, and announces it as credit, until it has enough."""
     credit, lane = ledger.credit, ledger.lane
-    if ledger.phase not in FLOWING or not lane.consumed or lane.blocked:
+    if ledger.phase not in FLOWING or not lane.consumed or lane.blocked or ledger.error_comes:
         return False
     if credit.granted >= credit.required:
         return credit.required > credit.exclusive

@@ -6,9 +6,10 @@ Specification: remote-channel.md.
 from __future__ import annotations
 
 from conformance.parts.credit import Demand
+from conformance.parts.faults import Breakable
 from conformance.parts.lane import Lane
-from conformance.parts.lifetime import Lifetime
-from conformance.ports import Buffer
+from conformance.parts.lifetime import BROKEN
+from conformance.ports import Buffer, Places
 
 
 class Credit(Demand):
@@ -64,16 +65,19 @@ class Credit(Demand):
             self.most = 0
 
 
-class Accounts(Lifetime):
+class Accounts(Breakable):
     """The part of the ledger that says how many buffers the channel uses and has set aside."""
 
-    __slots__ = ("buffers", "credit", "handed_over", "lane", "recovery")
+    __slots__ = ("buffers", "credit", "error_comes", "handed_over", "lane", "recovery")
 
     lane: Lane
     credit: Credit
+    error_comes: bool
+    """Whether an error has reached the channel, or is about to, and the task does not know. What is recycled from then
+    on need not be announced."""
 
-    def __init__(self, recovery: str, handed_over: int, buffers: tuple[int, int]) -> None:
-        super().__init__()
+    def __init__(self, recovery: str, handed_over: int, buffers: tuple[int, int], can_fail: Places) -> None:
+        super().__init__(can_fail)
         self.recovery = recovery
         self.handed_over = handed_over
         self.buffers = buffers
@@ -104,7 +108,14 @@ class Accounts(Lifetime):
 
     def set_aside(self) -> tuple[int, int]:
         """Returns the lowest and the highest number of buffers that may be set aside for live data, provided that no
-        operation is in flight."""
+        operation is in flight. What an operation that has failed has set aside was not announced."""
+        credit = self.credit
+        if self.error_comes or self.phase == BROKEN:
+            least, most = self._announced()
+            return least, max(most, credit.most)
+        return self._announced()
+
+    def _announced(self) -> tuple[int, int]:
         credit = self.credit
         if self.phase == "new":
             return 0, credit.exclusive

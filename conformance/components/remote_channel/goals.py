@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.buffers import RULES
+from conformance.components.remote_channel.fault_rules import RULES
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.driver import Seen
 from conformance.parts import starts
-from conformance.parts.designs import IN_MEMORY, PUSHED, STEPPING
+from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, STEPPING
 from conformance.ports import Buffer, Resources
 
 __all__ = ["RULES"]
@@ -114,3 +114,58 @@ def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
 def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh channel replaced one that had failed."""
     return True
+
+
+# ---- what is called fails --------------------------------------------------------------------------------------------
+@goal(steps.checkpoint_started, needs=FAULTS | PUSHED, struck=True)
+def a_start_in_recovery_failed(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The start of a checkpoint failed with the channel state writer while recovered data was queued in recovery."""
+    return not ledger.lane.consumed and bool(ledger.lane.waiting)
+
+
+@goal(steps.buffer, needs=FAULTS, struck=True)
+def an_arrival_failed_while_the_task_held_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The arrival of data failed while the task held data that it had taken."""
+    return ledger.credit.held > 0
+
+
+@goal(steps.take, needs=FAULTS | PUSHED, struck=True)
+def the_end_of_recovery_failed(ledger: Ledger, seen: Took) -> bool:
+    """The credit could not be sent when recovery ended."""
+    return True
+
+
+@goal(steps.recycle, needs=FAULTS, struck=True)
+def a_recycling_failed(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The credit for recycled buffers could not be sent."""
+    return True
+
+
+@goal(steps.producer_fails, needs=FAULTS, struck=True)
+def an_error_came_before_the_request(ledger: Ledger, seen: Seen[None]) -> bool:
+    """The error of the producer arrived before the subpartition was requested."""
+    return ledger.phase == "new"
+
+
+@goal(steps.producer_fails, needs=FAULTS, struck=True)
+def an_error_came_twice(ledger: Ledger, seen: Seen[None]) -> bool:
+    """The error of the producer arrived a second time before the task had learnt it."""
+    return ledger.error_came
+
+
+@goal(steps.producer_fails, needs=FAULTS, struck=True)
+def an_error_came_after_release(ledger: Ledger, seen: Seen[None]) -> bool:
+    """The error of the producer arrived after the release."""
+    return ledger.released
+
+
+@goal(steps.producer_fails, needs=FAULTS | PUSHED, struck=True)
+def an_error_came_during_recovery(ledger: Ledger, seen: Seen[None]) -> bool:
+    """The error of the producer arrived while recovered data was queued in recovery."""
+    return not ledger.lane.consumed and bool(ledger.lane.waiting)
+
+
+@goal(steps.release, needs=FAULTS)
+def data_in_front_of_an_error_was_given_back(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A channel was released with live data that had arrived before the error of its producer."""
+    return not ledger.released and ledger.error_came and ledger.queued() > 0

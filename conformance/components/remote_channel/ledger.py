@@ -1,179 +1,38 @@
 """The ledger of one remote channel: what was sent, what the task took, and how much credit the producer has.
 
 Three threads act: the network thread delivers, the recovery thread pushes, the task thread does everything else. The
-ledger notes an element as sent when the operation that sends it begins, and as taken when the take is over. An element
-is `sure` once the operation that sent it is over.
+ledger notes an element as sent when the operation that sends it begins, and as taken when the take is over.
 """
 
 from __future__ import annotations
 
-from conformance.components.remote_channel.credit import Accounts, Credit
+from typing import Any
+
+from conformance.components.remote_channel.state import NOTHING, ChannelState
 from conformance.driver import Seen
-from conformance.parts.lane import Lane, Sent
-from conformance.parts.notice import Notice
-from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
-from conformance.parts.words import name
+from conformance.parts.faults import struck_by
+from conformance.parts.kept import keep
+from conformance.parts.lane import Sent
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    PRODUCER,
     Announcement,
     Barrier,
     Buffer,
     BufferAndBacklog,
     CreditAnnounced,
     Element,
-    Next,
+    FaultKind,
     PriorityAvailable,
     Signal,
     StateConsumed,
 )
 
-FLOWING = ("live", "starting")
-OPEN = ("new", *FLOWING)
-"""Phases of a channel that is not released and has not lost its connection."""
-_PRIORITY, _DATA, _EVENT, _NONE = Next.PRIORITY, Next.DATA, Next.EVENT, Next.NONE
-NOTHING = -1
-"""Stands for an element that comes without a backlog."""
 
+class Ledger(ChannelState):
+    """How the steps change the state of the channel."""
 
-class Ledger(Accounts):
-    """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
-
-    __slots__ = (
-        "announced", "arriving", "checkpointing", "disturbed", "doubtful", "end_left", "first_number", "forgotten",
-        "input", "last_barrier", "moving", "newest", "notice", "over", "polling", "records", "said",
-        "trespassing", "tried", "twice", "urged",
-    )  # fmt: skip
-
-    def __init__(self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int = 0) -> None:
-        super().__init__(recovery, handed_over, (exclusive, floating))
-        self.first_number = first
-        """The sequence number of the first live element. The ledger itself counts positions from 0."""
-        self.records = handed_over
-        """The next record id. Restores do not reset it."""
-        self.restore(tuple(range(handed_over)))
-
-    def restore(self, handed_over: tuple[int, ...] = ()) -> None:
-        """Begins with a fresh channel. Only the first channel of a run is handed over recovered buffers.
-
-        The phase is `broken` after the producer sent an element that it must not send: the connection is lost, and the
-        task fails (Flink keeps the error and throws it at the next take). The phase is `starting` while the recovery
-        barrier of a checkpoint is inserted and the checkpoint has not started.
-        """
-        self.begin_life("new")
-        self.lane = Lane(handed_over, self.recovery == "pushed")
-        self.input = self.lane.input
-        """The input state that the channel must have written."""
-        self.credit = Credit(*self.buffers)
-        self.end_left = self.recovery == "in-memory"
-        """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
-        self.notice = Notice(awake=self.end_left)  # at the conversion the gate asks for the buffers in use
-        self.urged = False
-        """Whether the gate knows of a priority event: it was told of one, or the last take said that one follows."""
-        self.twice = False
-        """Whether the channel said more than once that recovery is over, or in a channel that never was in recovery."""
-        self.over = False
-        """Whether the end of partition was sent."""
-        self.arriving: Sent | None = None
-        """The live element whose arrival is in flight; None: none is."""
-        self.said = NOTHING
-        """The backlog that comes with this element, or `NOTHING`."""
-        self.polling = self.moving = self.trespassing = self.disturbed = False
-        """Whether a take is in flight; whether the conversion of a barrier to a priority event is; whether live data is
-        arriving during recovery; whether the producer sent an element that it must not send, which counts as its first
-        message, too."""
-        self.newest = self.tried = self.last_barrier = 0
-        """The newest checkpoint that a step has named; the newest that the task tried to start; that of the last
-        barrier."""
-        self.checkpointing = self.doubtful = False
-        """Whether the start or stop of a checkpoint is in flight; whether a barrier that arrives meanwhile decides
-        if the start succeeds."""
-        self.forgotten = False
-        """Whether the channel has perhaps forgotten its last barrier, so that the conversion of it may fail."""
-        self.announced: dict[int, int] = {}
-        """By sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
-
-    # ---- sequence numbers ------------------------------------------------------------------------------------------
-    def number(self, position: int) -> int:
-        """Returns the sequence number of the live element at this position, an integer of 32 bits."""
-        return (position + self.first_number + 2**31) % 2**32 - 2**31
-
-    def position(self, number: int) -> int:
-        """Returns the position of the live element with this sequence number."""
-        return (number - self.first_number) % 2**32
-
-    # ---- queries ---------------------------------------------------------------------------------------------------
-    def takeable(self) -> Sent | None:
-        """Returns the element that a take certainly finds; None: there is none."""
-        lane = self.lane
-        line = lane.urgent or lane.waiting or (lane.live if lane.consumed else [])
-        return line[0] if line and line[0].sure else None
-
-    def stashed(self) -> Element | None:
-        """Returns the next element without priority if it arrived during recovery, otherwise None."""
-        lane = self.lane
-        return lane.live[0].element if lane.live and not lane.waiting and lane.live[0].stashed else None
-
-    def must_answer(self) -> bool:
-        """Returns whether an element could certainly be taken when the take began."""
-        return self.alone and self.phase in FLOWING and self.takeable() is not None and not self.end_may_follow()
-
-    def something_waits(self) -> bool:
-        """Returns whether an element or the end of recovered data can certainly be taken."""
-        lane = self.lane
-        at_the_end = lane.finished and not lane.consumed and not lane.waiting
-        return (at_the_end or self.takeable() is not None) and self.phase in FLOWING
-
-    def following(self) -> Next:
-        """Returns the type of what the next take finds, provided that no other operation is in flight."""
-        lane = self.lane
-        if lane.urgent:
-            return _PRIORITY
-        if lane.waiting:
-            return _DATA
-        if not lane.consumed:
-            return _EVENT if lane.finished else _NONE
-        if not lane.live:
-            return _NONE
-        return _DATA if type(lane.live[0].element) is Buffer else _EVENT
-
-    def end_may_follow(self) -> bool:
-        """Returns whether the next take may find an end of recovered data that was handed over."""
-        return self.end_left and not self.lane.waiting and not self.lane.urgent
-
-    def first(self) -> str:
-        """Describes what the next take must find."""
-        sent = self.takeable()
-        return "the end of recovered data" if sent is None else name(sent.element)
-
-    def urgent_waits(self) -> bool:
-        """Returns whether a priority event waits."""
-        return bool(self.lane.urgent) and self.phase in FLOWING
-
-    def first_urgent(self) -> str:
-        """Describes the first priority event that waits."""
-        return name(self.lane.urgent[0].element)
-
-    def in_recovery(self) -> bool:
-        """Returns whether the end of recovered data was not taken yet."""
-        return not self.lane.consumed
-
-    def upstream_is_there(self) -> bool | None:
-        """Returns whether the producer has sent an element; None: it sent a forbidden one, or the release has begun."""
-        if self.lane.arrived:
-            return True
-        return None if self.disturbed or self.releasing else False
-
-    def came_too_late(self) -> bool | None:
-        """Returns True if the channel was released before the push began, otherwise None."""
-        return self.released or None
-
-    def refuses(self, checkpoint: int) -> Refusal | None:
-        """Returns the reasons to refuse the start now; None: a barrier that arrives meanwhile decides."""
-        if self.doubtful:
-            return None
-        unmarked = not self.lane.consumed and checkpoint not in self.lane.marks
-        if self.input.subsumes(checkpoint):
-            return SUBSUMED_OR_DECLINED if unmarked else SUBSUMED
-        return DECLINED if unmarked else UNOPPOSED
+    __slots__ = ()
 
     # ---- updates: the connection -----------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
@@ -196,9 +55,28 @@ class Ledger(Accounts):
     def request(self) -> None:
         """Notes that the subpartition was requested: the producer has its initial credit."""
         self.end()
+        if self.phase != "new":  # the task was cancelled meanwhile
+            return
         self.phase = "live"
         if self.recovery != "pushed":
             self.credit.open()
+
+    def requested(self, seen: Seen[None]) -> None:
+        """Notes that the task has failed, if the request has answered an error that had come before."""
+        if seen.error is not None:
+            self._cannot_request(seen)
+
+    def _cannot_request(self, seen: Seen[None]) -> None:
+        self.astray = self.credit.exclusive
+        self.break_down(seen)
+
+    def request_struck(self, seen: Seen[None]) -> None:
+        """Notes that the subpartition was not there yet, so that the task asks again, or cannot be had at all."""
+        self.end()
+        if struck_by(seen).kind is FaultKind.REFUSES:
+            self.faults.struck(seen.signals)
+        else:
+            self._cannot_request(seen)
 
     def begin_breach(self) -> None:
         """Notes that an element that the producer must not send begins to arrive."""
@@ -214,6 +92,12 @@ class Ledger(Accounts):
         """Notes that the channel has dealt with live data during recovery."""
         self.end()
         self.trespassing = False
+
+    def refuse(self, operation: str, seen: Seen[None]) -> None:
+        """Notes that a forbidden element was refused, at once or by an error that is kept for the next take."""
+        self.lose_the_connection()
+        if seen.error is None and not self.releasing:
+            keep(self, operation)
 
     def lose_the_connection(self, *operands: object) -> None:
         """Notes that the connection is lost, or that the task failed: nothing can be taken any more."""
@@ -262,6 +146,7 @@ class Ledger(Accounts):
             lane.input.doubt()
         sent = self.arriving = lane.send(element, stashed=not lane.consumed and not kind.has_priority)
         self.said = 0 if kind.blocks_upstream else backlog
+        self.crossed = self.checkpointing
         if type(element) is Barrier:
             self.doubtful = self.doubtful or self.checkpointing
             self.forgotten = self.checkpointing
@@ -288,6 +173,46 @@ class Ledger(Accounts):
         if self.said != NOTHING:
             self.credit.hear_backlog(self.said)
 
+    def arrival_struck(self, seen: Seen[None], *operands: object) -> None:
+        """Notes that an arrival failed with the channel state writer, or with the credit for the backlog."""
+        self.end_arrival()
+        if struck_by(seen).place == CHANNEL_STATE_WRITER:
+            self.astray += 1
+            pending = self.input.pending
+            if self.crossed:
+                self.input.doubt()
+            elif pending is not None:
+                del pending.live[-1]
+        self.break_down(seen)
+
+    # ---- updates: faults -------------------------------------------------------------------------------------------
+    def fault_armed(self, place: str) -> None:
+        """Notes that a fault is armed. A producer that fails sends no more elements."""
+        if place == PRODUCER:
+            self.producer_failed = self.over = True
+
+    def begin_error(self) -> None:
+        """Notes that the error of the producer begins to arrive."""
+        self.begin_breach()
+        self.errors += 1
+        self.error_comes = self.error_comes or not self.releasing
+
+    def end_error(self, seen: Seen[None]) -> None:
+        """Notes that the error has arrived."""
+        self.faults.struck(seen.signals)
+        self.error_came = self.error_comes
+
+    def error_struck(self, seen: Seen[None]) -> None:
+        """Notes that the error has arrived, and that the channel has said so."""
+        self.end()
+        self.end_error(seen)
+
+    def break_down(self, seen: Seen[Any], *operands: object) -> None:
+        """Notes that an operation has failed. A take that is in flight hands out a buffer that the task keeps."""
+        super().break_down(seen)
+        self.credit.held += self.polling
+        self.polling = self.notice.awake = False
+
     # ---- updates: the task -----------------------------------------------------------------------------------------
     def begin_take(self) -> None:
         """Notes that a take begins."""
@@ -295,12 +220,15 @@ class Ledger(Accounts):
         self.notice.begin_take()
         self.urged = False
         self.polling = True
+        self.must_learn = self.error_came
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes that a take is over, and which element it answered."""
-        self.end()
+        """Notes what a take answered."""
         self.polling = False
         taken, lane = seen.value, self.lane
+        if seen.error is not None:
+            self.break_down(seen)
+            return
         self.notice.took(taken is not None and taken.next != "none")
         if taken is None:
             self.end_left = False
@@ -322,6 +250,12 @@ class Ledger(Accounts):
         elif type(element) is Barrier:
             self.announced = {seq: one for seq, one in self.announced.items() if one != element.checkpoint}
 
+    def take_struck(self, seen: Seen[BufferAndBacklog | None]) -> None:
+        """Notes that the take of the end of recovered data failed with the credit that it wanted to announce."""
+        self.end()
+        self.polling = False
+        self.break_down(seen)
+
     def begin_recycle(self, count: int) -> None:
         """Notes that the task begins to recycle data buffers."""
         self.begin()
@@ -332,11 +266,30 @@ class Ledger(Accounts):
         self.end()
         self.credit.returning = 0
 
+    def recycle_struck(self, seen: Seen[None], count: int) -> None:
+        """Notes that credit for recycled buffers could not be sent: the task learns it now, or at the next take."""
+        self.end_recycle(count)
+        if seen.error is None:
+            self.faults.struck(seen.signals)
+            self.error_comes = self.error_came = True
+        else:
+            self.break_down(seen)
+
+    def attempt(self, seen: Seen[None], *operands: object) -> None:
+        """Notes that the task has failed, if an operation has answered an error that had come before."""
+        if seen.error is not None:
+            self.break_down(seen)
+
     def resume(self) -> None:
         """Notes that the consumer resumed the producer."""
         self.end()
         self.lane.blocked = False
         self.credit.lose()
+
+    def resume_struck(self, seen: Seen[None]) -> None:
+        """Notes that the resumption could not be sent."""
+        self.end()
+        self.break_down(seen)
 
     # ---- updates: checkpoints --------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:
@@ -361,11 +314,11 @@ class Ledger(Accounts):
         self.doubtful = arriving is not None and type(arriving.element) is Barrier  # data is written in either order
         self.forgotten = self.forgotten or checkpoint > self.last_barrier
         if arriving is not None:
+            self.crossed = True
             self.input.doubt_pending()
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes that the checkpoint started, or that its start was refused."""
-        self.end()
         lane = self.lane
         self.checkpointing = False
         self.newest = max(self.newest, checkpoint)
@@ -383,12 +336,26 @@ class Ledger(Accounts):
                 lane.input.doubt(checkpoint)
         lane.input.started(checkpoint, recovered + lane.in_front(checkpoint))
 
+    def start_struck(self, seen: Seen[None], checkpoint: int) -> None:
+        """Notes that the start failed with the channel state writer: nothing is written for the checkpoint, unless it
+        is of data that arrives at the same time."""
+        self.end()
+        self.checkpointing = False
+        self.lane.marks.pop(checkpoint, None)
+        self.input.failed.append(checkpoint)
+        if self.doubtful:
+            self.input.doubt()
+        elif self.arriving is not None:
+            self.input.doubt(checkpoint)
+        self.break_down(seen)
+
     def begin_stop(self, checkpoint: int) -> None:
         """Notes that the stop of a checkpoint begins; data that arrives meanwhile may still be written."""
         self.begin()
         self.checkpointing = True
         self.forgotten = self.forgotten or checkpoint == self.last_barrier
         if self.arriving is not None:
+            self.crossed = True
             self.input.doubt_pending()
 
     def stop(self, checkpoint: int) -> None:
@@ -418,6 +385,15 @@ class Ledger(Accounts):
             self.phase = "live"
         if self.arriving is not None:
             self.input.doubt()
+
+    def begin_cancel(self) -> None:
+        """Notes that the task is cancelled, whatever it does. A take that is in flight hands out a buffer that the task
+        keeps."""
+        super().begin_cancel()
+        if self.checkpointing:
+            self.input.doubt()
+        self.may_hold += self.polling
+        self.polling = self.notice.awake = False
 
     def release(self) -> None:
         """Notes that the release is over. The task still holds the buffers that it took."""

@@ -19,6 +19,7 @@ from conformance.driver import (
 from conformance.parts import notice, recovery, starts, taking
 from conformance.parts.designs import PUSHED, READBACK
 from conformance.parts.input_state import judge_written
+from conformance.parts.kept import must_be_refused
 from conformance.parts.words import must_be, must_fail, must_succeed, name
 from conformance.ports import (
     Announcement,
@@ -137,7 +138,7 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
     """A take that answers an element names the type of what the next take would find, be it the end of recovered data
     that was handed over. It says that the backlog is 0."""
     value = seen.value
-    if value is None:
+    if value is None or ledger.error_comes:
         return False
     if not ledger.alone:
         return UNSURE
@@ -154,7 +155,7 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
 @rule(steps.take, invariant="I-22")
 def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
     """A take that finds nothing does not notify the gate. Otherwise the gate would take again and again."""
-    if seen.value is not None or recovery.ends(seen.signals) or ledger.end_may_follow():
+    if seen.value is not None or recovery.ends(seen.signals) or ledger.end_may_follow() or ledger.error_comes:
         return False
     if not ledger.alone:
         return UNSURE
@@ -191,12 +192,14 @@ adopt(
 
 
 # ---- receiving -------------------------------------------------------------------------------------------------------
-@rule(steps.receive_out_of_order, invariant="I-19")
-def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@rule(steps.receive_out_of_order, steps.take_the_error, invariant="I-19")
+def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If an element arrives that does not carry the next sequence number, the channel answers an error of kind
-    reordering."""
+    reordering, at once or to whoever takes next."""
     owed = f"the next sequence number is {ledger.number(ledger.lane.arrived)}, and the element carries another one"
-    return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.REORDERING, owed)
+    if ledger.releasing:
+        return UNSURE
+    return must_be_refused(ledger, seen, steps.receive_out_of_order.name, ErrorKind.REORDERING, owed)
 
 
 @rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
@@ -209,12 +212,14 @@ def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement
     return must_fail(seen.error, ErrorKind.PROTOCOL, "live data arrived while the channel was in recovery")
 
 
-@rule(steps.blocked_with_backlog, invariant="I-95")
-def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@rule(steps.blocked_with_backlog, steps.take_the_error, invariant="I-95")
+def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If an element that blocks the producer arrives with a backlog above 0, the channel answers an error of kind
-    argument."""
+    argument, at once or to whoever takes next."""
     owed = "an element that blocks the producer arrived with a backlog above 0"
-    return UNSURE if ledger.releasing else must_fail(seen.error, ErrorKind.ARGUMENT, owed)
+    if ledger.releasing:
+        return UNSURE
+    return must_be_refused(ledger, seen, steps.blocked_with_backlog.name, ErrorKind.ARGUMENT, owed)
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
@@ -264,6 +269,8 @@ def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None]) -> Judg
 @rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",))
 def the_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When the task resumes consumption, the channel tells the producer to go on: it emits ConsumptionResumed."""
+    if seen.error is not None:
+        return False  # only-an-error-that-came-fails-an-operation judges it
     told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
     return told or Broken(FailureClass.STUCK, "the channel must emit ConsumptionResumed", "it did not")
 
@@ -288,9 +295,10 @@ def a_released_channel_is_not_resumed(ledger: Ledger, seen: Seen[None]) -> Judge
     return must_fail(seen.error, ErrorKind.STATE, "the channel is released")
 
 
-@rule(steps.release, steps.recycle, invariant="I-93")
+@rule(steps.release, steps.cancel, steps.recycle, steps.buffer_after_release, invariant="I-93")
 def a_released_channel_tells_nobody_anything(ledger: Ledger, seen: Seen[None, *tuple[Any, ...]]) -> Judgement:
-    """The release of the channel, and the recycling of buffers after it, notify nobody and announce no credit."""
+    """The release of the channel, and the recycling of buffers and the arrival of elements after it, notify nobody and
+    announce no credit."""
     if not (ledger.released or ledger.releasing):
         return False
     if not seen.signals:

@@ -8,9 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from conformance.components.remote_channel.ledger import FLOWING, NOTHING, OPEN, Ledger
-from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Operands, Step, Steps, While, always
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.components.remote_channel.enabling import (
+    all_was_pushed,
+    announced,
+    blocked,
+    connected,
+    error_arrives,
+    held,
+    in_recovery_surely,
+    inspectable,
+    last_started,
+    markable,
+    may_come_late,
+    may_finish,
+    may_push,
+    outdated,
+    pushes,
+    sends,
+    sends_announced_barrier,
+    sends_barrier,
+    sends_data,
+    sends_event,
+    sends_unaligned_barrier,
+    startable,
+    strikeable,
+    without_error,
+)
+from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.state import FLOWING, NOTHING, OPEN
+from conformance.driver import Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
+from conformance.parts import kept
+from conformance.parts.faults import fault_step
+from conformance.parts.kept import KEPT
+from conformance.parts.lifetime import BROKEN, cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
     Alignment,
     Answer,
@@ -23,188 +53,27 @@ from conformance.ports import (
     RemoteChannelPort,
 )
 
-MOST_QUEUED = 6
-MOST_RECOVERED = 3
-MOST_URGENT = 2
-MOST_CHECKPOINTS = 30
-
 NEW = ("new",)
 LIVE = ("live",)
 RELEASED = ("released",)
-RELEASABLE = (*OPEN, "broken")
-ALWAYS = (*RELEASABLE, "released", "failed")
+RELEASABLE = (*OPEN, BROKEN)
+PRESENT = (*OPEN, "released")
+ALWAYS = (*RELEASABLE, KEPT, "released", "failed")
 
 STEPS = Steps[RemoteChannelPort, Ledger]()
 step = STEPS.step
 
-_BACKLOGS = ((0,), (1,), (2,), (NOTHING,))
-
-
-# ---- when a step is enabled ------------------------------------------------------------------------------------------
-def _if(wanted: bool) -> Sequence[tuple[()]]:
-    return NO_OPERANDS if wanted else DISABLED
-
-
-def _goes_on(ledger: Ledger) -> bool:
-    return not ledger.over and not ledger.releasing
-
-
-def _flows(ledger: Ledger) -> bool:
-    lane = ledger.lane
-    return not lane.blocked and len(lane.live) < MOST_QUEUED and not ledger.over and not ledger.releasing
-
-
-def _lets_priority_in(ledger: Ledger) -> bool:
-    return len(ledger.lane.urgent) < MOST_URGENT and not ledger.moving
-
-
-def sends(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables an element without priority while the producer is neither blocked, back-pressured nor finished."""
-    return _if(_flows(ledger))
-
-
-def sends_data(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables live data if the producer has credit and the recovery is over. The operand is the backlog, or
-    `NOTHING`."""
-    return _BACKLOGS if ledger.credit.granted > 0 and ledger.lane.consumed and _flows(ledger) else DISABLED
-
-
-def sends_event(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables an event, which needs no credit. The operand is the backlog, or `NOTHING`."""
-    return _BACKLOGS if _flows(ledger) else DISABLED
-
-
-def _barriers(ledger: Ledger) -> Sequence[tuple[int]]:
-    newest = ledger.newest
-    if newest >= MOST_CHECKPOINTS:
-        return DISABLED
-    return ((newest,), (newest + 1,)) if ledger.last_barrier < newest else ((newest + 1,),)
-
-
-def sends_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the barrier of the newest checkpoint or of the next one."""
-    return _barriers(ledger) if _flows(ledger) else DISABLED
-
-
-def sends_announced_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables a timeoutable barrier, which the channel announces, unless too many priority events are queued or one
-    is being made."""
-    return _barriers(ledger) if _lets_priority_in(ledger) and _flows(ledger) else DISABLED
-
-
-def sends_unaligned_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables an unaligned barrier, also if the producer is blocked, unless too many priority events are queued or one
-    is being made."""
-    return _barriers(ledger) if _lets_priority_in(ledger) and _goes_on(ledger) else DISABLED
-
-
-def connected(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a step until the end of partition was sent."""
-    return _if(_goes_on(ledger))
-
-
-def in_recovery_surely(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a step in recovery if no other thread can end the recovery during it."""
-    return _if(not ledger.lane.finishing and not ledger.lane.consumed and _goes_on(ledger))
-
-
-def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a push until the end of recovered data is pushed, or `MOST_RECOVERED` buffers are."""
-    return _if(not ledger.lane.finishing and ledger.lane.pushed < MOST_RECOVERED)
-
-
-def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables the end of recovered data once, and not while live data arrives that must not come during recovery."""
-    return _if(not ledger.lane.finishing and not ledger.trespassing)
-
-
-def all_was_pushed(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a step after the end of recovered data was pushed."""
-    return _if(ledger.recovery == "pushed" and ledger.lane.finished and not ledger.releasing)
-
-
-def pushes(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a step with the recovery design `pushed`."""
-    return _if(ledger.recovery == "pushed")
-
-
-def held(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the recycling of one buffer that the task holds, or of all of them."""
-    count = ledger.credit.held
-    if not count:
-        return DISABLED
-    return ((1,), (count,)) if count > 1 else ((1,),)
-
-
-def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables the resumption of a blocked producer after the task has taken everything that it sent."""
-    return _if(ledger.lane.blocked and not ledger.lane.live)
-
-
-def markable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the insertion of a recovery barrier for the newest checkpoint, if its start was not tried, or the
-    next."""
-    newest = ledger.newest
-    if ledger.recovery != "pushed" or newest >= MOST_CHECKPOINTS:
-        return DISABLED
-    return ((newest,), (newest + 1,)) if newest > max(ledger.tried, ledger.input.last) else ((newest + 1,),)
-
-
-def startable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the start of the checkpoint whose recovery barrier was inserted; without one, the start of the newest
-    checkpoint, if it was not tried, of the next one, or of one that was left out."""
-    if ledger.lane.marks:
-        return [(checkpoint,) for checkpoint in ledger.lane.marks]
-    newest, tried, state = ledger.newest, ledger.tried, ledger.input
-    if newest >= MOST_CHECKPOINTS:
-        return DISABLED
-    if newest > tried and (state.received or state.last < newest):
-        return ((newest,), (newest + 1,), (newest - 1,)) if newest - 1 > tried else ((newest,), (newest + 1,))
-    return ((newest + 1,),)
-
-
-def last_started(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last two checkpoints that started."""
-    states = ledger.input.states
-    return [(checkpoint,) for checkpoint in list(states)[-2:]] if states else DISABLED
-
-
-def announced(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Announced barriers that, as far as the ledger knows, are queued and the last one of the channel."""
-    state, last = ledger.input, ledger.last_barrier
-    if ledger.forgotten or ledger.arriving is not None or not state.received or state.last != last:
-        return DISABLED
-    return [
-        (seq,)
-        for seq, checkpoint in ledger.announced.items()
-        if checkpoint == last
-        and state.barrier_at.get(checkpoint) == ledger.position(seq)
-        and any(sent.number == ledger.position(seq) for sent in ledger.lane.live)
-    ]
-
-
-def outdated(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Announced barriers that are queued and certainly not the last one of the channel: a newer one came, or the
-    checkpoint was stopped."""
-    state, last = ledger.input, ledger.last_barrier
-    if ledger.arriving is not None or ledger.moving or ledger.checkpointing or not ledger.announced:
-        return DISABLED
-    stopped = state.last == last and not state.received and state.pending is None
-    return [
-        (seq,)
-        for seq, checkpoint in ledger.announced.items()
-        if (last in state.barrier_at if checkpoint < last else stopped)
-        and any(sent.number == ledger.position(seq) for sent in ledger.lane.live)
-    ]
-
 
 # ---- the network -----------------------------------------------------------------------------------------------------
-@step("task", NEW, when=always, begin=Ledger.begin, end=Ledger.request, weight=30)
+@step(
+    "task", NEW, when=always, begin=Ledger.begin, end=Ledger.request, learn=Ledger.requested,
+    struck=Ledger.request_struck, weight=30, fails=True,
+)  # fmt: skip
 def request_subpartition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 
 
-@step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, weight=1)
+@step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.attempt, weight=1, fails=True)
 def request_subpartition_again(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.request()
 
@@ -228,12 +97,18 @@ def _begin_end(ledger: Ledger) -> None:
     ledger.begin_last(EndOfPartition())
 
 
-@step("network", FLOWING, when=sends_data, begin=Ledger.begin_data, end=Ledger.end_arrival, weight=24)
+@step(
+    "network", FLOWING, when=sends_data, begin=Ledger.begin_data, end=Ledger.end_arrival,
+    struck=Ledger.arrival_struck, weight=24,
+)  # fmt: skip
 def buffer(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]:
     return _deliver(port, ledger)
 
 
-@step("network", FLOWING, when=sends_event, begin=_begin_event, end=Ledger.end_arrival, weight=5)
+@step(
+    "network", FLOWING, when=sends_event, begin=_begin_event, end=Ledger.end_arrival, struck=Ledger.arrival_struck,
+    weight=5,
+)  # fmt: skip
 def event(port: RemoteChannelPort, ledger: Ledger, backlog: int) -> Answer[None]:
     return _deliver(port, ledger)
 
@@ -244,7 +119,10 @@ def _barrier(kind: Alignment, when: Callable[[Ledger], Sequence[tuple[int]]], we
     def begin(ledger: Ledger, checkpoint: int) -> None:
         ledger.begin_arrival(Barrier(checkpoint, kind))
 
-    @step("network", FLOWING, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=f"{kind}_barrier")
+    @step(
+        "network", FLOWING, when=when, begin=begin, end=Ledger.end_arrival, struck=Ledger.arrival_struck,
+        weight=weight, name=f"{kind}_barrier",
+    )  # fmt: skip
     def barrier(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
         return _deliver(port, ledger)
 
@@ -256,17 +134,27 @@ timeoutable_barrier = _barrier(Alignment.TIMEOUTABLE, sends_announced_barrier, w
 unaligned_barrier = _barrier(Alignment.UNALIGNED, sends_unaligned_barrier, weight=8)
 
 
-@step("network", FLOWING, when=sends, begin=_begin_completion, end=Ledger.end_arrival, weight=2)
+@step(
+    "network", FLOWING, when=sends, begin=_begin_completion, end=Ledger.end_arrival, struck=Ledger.arrival_struck,
+    weight=2,
+)  # fmt: skip
 def recovery_completion(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return _deliver(port, ledger)
 
 
-@step("network", FLOWING, when=sends, begin=_begin_end, end=Ledger.end_arrival, weight=1)
+@step("network", FLOWING, when=sends, begin=_begin_end, end=Ledger.end_arrival, struck=Ledger.arrival_struck, weight=1)
 def end_of_partition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return _deliver(port, ledger)
 
 
-@step("network", LIVE, when=connected, begin=Ledger.begin, end=Ledger.lose_the_connection, weight=0, fails=True)
+def _refused(operation: str) -> Callable[[Ledger, Seen[None]], None]:
+    """Returns what the ledger learns when an element was refused."""
+    return lambda ledger, seen: ledger.refuse(operation, seen)
+
+
+@step(
+    "network", LIVE, when=connected, begin=Ledger.begin, learn=_refused("receive_out_of_order"), weight=0, fails=True
+)  # fmt: skip
 def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.receive(Event(0), ledger.number(ledger.lane.arrived + 1), NOTHING)
 
@@ -278,9 +166,30 @@ def buffer_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.receive(Buffer((ledger.records,)), ledger.number(ledger.lane.arrived), NOTHING)
 
 
-@step("network", LIVE, when=connected, begin=Ledger.begin_breach, end=Ledger.lose_the_connection, weight=0, fails=True)
+@step(
+    "network", LIVE, when=connected, begin=Ledger.begin_breach, learn=_refused("blocked_with_backlog"), weight=0,
+    fails=True,
+)  # fmt: skip
 def blocked_with_backlog(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.receive(RecoveryCompletion(), ledger.number(ledger.lane.arrived), 1)
+
+
+def _begin_late(ledger: Ledger) -> None:
+    ledger.begin()
+    ledger.begin_afterwards()
+
+
+@step("network", RELEASED, when=may_come_late, begin=_begin_late, end=Ledger.end, weight=4, fails=True)
+def buffer_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.receive(Buffer((ledger.records,)), ledger.number(ledger.lane.arrived), NOTHING)
+
+
+@step(
+    "network", PRESENT, when=error_arrives, begin=Ledger.begin_error, end=Ledger.end, learn=Ledger.end_error,
+    struck=Ledger.error_struck, weight=6,
+)  # fmt: skip
+def producer_fails(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
+    return port.receive(Event(0), ledger.number(ledger.lane.arrived), NOTHING)
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
@@ -305,17 +214,31 @@ def push_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", LIVE, when=always, begin=Ledger.begin_take, learn=Ledger.take, weight=30)
+@step(
+    "task", LIVE, when=always, begin=Ledger.begin_take, end=Ledger.end, learn=Ledger.take, struck=Ledger.take_struck,
+    weight=30, fails=True,
+)  # fmt: skip
 def take(port: RemoteChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.take()
 
 
-@step("task", ("live", "released"), when=held, begin=Ledger.begin_recycle, end=Ledger.end_recycle)
+@step("task", (KEPT,), when=always, begin=Ledger.begin, learn=kept.read, weight=30, fails=True)
+def take_the_error(port: RemoteChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
+    return port.take()
+
+
+@step(
+    "task", ("live", "released"), when=held, begin=Ledger.begin_recycle, end=Ledger.end_recycle, learn=Ledger.attempt,
+    struck=Ledger.recycle_struck, fails=True,
+)  # fmt: skip
 def recycle(port: RemoteChannelPort, ledger: Ledger, count: int) -> Answer[None]:
     return port.recycle(count)
 
 
-@step("task", LIVE, when=blocked, begin=Ledger.begin, end=Ledger.resume, weight=16)
+@step(
+    "task", LIVE, when=blocked, begin=Ledger.begin, end=Ledger.resume, learn=Ledger.attempt,
+    struck=Ledger.resume_struck, weight=16, fails=True,
+)  # fmt: skip
 def resume(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.resume()
 
@@ -325,7 +248,10 @@ def insert_recovery_barrier(port: RemoteChannelPort, ledger: Ledger, checkpoint:
     return port.insert_recovery_barrier(checkpoint)
 
 
-@step("task", FLOWING, when=startable, begin=Ledger.begin_start, learn=Ledger.start, fails=True)
+@step(
+    "task", FLOWING, when=startable, begin=Ledger.begin_start, end=Ledger.end, learn=Ledger.start,
+    struck=Ledger.start_struck, fails=True,
+)  # fmt: skip
 def checkpoint_started(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
 
@@ -360,6 +286,9 @@ def release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
+cancel = cancel_step(STEPS, RELEASABLE)
+
+
 # ---- observers, failure and restart ----------------------------------------------------------------------------------
 @step("observer", OPEN, when=always, weight=2)
 def in_use(port: RemoteChannelPort, ledger: Ledger) -> Answer[int]:
@@ -371,16 +300,17 @@ def in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.in_recovery()
 
 
-@step("observer", OPEN, when=always, weight=4)
+@step("observer", OPEN, when=without_error, weight=4)
 def free_for_live(port: RemoteChannelPort, ledger: Ledger) -> Answer[int]:
     return port.free_for_live()
 
 
-@step("observer", ALWAYS, when=last_started, weight=4)
+@step("observer", ALWAYS, when=inspectable, weight=4)
 def persisted(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
     return port.persisted(checkpoint)
 
 
+fault = fault_step(STEPS, OPEN, when=strikeable, armed=Ledger.fault_armed, weight=4)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
@@ -390,12 +320,18 @@ restore = restart_step(STEPS, Ledger.restore)
 def _due(ledger: Ledger) -> Operands | None:
     """While the channel is open, finishes the recovery and takes all elements."""
     lane, held = ledger.lane, ledger.credit.held
+    if ledger.phase == KEPT:
+        return take_the_error()
     if ledger.phase not in OPEN:
         return None
+    if ledger.producer_failed and not ledger.errors:
+        return producer_fails()
     if ledger.phase == "new":
         return request_subpartition()
     for checkpoint in lane.marks:
         return checkpoint_started(checkpoint)
+    if ledger.error_came:
+        return take() if ledger.notice.awake else None
     if not lane.arrived:  # pushes wait until the producer sends an element, which a blocked or finished one cannot
         return release() if lane.blocked or ledger.over else event(NOTHING)
     if not lane.finishing:
@@ -407,8 +343,8 @@ def _due(ledger: Ledger) -> Operands | None:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
-    Once((free_for_live(),), unless=lambda ledger: ledger.phase not in OPEN),
-    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.input.states]),
+    Once((free_for_live(),), unless=lambda ledger: ledger.phase not in OPEN or ledger.error_comes),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in (*ledger.input.states, *ledger.input.failed)]),
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),)),
     End(lambda ledger: ledger.flying > 0),

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.subpartition.goals import RULES
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
+from conformance.parts.faults import WithFaults
 from conformance.ports import Capability, SubpartitionConfig, SubpartitionPort
 
 
-class SubpartitionScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class SubpartitionScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`recovered`: the number of recovered records that the run begins with; null: it begins without a recovery."""
 
     exclusive_buffers: Annotated[int, Meta(ge=0, le=8)] = 2
     recovered: Annotated[int, Meta(ge=0, le=8)] | None = None
     interleaving: Literal["whole"] = "whole"
-
-
-def _ledger(config: SubpartitionScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
-    return Ledger(config.exclusive_buffers, config.recovered, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
+    faults: bool = False
 
 
 _BARRIERS = ("aligned_barrier", "timeoutable_barrier", "unaligned_barrier")
@@ -32,11 +30,22 @@ COMPONENT = Component(
     port=SubpartitionPort,
     config_type=SubpartitionScenarioConfig,
     configs=(
-        *[SubpartitionScenarioConfig(recovered=recovered) for recovered in (None, None, 0, 1, 2)],
-        SubpartitionScenarioConfig(exclusive_buffers=0),
+        *[
+            *[SubpartitionScenarioConfig(recovered=recovered) for recovered in (None, None, 0, 1, 2)],
+            SubpartitionScenarioConfig(exclusive_buffers=0),
+        ]
+        * 2,
+        SubpartitionScenarioConfig(faults=True),
+        SubpartitionScenarioConfig(recovered=2, faults=True),
     ),
     port_config=lambda config: SubpartitionConfig(config.exclusive_buffers),
-    make_ledger=_ledger,
+    make_ledger=lambda config, capabilities: Ledger(
+        config.exclusive_buffers,
+        config.recovered,
+        Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
+        config.can_fail(SubpartitionPort),
+    ),
+    needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,

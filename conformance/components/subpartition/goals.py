@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from conformance.components.subpartition import steps
+from conformance.components.subpartition.fault_rules import RULES
 from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.rules import RULES, TIMEOUTABLE
+from conformance.components.subpartition.rules import TIMEOUTABLE
 from conformance.driver import Seen
 from conformance.parts.designs import PASSES_LOCALLY, READBACK
 from conformance.ports import Barrier, BufferAndBacklog, Capability, OutputState

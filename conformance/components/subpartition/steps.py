@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVarTuple
 
-from conformance.components.subpartition.ledger import ALIGNED, TIMEOUTABLE, UNALIGNED, Ledger
+from conformance.components.subpartition.ledger import Ledger
+from conformance.components.subpartition.state import ALIGNED, DESERTED, TIMEOUTABLE, UNALIGNED
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
-from conformance.parts.lifetime import fail_step, resources_step
+from conformance.parts.faults import fault_step
+from conformance.parts.lifetime import BROKEN, fail_step, resources_step
 from conformance.ports import (
+    PRODUCER,
     Answer,
     Availability,
     Barrier,
@@ -35,7 +38,10 @@ ENDED = ("finished", "failed")
 RUNNING = ("live", "writing", "finished")
 SINCE_LIVE = (*RUNNING, *FAILED)
 UNTIL_FAILED = (*RECOVERING, *RUNNING)
-ALWAYS = (*UNTIL_FAILED, *FAILED)
+POLLED = (*UNTIL_FAILED, DESERTED)
+ALWAYS = (*POLLED, BROKEN, *FAILED)
+_OVER = (BROKEN, *FAILED)
+WITH_OR_AFTER_A_VIEW = (*UNTIL_FAILED, *FAILED)
 
 STEPS = Steps[SubpartitionPort, Ledger]()
 step = STEPS.step
@@ -119,53 +125,63 @@ def not_blocked(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if ledger.view and not ledger.blocked else DISABLED
 
 
+def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
+    """The faults that can strike: a consumer that has a view can find that the producer has failed."""
+    if not ledger.can_fail:
+        return DISABLED
+    return [one for one in ledger.faults.possible() if ledger.view or one[0] != PRODUCER]
+
+
 # ---- the producer ----------------------------------------------------------------------------------------------------
-@step("producer", LIVE, when=unless_full(((1,), (2,), (0,))), end=Ledger.add_data, weight=16)
+@step("producer", LIVE, when=unless_full(((1,), (2,), (0,))), end=Ledger.add_data, struck=Ledger.break_down, weight=16)
 def add_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
     return port.add(ledger.next_data(records))
 
 
-@step("producer", LIVE, when=unless_full(((0,), (1,))), end=Ledger.open, weight=6)
+@step("producer", LIVE, when=unless_full(((0,), (1,))), end=Ledger.open, struck=Ledger.break_down, weight=6)
 def open_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
     return port.add(ledger.next_data(records, finished=False))
 
 
-@step("producer", WRITING, when=always, end=Ledger.append)
+@step("producer", WRITING, when=always, end=Ledger.append, struck=Ledger.break_down)
 def append(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.append((ledger.sent,))
 
 
-@step("producer", WRITING, when=always, end=Ledger.finish_buffer, weight=10)
+@step("producer", WRITING, when=always, end=Ledger.finish_buffer, struck=Ledger.break_down, weight=10)
 def finish_buffer(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.finish_buffer()
 
 
-@step("producer", SINCE_LIVE, when=always, end=Ledger.flush, weight=4)
+@step("producer", SINCE_LIVE, when=always, end=Ledger.flush, struck=Ledger.break_down, weight=4)
 def flush(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.flush()
 
 
-@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.add_event, weight=4)
+@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.add_event, struck=Ledger.break_down, weight=4)
 def add_event(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
     return port.add(Event(ledger.events))
 
 
-@step("producer", LIVE, when=newer, end=Ledger.add_aligned, weight=4)
+@step("producer", LIVE, when=newer, end=Ledger.add_aligned, struck=Ledger.add_aligned_untold, weight=4)
 def aligned_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.add(Barrier(checkpoint, ALIGNED))
 
 
-@step("producer", LIVE, when=newer, end=Ledger.add_timeoutable)
+@step("producer", LIVE, when=newer, end=Ledger.add_timeoutable, struck=Ledger.timeoutable_struck)
 def timeoutable_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.add(Barrier(checkpoint, TIMEOUTABLE))
 
 
-@step("producer", LIVE, when=newer, begin=Ledger.begin_urgent, end=Ledger.add_unaligned, weight=10)
+@step(
+    "producer", LIVE, when=newer, begin=Ledger.begin_urgent, end=Ledger.add_unaligned, struck=Ledger.unaligned_struck,
+    weight=10,
+)  # fmt: skip
 def unaligned_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.add(Barrier(checkpoint, UNALIGNED))
 
 
-@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.finish, weight=2)
+@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.finish, struck=Ledger.break_down, weight=2)
 def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.finish()
 
@@ -186,7 +202,10 @@ def finish_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- checkpointing and recovery --------------------------------------------------------------------------------------
-@step("checkpointing", SINCE_LIVE, when=timeoutable, begin=Ledger.begin_urgent, end=Ledger.time_out)
+@step(
+    "checkpointing", SINCE_LIVE, when=timeoutable, begin=Ledger.begin_urgent, end=Ledger.time_out,
+    struck=Ledger.time_out_untold,
+)  # fmt: skip
 def aligned_timeout(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.aligned_timeout(checkpoint)
 
@@ -196,12 +215,12 @@ def abort_checkpoint(port: SubpartitionPort, ledger: Ledger, checkpoint: int) ->
     return port.abort(checkpoint, CheckpointReason.DECLINED)
 
 
-@step("recovery", RECOVERING, when=to_recover, end=Ledger.recover, weight=12)
+@step("recovery", RECOVERING, when=to_recover, end=Ledger.recover, struck=Ledger.break_down, weight=12)
 def recover(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.recover(ledger.to_recover[0])
 
 
-@step("recovery", RECOVERING, when=all_recovered, end=Ledger.finish_recovery, weight=12)
+@step("recovery", RECOVERING, when=all_recovered, end=Ledger.finish_recovery, struck=Ledger.break_down, weight=12)
 def finish_recovery(port: SubpartitionPort, ledger: Ledger, block: bool) -> Answer[None]:
     return port.finish_recovery(block)
 
@@ -212,12 +231,12 @@ def attach_view(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.attach_view()
 
 
-@step("consumer", ALWAYS, when=no_view_any_more, weight=2, fails=True)
+@step("consumer", WITH_OR_AFTER_A_VIEW, when=no_view_any_more, weight=2, fails=True)
 def attach_view_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.attach_view()
 
 
-@step("consumer", UNTIL_FAILED, when=view, learn=Ledger.poll, weight=28)
+@step("consumer", POLLED, when=view, learn=Ledger.poll, struck=Ledger.break_down, weight=28)
 def poll(port: SubpartitionPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
     return port.poll()
 
@@ -227,7 +246,7 @@ def available(port: SubpartitionPort, ledger: Ledger, has_credit: bool) -> Answe
     return port.available(has_credit)
 
 
-@step("consumer", UNTIL_FAILED, when=blocked, end=Ledger.resume, fails=True)
+@step("consumer", UNTIL_FAILED, when=blocked, end=Ledger.resume, struck=Ledger.break_down, fails=True)
 def resume(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.resume()
 
@@ -243,6 +262,7 @@ def persisted(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer
     return port.persisted(checkpoint)
 
 
+fault = fault_step(STEPS, UNTIL_FAILED, weight=2, when=strikeable, armed=Ledger.desert)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 
@@ -262,6 +282,8 @@ BRINGS = (add_buffer, open_buffer, append, add_event, aligned_barrier, timeoutab
 """Steps after which the consumer may find more."""
 READS = (persisted, restore)
 """Steps that answer the output state of a checkpoint."""
+NOTIFIES = (*ADDS, finish, recover, finish_recovery, aligned_timeout)
+"""Steps that may notify the consumer, and fail if that fails."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
@@ -269,11 +291,19 @@ def _failed(ledger: Ledger) -> bool:
     return ledger.failed
 
 
+def _ends(ledger: Ledger) -> bool:
+    return ledger.phase in _OVER
+
+
 def _follow(ledger: Ledger) -> Step | None:
-    """Finishes the recovery and an unfinished buffer, and lets the consumer act on its notifications."""
-    if ledger.failed:
+    """Finishes the recovery and an unfinished buffer, and lets the consumer act on its notifications. A consumer whose
+    producer has failed polls until it learns that."""
+    phase = ledger.phase
+    if phase in _OVER:
         return None
-    if ledger.phase == "recovering":
+    if phase == DESERTED:
+        return poll()
+    if phase == "recovering":
         return recover() if ledger.to_recover else finish_recovery(True)
     if not ledger.view:
         return attach_view()
@@ -281,17 +311,19 @@ def _follow(ledger: Ledger) -> Step | None:
         return available(True)
     if ledger.awake:
         return poll()
-    if ledger.phase == "writing":
+    if phase == "writing":
         return finish_buffer()
     return resume() if ledger.blocked else None
 
 
 DRAIN = Drain[Ledger](
     While((_follow,)),
-    Once((flush(),), unless=_failed),
+    Once((flush(),), unless=_ends),
     While((_follow,)),
     Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.barriers]),
     Once((resources(), fail()), unless=_failed),
     Once((resources(),)),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.read_again()]),
 )
-"""Finish the recovery and an unfinished buffer, poll, flush, poll, read what was written, and release."""
+"""Finish the recovery and an unfinished buffer, poll, flush, poll, read what was written, and release. If something can
+fail, read again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from conformance.components.union_gate.goals import RULES
 from conformance.components.union_gate.ledger import Ledger
@@ -12,27 +12,25 @@ from conformance.components.union_gate.settings import SETTINGS
 from conformance.components.union_gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
+from conformance.parts.faults import WithFaults
 from conformance.ports import Capability, ChannelKind, GateConfig, Recovery, UnionGateConfig, UnionGatePort
 from conformance.scenarios import Step
 
 _Channels = Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
 
 
-class UnionGateScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class UnionGateScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`gates`: for each gate, the kinds of its channels. There are at least two, because Flink refuses one gate
     alone."""
 
     gates: Annotated[tuple[_Channels, ...], Meta(min_length=2, max_length=4)]
     recovery: Recovery = Recovery.NONE
     interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
 
 
 def _port_config(config: UnionGateScenarioConfig) -> UnionGateConfig:
     return UnionGateConfig(tuple(GateConfig(kinds, config.recovery) for kinds in config.gates))
-
-
-def _ledger(config: UnionGateScenarioConfig, capabilities: frozenset[Capability]) -> Ledger:
-    return Ledger(config.gates, config.recovery, Capability.BLOCKED_PRIORITY_LOCAL in capabilities)
 
 
 _L, _R = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -89,10 +87,21 @@ COMPONENT = Component(
         for gates in _GATES
         for recovery in Recovery
         for interleaving in ("whole", "fine")
+    )
+    + tuple(
+        UnionGateScenarioConfig(gates, recovery, interleaving, faults=True)
+        for gates, recovery in (
+            (_GATES[0], Recovery.NONE), (_GATES[0], Recovery.RECOVER_FIRST),
+            (_GATES[2], Recovery.IN_MEMORY), (_GATES[2], Recovery.PUSHED),
+        )
+        for interleaving in ("whole", "fine")
     ),
     port_config=_port_config,
-    make_ledger=_ledger,
-    needs=lambda config: recovers(config.recovery),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.gates, config.recovery, Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
+        config.can_fail(UnionGatePort),
+    ),
+    needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task", "canceler"),
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),

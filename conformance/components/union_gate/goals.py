@@ -6,8 +6,9 @@ from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.telling import RULES, Polled
 from conformance.driver import Seen
-from conformance.parts.designs import PUSHED, STEPPING
-from conformance.ports import Resources
+from conformance.parts import faults
+from conformance.parts.designs import FAULTS, PUSHED, STEPPING
+from conformance.ports import ErrorKind, Resources, UnionGatePort
 
 __all__ = ["RULES"]
 goal = RULES.goal
@@ -130,3 +131,19 @@ def released_while_a_push_was_under_way(ledger: Ledger, seen: Seen[None]) -> boo
 def failed_and_begun_anew(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh union replaced one that had failed."""
     return True
+
+
+# ---- what the gates call fails ---------------------------------------------------------------------------------------
+faults.see_strikes(RULES, UnionGatePort.can_fail, steps.convert, steps.request_partitions)
+
+
+@goal(steps.poll_for_the_error, needs=FAULTS)
+def a_poll_answered_an_error_that_a_gate_kept(ledger: Ledger, seen: Polled) -> bool:
+    """A poll failed with an error that a gate had kept."""
+    return seen.error is not None and seen.error.kind is ErrorKind.IO
+
+
+@goal(steps.poll_for_the_error, needs=FAULTS)
+def another_gate_was_polled_before_the_error(ledger: Ledger, seen: Polled) -> bool:
+    """While a gate kept an error, a poll answered an element."""
+    return seen.value is not None

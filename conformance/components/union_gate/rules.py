@@ -6,8 +6,9 @@ from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Line
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
-from conformance.parts import lifetime, notice
-from conformance.parts.designs import RESOURCES
+from conformance.parts import kept_errors, lifetime, notice
+from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.kept import must_be_refused
 from conformance.parts.lane import Sent
 from conformance.parts.words import channels, got, must_succeed, name, truth
 from conformance.ports import BufferOrEvent, Recovery, Resources
@@ -39,7 +40,7 @@ def live_data_waits_for_recovered_data(ledger: Ledger, seen: Polled) -> Judgemen
     return Broken(FailureClass.REORDERED, owed, f"the poll answered {name(taken.element)}, which is live")
 
 
-@rule(steps.poll, invariant="I-28", tickets=("FLINK-39018", "FLINK-20145"))
+@rule(steps.poll, steps.poll_for_the_error, invariant="I-28", tickets=("FLINK-39018", "FLINK-20145"))
 def elements_arrive_once_in_order_from_their_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The union hands out each element once and in the order of its channel, and answers with it the number of that
     channel among the channels of all gates."""
@@ -145,6 +146,8 @@ def operations_fail_only_after_release(ledger: Ledger, seen: Seen[object]) -> Ju
         return False if seen.error is None else must_succeed(seen.error, owed)
     owed = "a release has begun: the operation may fail only with an error of kind state or released"
     allowed = seen.error is None or seen.error.kind in (ErrorKind.STATE, ErrorKind.RELEASED)
+    if ledger.error_kept and seen.error is not None and seen.error.kind is ErrorKind.IO:
+        return False  # a gate that is not released yet may have kept it
     return allowed or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
@@ -182,17 +185,16 @@ def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
 )  # fmt: skip
 def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """If an element can be polled and no operation is in progress, the union answers that it is available."""
-    line = None if ledger.phase == "ended" else ledger.due()
-    if line is None:
+    if ledger.phase == "ended" or not (ledger.phase == "failing" or ledger.due()):
         return False
     if seen.value:
         return True
     said = "the union answered that it is not available"
-    return Broken(FailureClass.STUCK, f"{line.first()} can be polled", said)
+    return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled", said)
 
 
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.available,
+    notice.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.poll_for_the_error, steps.available,
     tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"), formerly=("no-wake-up-is-lost",),
 )  # fmt: skip
 
@@ -288,15 +290,18 @@ def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> 
     return Broken(FailureClass.STUCK, why, got(seen.error))
 
 
-@rule(steps.convert_early, invariant="I-27", tickets=("FLINK-39018",))
-def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """If a gate has state that a conversion would lose, the conversion answers an error of kind state."""
-    (gate,) = seen.operands
-    if ledger.failed or not ledger.gates[gate].must_refuse():
+@rule(steps.convert_early, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",))
+def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If a gate has state that a conversion would lose, the conversion answers an error of kind state, at once or to
+    whoever polls next."""
+    if ledger.failed or not any(gate.must_refuse() for gate in ledger.gates):
         return False
-    refused = seen.error is not None and seen.error.kind is ErrorKind.STATE
-    owed = f"gate {gate} has state that a conversion would lose: the conversion must answer an error of kind state"
-    return refused or Broken(FailureClass.LOST, owed, got(seen.error))
+    if seen.error is None and ledger.kept and ledger.idle + 1 < len(ledger.gates):
+        return False  # a poll may ask a gate that has nothing, and leaves the others to the next polls
+    if seen.error is None and not ledger.kept and ledger.probe:
+        return False  # the consumer asks whether the union is available before it waits
+    owed = "the gate has state that a conversion would lose"
+    return must_be_refused(ledger, seen, steps.convert_early.name, ErrorKind.STATE, owed, FailureClass.LOST)
 
 
 @rule(steps.poll, invariant="I-26")
@@ -339,7 +344,7 @@ def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen:
 def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """The consumer finally takes every end of recovered data that was pushed, unless a conversion handed it over, and
     the union emits StateConsumed with the number of that channel."""
-    if not ledger.closing or ledger.failed:
+    if not ledger.closing or ledger.failed or ledger.is_broken():
         return False
     ended = [line for line in ledger.lines if line.finished and line.expects_end]
     for line in ended:
@@ -357,7 +362,7 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
     listener for each local channel that was requested, and besides only the buffers that its remote channels and its
     gates may set aside, and futures of channels that recover; for channels and gates that have ended, it holds
     nothing."""
-    if ledger.failed:
+    if ledger.failed or ledger.is_broken():
         return False
     for what, least, most in ledger.bounds():
         held = getattr(seen.value, what)
@@ -368,6 +373,8 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
     return True
 
 
+adopt(kept_errors.the_consumer_is_told_of_an_error, steps.convert, steps.request_partitions, needs=FAULTS)
+adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS)
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
     formerly=("released-gates-hold-nothing",),

@@ -7,10 +7,14 @@ from conformance.driver.setting import LOCAL
 
 RECOVERING, REQUESTED = "before all gates are requested", "after all gates are requested"
 ENDED, RELEASED = "after the last end", "after release"
+FAILED = "after a failure"
 
 SETTINGS = Settings(
     lambda ledger: ledger.phase,
-    {"recovering": RECOVERING, "live": REQUESTED, "ended": ENDED, "failed": RELEASED},
+    {
+        "recovering": RECOVERING, "live": REQUESTED, "ended": ENDED, "failed": RELEASED, "kept": FAILED,
+        "failing": FAILED, "broken": FAILED,
+    },
     lambda config: [kind for kinds in config.gates for kind in kinds],
     never=(
         Never(
@@ -27,7 +31,7 @@ SETTINGS = Settings(
                     "released-gates-hand-out-nothing",
                 ), Setting(stage=stage), "Nothing was released.",
             )
-            for stage in (RECOVERING, REQUESTED, ENDED)
+            for stage in (RECOVERING, REQUESTED, ENDED, FAILED)
         ),
         Never(
             ("credit-goes-to-producers-of-the-same-gate", "the-right-producer-is-resumed"), Setting(channel=LOCAL),
@@ -38,6 +42,20 @@ SETTINGS = Settings(
             "No channel ends before its gate is requested.",
         ),
         Never(("a-union-that-has-ended-is-available",), Setting(stage=REQUESTED), "A channel has not ended."),
+        Never(
+            (
+                "a-union-that-has-ended-is-available",
+                "an-empty-union-lets-its-consumer-sleep", "credit-comes-back", "each-gate-is-converted-on-its-own",
+                "the-end-of-recovered-data-is-told-for-every-gate", "while-it-lives-a-union-holds-what-its-gates-need",
+            ), Setting(stage=FAILED), "The task fails: it recovers and reads no more, and data may be given back now.",
+        ),
+        *(
+            Never(
+                ("the-consumer-is-told-of-an-error", "an-error-reaches-whoever-polls"), Setting(channel=channels),
+                "The unions of scenarios with faults have channels of both kinds.",
+            )
+            for channels in ("local channels", "remote channels")
+        ),
         *(
             Never(
                 ("nothing-follows-the-last-end",), Setting(stage=REQUESTED, channel=channels),
@@ -74,6 +92,7 @@ SETTINGS = Settings(
         Never(
             (
                 "a-priority-event-of-any-gate-comes-first", "a-slow-gate-holds-up-no-other",
+                "an-error-reaches-whoever-polls", "the-consumer-is-told-of-an-error",
                 "an-answer-says-that-more-follows",
                 "channels-of-a-gate-are-served-in-turn", "credit-comes-back",
                 "credit-goes-to-producers-of-the-same-gate", "credit-is-announced-for-recycled-buffers-only",

@@ -14,7 +14,9 @@ from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Step, Steps, While, always
 from conformance.driver.drain import Step as Due
-from conformance.parts.lifetime import fail_step, resources_step
+from conformance.parts.faults import fault_step
+from conformance.parts.kept import KEPT
+from conformance.parts.lifetime import BROKEN, fail_step, resources_step
 from conformance.ports import Answer, BufferOrEvent, Recovery, RecoveryCompletion, Resources, UnionGatePort
 from conformance.ports.elements import Alignment, EndOfData, EndOfPartition
 
@@ -27,6 +29,8 @@ RECOVERING = ("recovering",)
 UNTIL_FAILED = ("recovering", "live", "ended")
 PUSHES = ("recovering", "live", "failed")
 ALWAYS = (*UNTIL_FAILED, "failed")
+FAILS = ("failing",)
+EVER = (*ALWAYS, "failing", BROKEN)
 
 UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
 
@@ -131,25 +135,35 @@ def finish_recovery(port: UnionGatePort, ledger: Ledger, channel: int) -> Answer
     return port.finish_recovery(channel)
 
 
-@step("task", RECOVERING, when=gates(Gate.may_convert), begin=Ledger.begin, learn=Ledger.convert, weight=10,
-      fails=True)  # fmt: skip
+@step("task", RECOVERING, when=gates(Gate.may_convert), begin=Ledger.begin, learn=Ledger.convert,
+      struck=Ledger.setup_failed, weight=10, fails=True)  # fmt: skip
 def convert(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 
 
-@step("task", RECOVERING, when=refusals, begin=Ledger.begin_refusal, end=Ledger.end_refusal, weight=1, fails=True)
+@step("task", RECOVERING, when=refusals, begin=Ledger.begin_refusal, learn=Ledger.end_refusal, weight=1, fails=True)
 def convert_early(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 
 
-@step("task", RECOVERING, when=gates(may_request), begin=Ledger.begin_request, learn=Ledger.request, weight=12,
-      fails=True)  # fmt: skip
+@step("task", RECOVERING, when=gates(may_request), begin=Ledger.begin_request, learn=Ledger.request,
+      struck=Ledger.setup_failed, weight=12, fails=True)  # fmt: skip
 def request_partitions(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.request_partitions(gate)
 
 
+@step("task", (KEPT,), when=always, begin=Ledger.begin, learn=Ledger.read, weight=28, fails=True)
+def poll_the_error(port: UnionGatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
+    return port.poll()
+
+
 @step("task", ALWAYS, when=may_poll, begin=Ledger.begin_poll, learn=Ledger.poll, weight=28, fails=True)
 def poll(port: UnionGatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
+    return port.poll()
+
+
+@step("task", FAILS, when=may_poll, begin=Ledger.begin_poll, learn=Ledger.last_poll, weight=28, fails=True)
+def poll_for_the_error(port: UnionGatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
@@ -187,7 +201,7 @@ FEEDS = (
 
 
 # ---- observers, release and failure ----------------------------------------------------------------------------------
-@step("observer", UNTIL_FAILED, when=always, learn=Ledger.asked, weight=6)
+@step("observer", (*UNTIL_FAILED, "failing"), when=always, learn=Ledger.asked, weight=6)
 def available(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
 
@@ -197,15 +211,16 @@ def finished(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
     return port.finished()
 
 
-resources = resources_step(STEPS, ALWAYS, weight=1)
+fault = fault_step(STEPS, RECOVERING, weight=6, when=Ledger.strikable)
+resources = resources_step(STEPS, EVER, weight=1)
 
 
-@step("canceler", ALWAYS, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+@step("canceler", EVER, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
 def release(port: UnionGatePort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
-fail = fail_step(STEPS, UNTIL_FAILED)
+fail = fail_step(STEPS, (*UNTIL_FAILED, "failing", "broken"))
 
 
 @step("driver", ("failed",), when=always, end=Ledger.restore, weight=16, fresh_port=True, crashes=True)
@@ -217,9 +232,21 @@ def restore(port: UnionGatePort, ledger: Ledger) -> Answer[Resources]:
 def _go_on(ledger: Ledger) -> Due | None:
     """Finishes conversion and recovery, and lets the consumer act on its notifications until every channel has
     ended."""
-    if ledger.failed:
+    if ledger.phase == KEPT:
+        return poll_the_error()
+    if ledger.failed or ledger.phase == BROKEN:
         return None if ledger.released else release()
+    if ledger.is_broken():
+        return _learn_of_the_error(ledger)
     return _convert(ledger) or _complete(ledger) or _consume(ledger) or _finish_recovery(ledger) or _end(ledger)
+
+
+def _learn_of_the_error(ledger: Ledger) -> Due | None:
+    if ledger.phase != "failing":
+        return None
+    if ledger.notice.awake or ledger.urged:
+        return poll_for_the_error()
+    return available() if ledger.probe else None
 
 
 def _convert(ledger: Ledger) -> Due | None:
@@ -263,7 +290,7 @@ def _end(ledger: Ledger) -> Due | None:
 
 DRAIN = Drain[Ledger](
     While((_go_on,)),
-    Once((finished(), available()), unless=Ledger.is_over),
+    Once((finished(), available()), unless=lambda ledger: ledger.is_over() or ledger.is_broken()),
     While((_go_on,)),
     Once((resources(), fail()), unless=Ledger.is_over),
     Once((resources(),)),

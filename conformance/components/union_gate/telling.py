@@ -99,7 +99,7 @@ def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) 
 def credit_comes_back(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """For each live buffer that came into an empty remote channel and was polled, the gate announces credit to one of
     its producers, at the latest when nothing more is polled."""
-    if not ledger.closing or ledger.failed:
+    if not ledger.closing or ledger.failed or ledger.is_broken():
         return False
     for gate in ledger.gates:
         if gate.owed > gate.early and not any(line.stopping for line in gate.lines):

@@ -1,0 +1,63 @@
+"""Rules for what a gate does when something fails that it calls. Specification: gate.md, G28 to G31."""
+
+from __future__ import annotations
+
+from conformance.components.gate import steps
+from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.rules import RULES, Polled, Written
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
+from conformance.parts import faults, kept_errors
+from conformance.parts.designs import FAULTS, READBACK
+from conformance.parts.records import in_words
+from conformance.ports import ErrorKind, GatePort
+
+__all__ = ["RULES"]
+rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
+_KEPT = (steps.convert, steps.request_partitions, steps.buffer)
+"""Steps after whose failure the gate may keep the error."""
+
+adopt(faults.an_operation_fails_with_what_it_calls, steps.poll, steps.checkpoint_started, needs=FAULTS)
+adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS)
+adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS)
+
+
+@rule(steps.persisted, invariant="I-34", needs=FAULTS | READBACK, quiet=True)
+def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) -> Judgement:
+    """If the start of a checkpoint fails with the channel state writer, no channel has written anything for it."""
+    (checkpoint,) = seen.operands
+    if checkpoint != ledger.unstarted:
+        return False
+    for number, written in enumerate(seen.value):
+        if written and ledger.sides[number].input.is_sure(checkpoint):
+            owed = f"the start of checkpoint {checkpoint} failed, so nothing may be written for it"
+            return Broken(FailureClass.LEAKED, owed, f"channel {number} has written {in_words(written)}")
+    return True if ledger.any_sure(checkpoint) else UNSURE
+
+
+# ---- goals -----------------------------------------------------------------------------------------------------------
+faults.see_strikes(RULES, GatePort.can_fail, *_KEPT, steps.poll, steps.checkpoint_started)
+
+
+@goal(steps.poll_for_the_error, needs=FAULTS)
+def a_poll_answered_an_error_that_was_kept(ledger: Ledger, seen: Polled) -> bool:
+    """A poll failed with an error that had waited for it."""
+    return seen.error is not None and seen.error.kind is ErrorKind.IO
+
+
+@goal(steps.buffer, needs=FAULTS, struck=True)
+def an_arrival_failed_in_front_of_other_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The channel state writer failed in an arrival while another channel had data."""
+    return any(side is not ledger.sending and (side.live or side.waiting) for side in ledger.sides)
+
+
+@goal(steps.convert, needs=FAULTS, struck=True)
+def a_conversion_failed_with_data_queued(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A conversion failed while recovered data was queued."""
+    return any(side.waiting for side in ledger.sides)
+
+
+@goal(steps.checkpoint_started, needs=FAULTS, struck=True)
+def a_checkpoint_failed_behind_the_first_channel(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The channel state writer failed in the start of a checkpoint, and the first channel had nothing to write."""
+    first = ledger.sides[0]
+    return not (first.waiting or first.live)

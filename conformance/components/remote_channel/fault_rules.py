@@ -1,0 +1,117 @@
+"""The rules of the remote channel for what it calls and what fails. Specification: remote-channel.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.remote_channel import steps
+from conformance.components.remote_channel.buffers import RULES, between
+from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.rules import Took
+from conformance.components.remote_channel.state import OPEN
+from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.parts import faults, recovery
+from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.notice import notifies
+from conformance.parts.words import are, many, must_succeed
+from conformance.ports import ErrorKind, RemoteChannelPort, Resources
+
+__all__ = ["RULES"]
+rule, adopt = RULES.rule, RULES.adopt
+FAIL = (
+    steps.buffer,
+    steps.event,
+    steps.aligned_barrier,
+    steps.timeoutable_barrier,
+    steps.unaligned_barrier,
+    steps.recovery_completion,
+    steps.end_of_partition,
+    steps.request_subpartition,
+    steps.take,
+    steps.resume,
+    steps.checkpoint_started,
+)
+"""The steps whose operations fail with what they call."""
+
+
+@shared("I-90", struck=True)
+def credit_that_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """If the credit for recycled buffers cannot be sent, the recycling fails with an error of kind io, or the channel
+    keeps the error for the next take and notifies the gate."""
+    if seen.error is None and (notifies(seen.signals) or ledger.notice.awake):
+        return True
+    if seen.error is not None and seen.error.kind is ErrorKind.IO:
+        return True
+    owed = "credit could not be sent: the recycling must fail with an error of kind io, or the gate must be notified"
+    observed = "nobody was told" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
+    return Broken(FailureClass.STUCK, owed, observed)
+
+
+@shared("I-90", struck=True)
+def the_arrival_of_an_error_succeeds(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """The error of the producer is for the task: its arrival answers no error, be it the first one, a later one, or one
+    after release."""
+    return must_succeed(seen.error, "the network thread delivers the error, and must not get one")
+
+
+@shared("I-22", struck=True)
+def the_consumer_is_told_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """When the error of the producer arrives in a channel that is not released, the consumer has a reason to take: it
+    was notified since its last take began, or that take said that something follows."""
+    if ledger.phase not in OPEN or ledger.polling or ledger.releasing:
+        return False
+    if notifies(seen.signals) or ledger.notice.awake:
+        return True
+    owed = "the error of the producer has arrived, so the consumer must have been notified"
+    return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")
+
+
+@rule(steps.take, invariant="I-90", needs=FAULTS)
+def an_error_that_came_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
+    """If an error has come, a take fails with it, or hands out what came before; it does not answer that there is
+    nothing."""
+    if not ledger.must_learn:
+        return False
+    if seen.error is not None or seen.value is not None or recovery.ends(seen.signals):
+        return True
+    return Broken(FailureClass.STUCK, "an error has come, and the task must learn it", "the take found nothing")
+
+
+@rule(
+    steps.take, steps.recycle, steps.resume, steps.request_subpartition, steps.request_subpartition_again,
+    invariant="I-90",
+)  # fmt: skip
+def only_an_error_that_came_fails_an_operation(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+    """A take, a recycling, a resumption and the request answer no error, unless an error has come before; then the
+    error is of kind io. After release, a recycling answers none."""
+    if seen.error is None:
+        return True
+    if ledger.error_comes and not ledger.released and seen.error.kind is ErrorKind.IO:
+        return True
+    came = "the error that came is of kind io" if ledger.error_comes else "no error has come"
+    return must_succeed(seen.error, "the channel is released" if ledger.released else came)
+
+
+@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True)
+def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """After an operation has failed, and before the release, the channel holds one segment for each data buffer that
+    waits or is with the task, and one for each that is set aside. The buffer of an arrival that has failed is queued,
+    or was recycled; the exclusive buffers of a request that has failed are set aside, or were not."""
+    if not ledger.is_broken() or ledger.released or seen.value.segments is None:
+        return False
+    held, (least, most), used = seen.value.segments + (seen.value.heap or 0), ledger.set_aside(), ledger.in_use()
+    if seen.value.heap is None:  # recovered data may be in memory that this implementation does not count
+        least -= min(least + used, ledger.own_recovered())
+    if used - ledger.astray + least <= held <= used + most:
+        return True
+    kind = FailureClass.LEAKED if held > used + most else FailureClass.LOST
+    owed = f"{are(used, 'data buffer')} in use, and {between(least, most)} may be set aside"
+    return Broken(kind, owed, f"the channel holds {many(held, 'segment')}")
+
+
+adopt(faults.an_operation_fails_with_what_it_calls, *FAIL, needs=FAULTS)
+adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
+adopt(credit_that_cannot_be_sent_is_not_silent, steps.recycle, needs=FAULTS)
+adopt(the_arrival_of_an_error_succeeds, steps.producer_fails, needs=FAULTS)
+adopt(the_consumer_is_told_of_the_error, steps.producer_fails, needs=FAULTS)
+faults.see_strikes(RULES, RemoteChannelPort.can_fail, *FAIL, steps.recycle, steps.producer_fails)

@@ -1,0 +1,87 @@
+"""Errors that a component keeps for its consumer: nobody who could act on them has called what failed.
+
+A producer, a network thread or a request of partitions meets the error; the consumer must get it (Flink:
+`InputChannel.setError`, which notifies the gate, and `checkError`, which throws the error in the next poll).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.parts.faults import Breakable, Faulty, struck_by
+from conformance.parts.lifetime import BROKEN
+from conformance.parts.notice import notifies
+from conformance.parts.words import got
+from conformance.ports import ErrorKind
+
+FAILING = "failing"
+"""The phase of a ledger whose port keeps an error that no poll has answered yet."""
+
+
+class KeepsErrors(Breakable):
+    """A ledger of a port that keeps errors for its consumer."""
+
+    __slots__ = ()
+
+    def is_broken(self) -> bool:
+        """Returns whether something that the port has called has failed, and no release has begun since."""
+        return self.phase in (BROKEN, FAILING)
+
+    def task_fails(self, keeps: bool) -> None:
+        """Notes that something failed. `keeps`: whether the port keeps the error for a poll. If another operation is in
+        flight, that may get the error, and the ledger will not know."""
+        if not self.releasing and self.phase != BROKEN:
+            self.phase = FAILING if keeps and self.flying == 1 else BROKEN
+
+
+class Keeping(Faulty, Protocol):
+    """A ledger of a port that keeps errors for its consumer."""
+
+    flying: int
+    releasing: bool
+
+    def task_has_called(self) -> bool:
+        """Returns whether the task has called the operation that was struck, so that it gets an error at once."""
+
+    def polls_again(self) -> bool:
+        """Returns whether the consumer has a reason to poll, or to ask whether something can be polled."""
+
+    def may_find_nothing(self) -> bool:
+        """Returns whether a poll may answer nothing although an error is kept."""
+
+
+@shared("I-22", struck=True)
+def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgement:
+    """If something fails of which the consumer must learn by polling, the consumer has a reason to poll, unless an
+    operation of the task has called it and fails with an error of kind io. No such error is of another kind."""
+    struck = struck_by(seen)
+    if struck.place not in ledger.faults.armed:
+        return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    if seen.error is not None and seen.error.kind is not ErrorKind.IO:
+        owed = f"{struck.place} failed, so the operation may fail with an error of kind io only"
+        return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    if seen.error is not None and ledger.task_has_called():
+        return True
+    if ledger.releasing:
+        return False  # nobody polls any more
+    if ledger.flying > 1:
+        return UNSURE  # a poll in flight may answer the error
+    if ledger.polls_again() or notifies(seen.signals):
+        return True
+    owed = f"{struck.place} failed, and the consumer must be notified, so that it polls and gets the error"
+    return Broken(FailureClass.STUCK, owed, "it was not notified")
+
+
+@shared("I-22")
+def an_error_reaches_whoever_polls(ledger: Keeping, seen: Seen[Any]) -> Judgement:
+    """While an error is kept for the consumer, a poll fails with an error of kind io, or answers an element that was
+    sent before. It answers nothing only if other gates are polled first, or the operation that failed is not over."""
+    if ledger.releasing:
+        return False
+    owed = "an error is kept for the consumer: a poll must fail with an error of kind io, or answer an element"
+    if seen.error is not None:
+        return seen.error.kind is ErrorKind.IO or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    if seen.value is not None:
+        return False
+    return UNSURE if ledger.may_find_nothing() else Broken(FailureClass.STUCK, owed, "the poll answered nothing")
