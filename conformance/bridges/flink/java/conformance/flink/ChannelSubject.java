@@ -15,6 +15,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 abstract class ChannelSubject implements Subject {
 
     final Signals signals = new Signals();
+    final Faults faults = new Faults(signals);
     final Segments segments = new Segments();
     final RecordingStateWriter writer = new RecordingStateWriter();
     final Memory memory;
@@ -30,7 +31,7 @@ abstract class ChannelSubject implements Subject {
         gate =
                 ConsumerAccess.listening(
                         memory.floating(),
-                        memory.all(),
+                        new FaultySegments(memory.all(), faults),
                         new ConsumerAccess.Listener() {
                             @Override
                             public void nonEmpty(InputChannel channel) {
@@ -64,9 +65,7 @@ abstract class ChannelSubject implements Subject {
                 channel().checkpointStopped(arguments.number(0));
                 return null;
             case "fault":
-                String place = arguments.text(0);
-                writer.failNext(() -> signals.faultStruck(place));
-                return null;
+                return fault(arguments.text(0), arguments.text(1));
             case "in_use":
                 return ConsumerAccess.buffersInUse(channel());
             case "persisted":
@@ -81,6 +80,15 @@ abstract class ChannelSubject implements Subject {
     @Override
     public final ArrayNode takeSignals() {
         return signals.take();
+    }
+
+    /** Lets the next call at this place fail; answers false if this subject cannot. */
+    boolean fault(String place, String kind) throws Exception {
+        if (!place.equals("channel-state-writer") || !kind.equals("throws")) {
+            return false;
+        }
+        writer.failNextInput(() -> signals.faultStruck(place, kind));
+        return true;
     }
 
     ObjectNode take() throws IOException, InterruptedException {
@@ -115,8 +123,7 @@ abstract class ChannelSubject implements Subject {
             recovered.onRecoveredStateBuffer(segments.buffer(id));
         }
         recovered.finishReadRecoveredState();
-        InputChannel physical = ConsumerAccess.convert(recovered);
-        signals.take(); // drops the signals of the recovered channel
-        return physical;
+        signals.take(); // those of the recovered channel; what the conversion signals belongs to the physical one
+        return ConsumerAccess.convert(recovered);
     }
 }

@@ -59,17 +59,21 @@ final class Errors {
     }
 
     private static String kind(Throwable thrown) {
+        if (isKeptError(thrown)) {
+            return kind(thrown.getCause());
+        }
         if (thrown.getClass().getSimpleName().equals("BufferReorderingException")) { // private in RemoteInputChannel
             return "reordering";
         }
         if (thrown instanceof CancelTaskException) {
             return "released";
         }
-        if (thrown instanceof IllegalStateException
-                || thrown instanceof NoSuchElementException) { // a queue does not contain the element
+        // Only what the checks of Flink throw. Their subclasses mean something else, such as a buffer that is recycled
+        // twice (IllegalReferenceCountException).
+        if (thrown.getClass() == IllegalStateException.class || isMissingInDeque(thrown)) {
             return "state";
         }
-        if (thrown instanceof IllegalArgumentException) {
+        if (thrown.getClass() == IllegalArgumentException.class) {
             return "argument";
         }
         if (thrown instanceof IOException || (thrown.getClass() == RuntimeException.class // a wrapper
@@ -81,5 +85,18 @@ final class Errors {
             return "checkpoint";
         }
         return "crashed";
+    }
+
+    /** What {@code InputChannel.checkError} throws if the error that it has kept is no exception of input and output. */
+    private static boolean isKeptError(Throwable thrown) {
+        return thrown.getClass() == IOException.class
+                && thrown.getCause() != null
+                && thrown.getStackTrace()[0].getMethodName().equals("checkError");
+    }
+
+    /** What {@code PrioritizedDeque.getAndRemove} throws if it does not contain the element that is looked for. */
+    private static boolean isMissingInDeque(Throwable thrown) {
+        return thrown.getClass() == NoSuchElementException.class
+                && thrown.getStackTrace()[0].getMethodName().equals("getAndRemove");
     }
 }

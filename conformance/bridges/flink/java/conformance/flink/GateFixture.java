@@ -20,34 +20,29 @@ final class GateFixture {
 
     final SingleInputGate gate;
 
-    private final int first; // the number that the first channel has in the port
-    private final Signals signals;
     private final Segments segments = new Segments();
     private final RecordingStateWriter writer = new RecordingStateWriter();
     private final Memory memory;
     private final Network network;
     private final PipelinedResultPartition partition;
     private final Producer[] producers; // null for remote channels
-    private final RecoveredInputChannel[] recovered; // null if nothing is recovered, or all of it was consumed
+    private final RecoveredInputChannel[] recovered; // null if nothing is recovered
     private final int[] nextSequenceNumbers;
-    private final boolean duringRecovery;
 
     GateFixture(int index, int first, Signals signals, JsonNode config) throws BadRequest, IOException {
-        this.first = first;
-        this.signals = signals;
         JsonNode kinds = Json.field(config, "channels");
         int count = kinds.size();
         int exclusiveBuffers = (int) Json.number(Json.field(config, "exclusive_buffers"));
         int floatingBuffers = (int) Json.number(Json.field(config, "floating_buffers"));
         memory = new Memory(count, exclusiveBuffers, floatingBuffers);
-        network = new Network(signals, segments, channel -> first + channel.getChannelIndex());
+        Faults faults = new Faults(signals); // none is armed
+        network = new Network(signals, segments, false, channel -> first + channel.getChannelIndex(), faults);
         ResultPartitionManager partitions = new ResultPartitionManager();
         ResultPartitionID id = SubpartitionAccess.id(index);
         partition = SubpartitionAccess.partition(id, count, exclusiveBuffers, partitions, writer);
         partitions.registerResultPartition(partition);
         gate = ConsumerAccess.gate(index, count, memory.floating(), memory.all());
         Recovery.prepare(gate, config);
-        duringRecovery = Recovery.isInMemory(config);
         producers = new Producer[count];
         recovered = new RecoveredInputChannel[count];
         nextSequenceNumbers = new int[count];
@@ -64,6 +59,8 @@ final class GateFixture {
                                         gate, number, id, partitions, exclusiveBuffers, writer)
                                 : ConsumerAccess.recoveredRemote(
                                         gate, number, id, network, exclusiveBuffers, writer);
+                int told = first + number;
+                ConsumerAccess.whenStateIsConsumed(recovered[number], () -> signals.stateConsumed(told));
                 channels[number] = recovered[number];
             } else if (isLocal) {
                 channels[number] = ConsumerAccess.local(gate, number, id, partitions, writer);
@@ -82,27 +79,17 @@ final class GateFixture {
         recovered(channel).onRecoveredStateBuffer(segments.buffer(Json.ids(Json.field(data, "ids"))));
     }
 
-    void finishRecovery(int channel) throws IOException {
+    void finishRecovery(int channel) throws BadRequest, IOException {
         recovered(channel).finishReadRecoveredState();
     }
 
-    /**
-     * A gate keeps the error of a failed conversion until the channel is read next. A task therefore converts only
-     * after the future of the gate is done, and this adapter does the same.
-     */
+    /** The first half of what a task does in one mail ({@code SingleInputGate.requestPartitions}). */
     void convert() {
-        if (!ConsumerAccess.isReadyToConvert(gate, duringRecovery)) {
-            throw new IllegalStateException("a task waits until recovered state is " + (duringRecovery ? "read" : "consumed"));
-        }
         gate.convertRecoveredInputChannels();
     }
 
+    /** The whole mail: converts what is left to convert, and requests. */
     void requestPartitions() {
-        for (int number = 0; number < channels(); number++) {
-            if (gate.getChannel(number) instanceof RecoveredInputChannel) {
-                throw new IllegalStateException("channel " + number + " is not converted yet");
-            }
-        }
         gate.requestPartitions();
     }
 
@@ -132,16 +119,6 @@ final class GateFixture {
         return all;
     }
 
-    /** Signals which recovered channels were consumed since the last call. */
-    void tellWhatWasConsumed() {
-        for (int channel = 0; channel < channels(); channel++) {
-            if (recovered[channel] != null && ConsumerAccess.stateIsConsumed(recovered[channel])) {
-                recovered[channel] = null;
-                signals.stateConsumed(first + channel);
-            }
-        }
-    }
-
     void release() throws IOException {
         gate.close();
         for (int channel = 0; channel < channels(); channel++) {
@@ -165,9 +142,9 @@ final class GateFixture {
         return writer.openFutures();
     }
 
-    private RecoveredInputChannel recovered(int channel) {
+    private RecoveredInputChannel recovered(int channel) throws BadRequest {
         if (recovered[channel] == null) {
-            throw new IllegalStateException("channel " + channel + " does not recover");
+            throw new BadRequest("channel " + channel + " does not recover");
         }
         return recovered[channel];
     }

@@ -1,6 +1,7 @@
 package conformance.flink;
 
 import java.io.IOException;
+import org.apache.flink.runtime.execution.CancelTaskException;
 import org.apache.flink.runtime.io.network.partition.PipelinedResultPartition;
 import org.apache.flink.runtime.io.network.partition.PipelinedSubpartition;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
@@ -14,6 +15,8 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 /** Flink's {@code LocalInputChannel} and the real subpartition that it reads. */
 final class LocalChannelSubject extends ChannelSubject {
 
+    private static final String PRODUCER = "producer";
+
     private final PipelinedResultPartition partition;
     private final PipelinedSubpartition subpartition;
     private final Producer producer;
@@ -21,7 +24,7 @@ final class LocalChannelSubject extends ChannelSubject {
 
     LocalChannelSubject(JsonNode config) throws BadRequest, IOException {
         super(config);
-        ResultPartitionManager partitions = new ResultPartitionManager();
+        ResultPartitionManager partitions = new FaultyPartitions(faults);
         ResultPartitionID id = SubpartitionAccess.id(0);
         partition = SubpartitionAccess.partition(id, 1, exclusiveBuffers, partitions, writer);
         partitions.registerResultPartition(partition);
@@ -61,6 +64,34 @@ final class LocalChannelSubject extends ChannelSubject {
                 return null;
             default:
                 throw new BadRequest("this local channel has no method \"" + method + "\"");
+        }
+    }
+
+    @Override
+    boolean fault(String place, String kind) throws Exception {
+        switch (place) {
+            case FaultyPartitions.PLACE:
+                faults.arm(place, kind);
+                return true;
+            case PRODUCER:
+                faults.arm(place, kind);
+                partition.fail(Faults.failure(place)); // what the producer's task does
+                return true;
+            default:
+                return super.fault(place, kind);
+        }
+    }
+
+    /** A take that finds that the subpartition was released since its producer has failed, cancels the task. */
+    @Override
+    ObjectNode take() throws IOException, InterruptedException {
+        try {
+            return super.take();
+        } catch (CancelTaskException released) {
+            if (faults.strike(PRODUCER) == null) {
+                throw released;
+            }
+            throw new IOException(released);
         }
     }
 

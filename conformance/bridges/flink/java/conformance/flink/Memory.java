@@ -8,7 +8,6 @@ import org.apache.flink.runtime.io.network.buffer.NetworkBufferPool;
 final class Memory {
 
     private static final int SEGMENT_SIZE = 64;
-    private static final int SPARE = 4;
 
     private final NetworkBufferPool all;
     private final BufferPool floating;
@@ -17,8 +16,7 @@ final class Memory {
 
     Memory(int channels, int exclusiveBuffers, int floatingBuffers) throws IOException {
         int pooled = Math.max(1, floatingBuffers);
-        // A recovered channel and its physical channel may have exclusive buffers at the same time.
-        all = new NetworkBufferPool(2 * channels * exclusiveBuffers + pooled + SPARE, SEGMENT_SIZE);
+        all = new NetworkBufferPool(channels * exclusiveBuffers + pooled, SEGMENT_SIZE);
         floating = all.createBufferPool(pooled, pooled);
         withheld = pooled - floatingBuffers;
         for (int index = 0; index < withheld; index++) {

@@ -9,7 +9,6 @@ import org.apache.flink.runtime.io.network.PartitionRequestClient;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.ResultSubpartitionIndexSet;
-import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
@@ -19,38 +18,76 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     /** No backlog is known. For an element that blocks its producer, a backlog of 0 is sent instead. */
     static final int UNKNOWN_BACKLOG = -1;
 
+    static final String PRODUCER = "producer";
+    static final String CONNECTION = "connection";
+    static final String REQUEST = "subpartition-request";
+
     private final Signals signals;
     private final Segments segments;
+    private final boolean keepsToCredit;
     private final ToIntFunction<RemoteInputChannel> number;
+    private final Faults faults;
+    private boolean producerFailed;
 
-    /** {@code number} gives the number that a channel has in the port. */
-    Network(Signals signals, Segments segments, ToIntFunction<RemoteInputChannel> number) {
+    /**
+     * @param keepsToCredit whether the producers send data only if they have credit
+     * @param number gives the number that a channel has in the port
+     * @param faults of the producer and of the connection to it
+     */
+    Network(
+            Signals signals,
+            Segments segments,
+            boolean keepsToCredit,
+            ToIntFunction<RemoteInputChannel> number,
+            Faults faults) {
         this.signals = signals;
         this.segments = segments;
+        this.keepsToCredit = keepsToCredit;
         this.number = number;
+        this.faults = faults;
     }
 
     /**
-     * An element arrives. Data is copied into a buffer of the channel. If the channel has none, because a scenario of a
-     * gate sends data without credit, it is copied into a buffer of this adapter.
+     * An element arrives. As in {@code CreditBasedPartitionRequestClientHandler.channelRead}, an error is handed to the
+     * channel, which keeps it for its next read. If it comes from what the channel has called, the arrival has failed.
+     * The error of a producer that has failed arrives instead of the element, in the same way.
      */
     void deliver(RemoteInputChannel channel, JsonNode element, int sequenceNumber, int backlog)
             throws BadRequest, IOException {
-        Buffer buffer;
-        if (!Events.isData(element)) {
-            buffer = Events.encodeBuffer(element);
-        } else if (channel.isReleased()) {
-            return; // as Flink's decoder does, which cannot request a buffer of a released channel
-        } else {
-            buffer = channel.requestBuffer();
-            int[] ids = Json.ids(Json.field(element, "ids"));
-            buffer = buffer == null ? segments.buffer(ids) : Segments.fill(buffer, ids);
+        producerFailed = faults.strike(PRODUCER) != null || producerFailed;
+        if (producerFailed) {
+            channel.onError(Faults.failure(PRODUCER));
+            return;
         }
-        boolean unsaid = backlog == UNKNOWN_BACKLOG && buffer.getDataType().isBlockingUpstream();
-        channel.onBuffer(buffer, sequenceNumber, unsaid ? 0 : backlog, 0);
-        if (!channel.isReleased()) {
-            ConsumerAccess.checkError(channel); // the channel keeps an error until its next read
+        try {
+            Buffer buffer = Events.isData(element) ? received(channel, element) : Events.encodeBuffer(element);
+            boolean unsaid = backlog == UNKNOWN_BACKLOG && buffer.getDataType().isBlockingUpstream();
+            channel.onBuffer(buffer, sequenceNumber, unsaid ? 0 : backlog, 0);
+        } catch (IOException | RuntimeException error) {
+            channel.onError(error);
+            if (!isMistakeOfTheProducer(error)) {
+                throw error;
+            }
         }
+    }
+
+    /** What the checks of Flink throw. The next read answers it. */
+    private static boolean isMistakeOfTheProducer(Exception error) {
+        return error.getClass() == IllegalArgumentException.class || error.getClass() == IllegalStateException.class;
+    }
+
+    /**
+     * Data is copied into a buffer of the channel, as {@code NetworkBufferAllocator.allocatePooledNetworkBuffer} does.
+     * Into a released channel comes what was copied before its release, and producers that do not keep to their credit
+     * get memory of this adapter. For all others a missing buffer is an error, as in {@code decodeBufferOrEvent}.
+     */
+    private Buffer received(RemoteInputChannel channel, JsonNode element) throws BadRequest {
+        Buffer buffer = channel.requestBuffer();
+        int[] ids = Json.ids(Json.field(element, "ids"));
+        if (buffer == null && keepsToCredit && !channel.isReleased()) {
+            throw new IllegalStateException("there is no buffer for what came with credit");
+        }
+        return buffer == null ? segments.buffer(ids) : Segments.fill(buffer, ids);
     }
 
     @Override
@@ -60,7 +97,9 @@ final class Network implements ConnectionManager, PartitionRequestClient {
 
     @Override
     public void notifyCreditAvailable(RemoteInputChannel channel) {
-        // Flink's client does the same a little later, in the network thread.
+        // NettyPartitionRequestClient.AddCreditMessage and CreditBasedPartitionRequestClientHandler do the same a little
+        // later, in the network thread.
+        faults.throwUnchecked(CONNECTION);
         int credit = channel.getAndResetUnannouncedCredit();
         if (credit > 0 && !channel.isReleased()) {
             signals.add(
@@ -70,12 +109,18 @@ final class Network implements ConnectionManager, PartitionRequestClient {
 
     @Override
     public void resumeConsumption(RemoteInputChannel channel) {
+        faults.throwUnchecked(CONNECTION);
         signals.add(Json.tagged("consumption-resumed").put("channel", number.applyAsInt(channel)));
     }
 
     @Override
     public void requestSubpartition(
-            ResultPartitionID partition, ResultSubpartitionIndexSet indices, RemoteInputChannel channel, int delay) {}
+            ResultPartitionID partition, ResultSubpartitionIndexSet indices, RemoteInputChannel channel, int delay)
+            throws IOException {
+        if (faults.strike(REQUEST) != null) {
+            throw Faults.failure(REQUEST);
+        }
+    }
 
     @Override
     public void notifyNewBufferSize(RemoteInputChannel channel, int size) {}

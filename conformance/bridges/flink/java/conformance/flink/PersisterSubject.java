@@ -47,8 +47,8 @@ final class PersisterSubject implements Subject {
                 return Json.array(writer.persistedInput(arguments.number(0), new InputChannelInfo(0, 0)));
             case "fault":
                 String place = arguments.text(0);
-                writer.failNext(() -> signals.faultStruck(place));
-                return null;
+                writer.failNextInput(() -> signals.faultStruck(place, "throws"));
+                return true;
             case "resources":
                 return Json.object().put("segments", segments.taken()).put("futures", writer.openFutures());
             case "release":

@@ -27,7 +27,9 @@ final class RecordingStateWriter implements ChannelStateWriter {
     private final Map<Long, Map<InputChannelInfo, List<Integer>>> inputs = new HashMap<>();
     private int open;
     /** Told of the next call of {@link #addInputData}, which fails; null if it does not fail. */
-    private Runnable fault;
+    private Runnable inputFault;
+    /** The same of the next call that hands over output state. */
+    private Runnable outputFault;
 
     /** The number of channel state futures that are open. */
     int openFutures() {
@@ -51,15 +53,22 @@ final class RecordingStateWriter implements ChannelStateWriter {
     }
 
     /** Lets the next {@link #addInputData} fail, and tells of it when it does. */
-    void failNext(Runnable struck) {
-        fault = struck;
+    void failNextInput(Runnable struck) {
+        inputFault = struck;
+    }
+
+    /** Lets the next {@link #addOutputData} or {@link #addOutputDataFuture} fail, and tells of it when it does. */
+    void failNextOutput(Runnable struck) {
+        outputFault = struck;
     }
 
     @Override
     public void addInputData(
             long checkpoint, InputChannelInfo channel, int firstNumber, CloseableIterator<Buffer> data) {
-        if (fault != null) {
-            fail(data);
+        if (inputFault != null) {
+            Runnable struck = inputFault;
+            inputFault = null;
+            throw failed(struck, data);
         }
         List<Integer> ids =
                 inputs.computeIfAbsent(checkpoint, unused -> new HashMap<>())
@@ -74,10 +83,8 @@ final class RecordingStateWriter implements ChannelStateWriter {
         }
     }
 
-    /** Fails as {@code ChannelStateWriterImpl.enqueue} does, if its executor does not take the request any more. */
-    private void fail(CloseableIterator<Buffer> data) {
-        Runnable struck = fault;
-        fault = null;
+    /** What {@code ChannelStateWriterImpl.enqueue} throws, if its executor does not take the request any more. */
+    private static RuntimeException failed(Runnable struck, AutoCloseable data) {
         struck.run();
         RuntimeException failure =
                 new RuntimeException("unable to send request to worker", new IOException("the writer has failed"));
@@ -86,17 +93,25 @@ final class RecordingStateWriter implements ChannelStateWriter {
         } catch (Exception alsoFailed) {
             failure.addSuppressed(alsoFailed);
         }
-        throw failure;
+        return failure;
     }
 
     @Override
     public void addOutputData(long checkpoint, ResultSubpartitionInfo info, int firstNumber, Buffer... data) {
+        if (outputFault != null) {
+            throw failed(takeOutputFault(), () -> List.of(data).forEach(Buffer::recycleBuffer));
+        }
         record(written(checkpoint), List.of(data));
     }
 
     @Override
     public void addOutputDataFuture(
             long checkpoint, ResultSubpartitionInfo info, int firstNumber, CompletableFuture<List<Buffer>> data) {
+        if (outputFault != null) {
+            // As the cancellation of a request that waits for its data: it recycles the data when it comes.
+            throw failed(
+                    takeOutputFault(), () -> data.thenAccept(buffers -> buffers.forEach(Buffer::recycleBuffer)));
+        }
         Written written = written(checkpoint);
         written.status = "pending";
         open++;
@@ -110,6 +125,12 @@ final class RecordingStateWriter implements ChannelStateWriter {
                         written.status = "failed";
                     }
                 });
+    }
+
+    private Runnable takeOutputFault() {
+        Runnable struck = outputFault;
+        outputFault = null;
+        return struck;
     }
 
     private Written written(long checkpoint) {

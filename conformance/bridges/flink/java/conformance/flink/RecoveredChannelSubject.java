@@ -1,7 +1,8 @@
 package conformance.flink;
 
 import java.io.IOException;
-import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
+import java.util.Optional;
+import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
@@ -10,17 +11,18 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Flink's {@link RecoveredInputChannel}, which is converted to a local channel. */
+/** Flink's {@link RecoveredInputChannel}, which is converted to a remote channel with its exclusive buffers. */
 final class RecoveredChannelSubject extends ChannelSubject {
 
+    private final Network network = new Network(signals, segments, true, channel -> 0, faults);
     private final RecoveredInputChannel channel;
-    private boolean consumed;
 
     RecoveredChannelSubject(JsonNode config) throws BadRequest, IOException {
         super(config);
         channel =
-                ConsumerAccess.recoveredLocal(
-                        gate, 0, SubpartitionAccess.id(0), new ResultPartitionManager(), exclusiveBuffers, writer);
+                ConsumerAccess.recoveredRemote(
+                        gate, 0, SubpartitionAccess.id(0), network, exclusiveBuffers, writer);
+        ConsumerAccess.whenStateIsConsumed(channel, () -> signals.stateConsumed(0));
     }
 
     @Override
@@ -37,6 +39,8 @@ final class RecoveredChannelSubject extends ChannelSubject {
             case "finish_recovered":
                 channel.finishReadRecoveredState();
                 return null;
+            case "offer_buffer":
+                return false; // no push waits for a buffer
             case "convert":
                 return handedOver(ConsumerAccess.convert(channel));
             case "last_stopped":
@@ -50,24 +54,28 @@ final class RecoveredChannelSubject extends ChannelSubject {
     }
 
     @Override
-    ObjectNode take() throws IOException, InterruptedException {
-        ObjectNode taken = super.take();
-        if (!consumed && ConsumerAccess.stateIsConsumed(channel)) {
-            consumed = true;
-            signals.stateConsumed(0);
+    boolean fault(String place, String kind) throws Exception {
+        if (!place.equals(FaultySegments.PLACE)) {
+            return false; // a buffer for recovered data comes from the adapter
         }
-        return taken;
+        if (kind.equals("refuses")) {
+            return false; // Flink's pool waits for buffers, and then fails for good
+        }
+        faults.arm(place, kind);
+        return true;
     }
 
-    /** Reads the records that the physical channel took over, and releases it. Its subpartition was not requested. */
+    /** Reads the records that the physical channel took over, and releases it. */
     private ArrayNode handedOver(InputChannel physical) throws IOException, InterruptedException {
         ArrayNode ids = Json.array();
-        for (int left = ConsumerAccess.buffersInUse(physical); left > 0; left--) {
-            var taken = physical.getNextBuffer().orElseThrow();
-            if (taken.buffer().isBuffer()) {
-                Segments.read(taken.buffer()).forEach(ids::add);
+        ConsumerAccess.request(physical); // a remote channel is not read before
+        Optional<InputChannel.BufferAndAvailability> taken;
+        while ((taken = physical.getNextBuffer()).isPresent()) {
+            Buffer buffer = taken.get().buffer();
+            if (buffer.isBuffer()) {
+                Segments.read(buffer).forEach(ids::add);
             }
-            taken.buffer().recycleBuffer();
+            buffer.recycleBuffer();
         }
         ConsumerAccess.release(physical);
         return ids;

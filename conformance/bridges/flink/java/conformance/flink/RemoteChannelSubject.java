@@ -2,6 +2,7 @@ package conformance.flink;
 
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.List;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
@@ -14,7 +15,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 /** Flink's {@link RemoteInputChannel} with its buffers. Its messages to the producer become signals. */
 final class RemoteChannelSubject extends ChannelSubject {
 
-    private final Network network = new Network(signals, segments, channel -> 0);
+    private final Network network = new Network(signals, segments, true, channel -> 0, faults);
     private final RemoteInputChannel channel;
     /** Data buffers that the consumer took and has not recycled. */
     private final ArrayDeque<Buffer> held = new ArrayDeque<>();
@@ -50,9 +51,7 @@ final class RemoteChannelSubject extends ChannelSubject {
                 channel.convertToPriorityEvent((int) arguments.number(0));
                 return null;
             case "recycle":
-                for (long left = arguments.number(0); left > 0; left--) {
-                    held.remove().recycleBuffer();
-                }
+                recycle(arguments.number(0));
                 return null;
             case "resume":
                 channel.resumeConsumption();
@@ -70,6 +69,21 @@ final class RemoteChannelSubject extends ChannelSubject {
         }
     }
 
+    /** Recycles the buffers that were taken first, each by itself, and fails with the first error. */
+    private void recycle(long count) {
+        RuntimeException first = null;
+        for (long left = count; left > 0; left--) {
+            try {
+                held.remove().recycleBuffer();
+            } catch (RuntimeException error) {
+                first = first == null ? error : first;
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+
     @Override
     ObjectNode answer(InputChannel.BufferAndAvailability taken) throws IOException {
         if (!taken.buffer().isBuffer()) {
@@ -77,6 +91,16 @@ final class RemoteChannelSubject extends ChannelSubject {
         }
         held.add(taken.buffer());
         return Elements.taken(taken);
+    }
+
+    @Override
+    boolean fault(String place, String kind) throws Exception {
+        boolean isOfTheNetwork = List.of(Network.PRODUCER, Network.CONNECTION, Network.REQUEST).contains(place);
+        if (!isOfTheNetwork || kind.equals("refuses")) { // a producer says later that its partition is not there yet
+            return super.fault(place, kind);
+        }
+        faults.arm(place, kind);
+        return true;
     }
 
     @Override

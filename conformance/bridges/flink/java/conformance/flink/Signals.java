@@ -27,8 +27,8 @@ final class Signals {
         add(Json.tagged("state-consumed").put("channel", channel));
     }
 
-    void faultStruck(String place) {
-        add(Json.tagged("fault-struck").put("place", place).put("kind", "throws"));
+    void faultStruck(String place, String kind) {
+        add(Json.tagged("fault-struck").put("place", place).put("kind", kind));
     }
 
     /** Returns the signals and forgets them; null if there were none. */

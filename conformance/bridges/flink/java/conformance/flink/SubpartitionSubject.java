@@ -21,9 +21,10 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
     private final PipelinedSubpartition subpartition;
     private final Producer producer;
     private final Signals signals = new Signals();
+    private final Faults faults = new Faults(signals);
     private ResultSubpartitionView view;
 
-    SubpartitionSubject(int exclusiveBuffers) {
+    SubpartitionSubject(int exclusiveBuffers) throws IOException {
         partition = SubpartitionAccess.partition(exclusiveBuffers, writer);
         subpartition = SubpartitionAccess.subpartition(partition);
         producer = new Producer(subpartition, segments);
@@ -69,6 +70,8 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
             case "finish_recovery":
                 partition.finishReadRecoveredState(arguments.truth(0));
                 return null;
+            case "fault":
+                return fault(arguments.text(0), arguments.text(1));
             case "persisted":
                 return writer.persisted(arguments.number(0));
             case "resources":
@@ -89,17 +92,49 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
 
     @Override
     public void notifyDataAvailable(ResultSubpartitionView view) {
+        faults.throwUnchecked("availability-listener");
         signals.dataAvailable();
     }
 
     @Override
     public void notifyPriorityEvent(int sequenceNumber) {
+        faults.throwUnchecked("availability-listener");
         signals.priorityAvailable(sequenceNumber);
+    }
+
+    /** Lets the next call at this place fail; answers false if it cannot. */
+    private boolean fault(String place, String kind) {
+        switch (place) {
+            case "availability-listener":
+                faults.arm(place, kind);
+                return true;
+            case "channel-state-writer":
+                writer.failNextOutput(() -> signals.faultStruck(place, kind));
+                return true;
+            case "producer":
+                faults.arm(place, kind);
+                partition.fail(Faults.failure(place)); // what the producer's task does
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /**
+     * A poll that finds nothing asks why, as {@code PartitionRequestQueue.writeAndFlushNextMessageIfPossible} does. The
+     * consumer gets the cause inside an exception of the transport.
+     */
+    private void askWhy() throws IOException {
+        if (view != null && view.isReleased() && view.getFailureCause() != null) {
+            faults.strike("producer");
+            throw new IOException(view.getFailureCause());
+        }
     }
 
     private ObjectNode poll() throws IOException {
         ResultSubpartition.BufferAndBacklog polled = SubpartitionAccess.poll(subpartition);
         if (polled == null) {
+            askWhy();
             return null;
         }
         Buffer buffer = polled.buffer();

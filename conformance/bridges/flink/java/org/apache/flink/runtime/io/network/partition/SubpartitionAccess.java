@@ -25,8 +25,12 @@ public final class SubpartitionAccess {
     private SubpartitionAccess() {}
 
     /** A real partition with one real subpartition, which hands its output state to {@code writer}. */
-    public static PipelinedResultPartition partition(int exclusiveBuffers, ChannelStateWriter writer) {
-        return partition(ID, 1, exclusiveBuffers, new ResultPartitionManager(), writer);
+    public static PipelinedResultPartition partition(int exclusiveBuffers, ChannelStateWriter writer)
+            throws IOException {
+        ResultPartitionManager manager = new ResultPartitionManager();
+        PipelinedResultPartition partition = partition(ID, 1, exclusiveBuffers, manager, writer);
+        manager.registerResultPartition(partition); // so that it is released if its producer fails
+        return partition;
     }
 
     /** A real partition with real subpartitions. */

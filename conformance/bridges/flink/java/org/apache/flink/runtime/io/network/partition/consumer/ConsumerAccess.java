@@ -9,7 +9,6 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
 import org.apache.flink.core.memory.MemorySegmentProvider;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.SimpleCounter;
@@ -28,6 +27,7 @@ import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionType;
 import org.apache.flink.runtime.io.network.partition.ResultSubpartitionIndexSet;
 import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
+import org.apache.flink.runtime.jobgraph.IntermediateResultPartitionID;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.throughput.ThroughputCalculator;
 import org.apache.flink.util.clock.ManualClock;
@@ -39,12 +39,13 @@ import org.apache.flink.util.clock.ManualClock;
 public final class ConsumerAccess {
 
     private static final int SEGMENT_SIZE = 64; // of the segment into which a gate copies what it reads from a file
-    private static final int NO_BACKOFF = 0;
+    private static final int FIRST_BACKOFF = 1; // in milliseconds, which nothing measures
+    private static final int LAST_BACKOFF = 1 << 20; // lets a channel ask again for a partition that is not there yet
+    private static final int NO_TIMEOUT = 0;
     private static final TaskEventPublisher NOBODY = (partition, event) -> true;
     private static final ConnectionID CONNECTION = connection();
 
     private static final Method ENABLE = optional("setCheckpointingDuringRecoveryEnabled", boolean.class);
-    private static final Method FILTERED = optional("getBufferFilteringCompleteFuture");
     private static final Field NEXT_TYPE = field(InputChannel.BufferAndAvailability.class, "nextDataType");
     private static final Field LAST_STOPPED = field(RecoveredInputChannel.class, "lastStoppedCheckpointId");
 
@@ -93,6 +94,10 @@ public final class ConsumerAccess {
         void notifyPriorityEventForce(InputChannel channel) {
             listener.priorityEvent(channel, -1);
         }
+
+        /** Starts no timer: the next request of the scenario is the one that the timer would make. */
+        @Override
+        public void retriggerPartitionRequest(IntermediateResultPartitionID partition, InputChannelInfo channel) {}
     }
 
     /** A gate around one channel, which passes the notifications of the channel on to {@code listener}. */
@@ -131,15 +136,6 @@ public final class ConsumerAccess {
         invoke(ENABLE, gate, true);
     }
 
-    /**
-     * Whether the future is done for which a task waits before it requests partitions, which converts the channels: all
-     * recovered state is read or, without checkpoints during recovery, consumed.
-     */
-    public static boolean isReadyToConvert(SingleInputGate gate, boolean duringRecovery) {
-        Object future = duringRecovery ? invoke(FILTERED, gate) : gate.getStateConsumedFuture();
-        return ((CompletableFuture<?>) future).isDone();
-    }
-
     // ---- channels --------------------------------------------------------------------------------------------------
 
     public static RecoveredInputChannel recoveredLocal(
@@ -157,8 +153,8 @@ public final class ConsumerAccess {
                         new ResultSubpartitionIndexSet(index),
                         partitions,
                         NOBODY,
-                        NO_BACKOFF,
-                        NO_BACKOFF,
+                        FIRST_BACKOFF,
+                        LAST_BACKOFF,
                         exclusiveBuffers,
                         new InputChannelMetrics(new UnregisteredMetricsGroup()));
         channel.setChannelStateWriter(writer);
@@ -180,9 +176,9 @@ public final class ConsumerAccess {
                         new ResultSubpartitionIndexSet(index),
                         CONNECTION,
                         network,
-                        NO_BACKOFF,
-                        NO_BACKOFF,
-                        NO_BACKOFF,
+                        FIRST_BACKOFF,
+                        LAST_BACKOFF,
+                        NO_TIMEOUT,
                         exclusiveBuffers,
                         new InputChannelMetrics(new UnregisteredMetricsGroup()));
         channel.setChannelStateWriter(writer);
@@ -203,8 +199,8 @@ public final class ConsumerAccess {
                 new ResultSubpartitionIndexSet(index),
                 partitions,
                 NOBODY,
-                NO_BACKOFF,
-                NO_BACKOFF,
+                FIRST_BACKOFF,
+                LAST_BACKOFF,
                 counter(),
                 counter(),
                 writer);
@@ -227,9 +223,9 @@ public final class ConsumerAccess {
                         new ResultSubpartitionIndexSet(index),
                         CONNECTION,
                         network,
-                        NO_BACKOFF,
-                        NO_BACKOFF,
-                        NO_BACKOFF,
+                        FIRST_BACKOFF,
+                        LAST_BACKOFF,
+                        NO_TIMEOUT,
                         exclusiveBuffers,
                         counter(),
                         counter(),
@@ -247,6 +243,11 @@ public final class ConsumerAccess {
         InputChannel physical = channel.toInputChannel();
         channel.releaseAllResources();
         return physical;
+    }
+
+    /** Runs this in the thread that takes the end of the recovered state. */
+    public static void whenStateIsConsumed(RecoveredInputChannel channel, Runnable told) {
+        channel.getStateConsumedFuture().thenRun(told);
     }
 
     public static boolean stateIsConsumed(RecoveredInputChannel channel) {
@@ -273,11 +274,6 @@ public final class ConsumerAccess {
 
     public static void release(InputChannel channel) throws IOException {
         channel.releaseAllResources();
-    }
-
-    /** Throws the error that the channel keeps until its next read. */
-    public static void checkError(InputChannel channel) throws IOException {
-        channel.checkError();
     }
 
     /** The next data type, as the channel gives it to its gate. */

@@ -1,0 +1,80 @@
+"""The Java programs that show findings in released Flink without the suite: what they print, and their exit status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conformance.bridges.flink.releases import find_jars
+from conformance.bridges.flink.shim import find_jdk
+from tests.bridges.conftest import ROOT, skip_without
+
+pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
+
+FINDINGS = ROOT / "reports" / "flink-findings"
+SHARED_FILE = "the shared channel state file failed: java.io.IOException: Could not open output stream"
+NOT_RUNNING = (
+    "the second take failed: java.lang.RuntimeException: unable to send request to worker, caused by java.lang."
+)
+SUBSUMED = "checkpoint 1 was refused: Barrier for newer checkpoint 2 has already been received"
+PROGRAMS = [
+    ("take-that-fails", "2.3.0", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
+    ("take-that-fails", "2.2.1", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
+    ("take-that-fails", "1.20.5", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
+    ("subsumed-checkpoint", "2.3.0", ("the gate answered CheckpointBarrier 2", SUBSUMED)),
+]
+"""The folder, the release, and how the lines begin that tell what failed."""
+SECONDS = 120
+"""After which a program that hangs is killed; it takes three."""
+
+
+def class_path(release: str) -> str:
+    skip_without(release)
+    return os.pathsep.join(map(str, find_jars(release)))
+
+
+def run(folder: str, release: str, *arguments: str) -> tuple[int, list[str]]:
+    """Compiles and runs a program that is one file."""
+    jars = class_path(release)
+    java, _ = find_jdk()
+    command = [java, "-cp", jars, str(FINDINGS / folder / "Leak.java"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("folder", "release", "failures"), PROGRAMS)
+def test_a_network_buffer_is_lost(folder, release, failures):
+    status, lines = run(folder, release)
+    assert (status, lines[-1]) == (1, "LOST: 1")
+    assert lines[0] == "network buffers before: 32 of 32"
+    assert [line.startswith(begin) for line, begin in zip(lines[1:3], failures, strict=True)] == [True, True], lines
+    assert lines[-3:-1] == ["buffer pools that are left: 0", "network buffers after all tasks were released: 31"]
+
+
+@pytest.mark.parametrize(("folder", "release"), [program[:2] for program in PROGRAMS])
+def test_no_buffer_is_lost_without_the_failure(folder, release):
+    assert run(folder, release, "control") == (
+        0,
+        [
+            "network buffers before: 32 of 32",
+            "buffer pools that are left: 0",
+            "network buffers after all tasks were released: 32",
+            "no buffer was lost",
+        ],
+    )
+
+
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])
+def test_the_job_compiles(release: str, tmp_path: Path):
+    """It depends on time, so it is run by hand."""
+    jars = class_path(release)
+    _, javac = find_jdk()
+    source = FINDINGS / "take-that-fails" / "LeakInJob.java"
+    done = subprocess.run(
+        [javac, "-nowarn", "-cp", jars, "-d", str(tmp_path), str(source)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
