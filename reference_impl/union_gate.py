@@ -121,7 +121,7 @@ class UnionGate(Faulty, UnionGatePort):
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
-        """U6, U7, U9, U10.
+        """U6, U7, U9, U10, U16.
 
         The gate is polled without the union lock, because it may have something to tell the union.
         """

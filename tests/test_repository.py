@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("conformance", "strategies", "reference_impl", "tests", "docs", "examples", "reports", ".ci")
 WRITTEN_BY_HAND = {".py", ".java", ".md", ".toml", ".sh", ""}
 LONGEST = 450
+LONGEST_CHAPTER = 550
+"""A chapter of the specification has all numbers of its component in one file, so that each has one anchor."""
 GENERATED = re.compile(rb"<!-- generated: [\w-]+ -->.*?<!-- end -->", re.DOTALL)
 
 # The brackets keep these patterns from matching themselves.
@@ -40,12 +42,18 @@ def lines_matching(pattern: re.Pattern[bytes], file: Path) -> list[str]:
 
 def test_files_fit_in_a_head() -> None:
     """What people write; reports, the corpus and the generated parts of a page are written by commands."""
+    chapters = ROOT / "docs" / "specification"
     lengths = {
-        str(file.relative_to(ROOT)): len(GENERATED.sub(b"", file.read_bytes()).splitlines())
+        file: len(GENERATED.sub(b"", file.read_bytes()).splitlines())
         for file in files()
         if file.suffix in WRITTEN_BY_HAND and "reports" not in file.relative_to(ROOT).parts
     }
-    assert {name: length for name, length in lengths.items() if length >= LONGEST} == {}
+    too_long = {
+        file: length
+        for file, length in lengths.items()
+        if length >= (LONGEST_CHAPTER if chapters in file.parents else LONGEST)
+    }
+    assert too_long == {}
 
 
 @pytest.mark.parametrize("pattern", [HERE, HOSTS], ids=["paths of one machine", "registry hosts"])

@@ -13,6 +13,7 @@ BUDGET = 10_000
 """Scenarios in which a bug must be found, with the one seed of the default tests."""
 LONGEST = {
     "chain": (20, 16), "deque": (18, 14), "gate": (14, 14), "local-channel": (8, 14), "remote-channel": (8, 14),
+    "subpartition": (7, 14),
     "union-gate": (6, 18), "coordinator": (26, 26),
 }  # fmt: skip
 """Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started, a

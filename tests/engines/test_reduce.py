@@ -78,7 +78,7 @@ def test_drawing_again_ends_when_it_has_failed_alike_in_vain():
     whole = Reduction(ready, scenario)
     assert whole.go_on(20_000)
     assert whole.vain == IN_VAIN
-    assert whole.drawn < AGAIN // 10
+    assert whole.drawn < AGAIN // 5
     resumed = Reduction(ready, whole.best, whole.drawn, IN_VAIN - 1)
     assert resumed.go_on(20_000)
     assert (resumed.best, resumed.vain) == (whole.best, IN_VAIN)

@@ -27,9 +27,8 @@ COUNTS_THE_END = _variant(
 -        return sum(data is not END_OF_RECOVERED_STATE for data in self.queue)
 +        return len(self.queue)
 @@ def resources
--            segments=self.in_use(), heap=0, files=0, listeners=0, futures=int(not (self.consumed or self.released))
-+            segments=sum(data is not END_OF_RECOVERED_STATE for data in self.queue),
-+            heap=0, files=0, listeners=0, futures=int(not (self.consumed or self.released))
+-            segments=self.in_use() + self.offered,
++            segments=sum(data is not END_OF_RECOVERED_STATE for data in self.queue) + self.offered,
 """,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from conformance.driver.turns import whole
@@ -105,3 +107,23 @@ def test_recovered_data_comes_before_the_error_of_a_producer_that_fails():
     assert taken(one, 1) == [7]
     with pytest.raises(PortError):
         whole(one.take())
+
+
+@pytest.mark.parametrize("stops", [0, 1, 2, 3])
+def test_a_canceler_releases_the_channel_while_the_task_requests_it(stops):
+    """local-channel.md L29. Wherever the request stands, nothing is left, and a later release changes nothing."""
+    one = fresh(request=False)
+    send(one, 0)
+    kernel = Kernel((*THREADS, "canceler"), fine=True)
+    task, canceler = kernel.threads["task"], kernel.threads["canceler"]
+    kernel.start(task, ("request",), one.request())
+    for _ in range(stops):
+        if task.runnable:
+            kernel.run(task)
+    kernel.start(canceler, ("release",), one.release())
+    while (paused := kernel.runnable()) is not None:
+        with suppress(PortError):  # the request may come too late
+            kernel.finish(paused)
+    whole(one.release())
+    assert not one.view
+    assert one.resources() == Resources(0, 0, 0, 0, 0)

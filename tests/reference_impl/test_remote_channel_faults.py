@@ -42,7 +42,7 @@ def error(one: Channel) -> None:
 
 # ---- the channel state writer ----------------------------------------------------------------------------------------
 def test_an_arrival_fails_with_the_channel_state_writer_and_its_buffer_waits_for_the_release():
-    """R35."""
+    """remote-channel.md R35."""
     one = Channel()
     one.start(1)
     one.port.fault(CHANNEL_STATE_WRITER, THROWS)
@@ -55,7 +55,7 @@ def test_an_arrival_fails_with_the_channel_state_writer_and_its_buffer_waits_for
 
 
 def test_a_start_fails_with_the_channel_state_writer_and_nothing_is_written():
-    """R35."""
+    """remote-channel.md R35."""
     one = Channel()
     one.send(0)
     one.port.fault(CHANNEL_STATE_WRITER, THROWS)
@@ -65,7 +65,7 @@ def test_a_start_fails_with_the_channel_state_writer_and_nothing_is_written():
 
 @pytest.mark.parametrize("arrives", [False, True])
 def test_who_calls_a_slow_channel_state_writer_holds_the_lock(arrives):
-    """R35."""
+    """remote-channel.md R35."""
     one = Channel()
     one.send(0)
     if arrives:
@@ -87,7 +87,7 @@ def test_who_calls_a_slow_channel_state_writer_holds_the_lock(arrives):
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
 def test_the_error_of_the_producer_is_told_once_and_fails_the_next_take():
-    """R36."""
+    """remote-channel.md R36."""
     one = Channel()
     one.send(0)
     one.told()
@@ -105,7 +105,7 @@ def test_the_error_of_the_producer_is_told_once_and_fails_the_next_take():
 
 
 def test_an_error_that_comes_before_the_request_is_kept():
-    """R36."""
+    """remote-channel.md R36."""
     port = RemoteChannel(ChannelConfig())
     port.fault(PRODUCER, ENDS)
     whole(port.receive(Event(0), 0, -1))
@@ -115,7 +115,7 @@ def test_an_error_that_comes_before_the_request_is_kept():
 
 
 def test_a_push_that_waits_for_the_upstream_waits_on_after_an_error():
-    """R36."""
+    """remote-channel.md R36."""
     one = Channel(Recovery.PUSHED)
     kernel = Kernel(THREADS, fine=False)
     assert kernel.start(kernel.threads["recovery"], ("push",), one.port.push_recovered(Buffer((0,)))) is PAUSED
@@ -129,7 +129,7 @@ def test_a_push_that_waits_for_the_upstream_waits_on_after_an_error():
 
 # ---- the request -----------------------------------------------------------------------------------------------------
 def test_a_request_that_is_refused_changes_nothing_and_can_be_made_again():
-    """R37."""
+    """remote-channel.md R37."""
     port = RemoteChannel(ChannelConfig())
     port.fault(SUBPARTITION_REQUEST, FaultKind.REFUSES)
     whole(port.request())
@@ -141,7 +141,7 @@ def test_a_request_that_is_refused_changes_nothing_and_can_be_made_again():
 
 
 def test_a_request_that_fails_leaves_nothing():
-    """R37."""
+    """remote-channel.md R37."""
     port = RemoteChannel(ChannelConfig())
     port.fault(SUBPARTITION_REQUEST, THROWS)
     assert refused(port.request()).kind is ErrorKind.IO
@@ -150,7 +150,7 @@ def test_a_request_that_fails_leaves_nothing():
 
 # ---- the connection --------------------------------------------------------------------------------------------------
 def test_an_arrival_fails_if_the_credit_for_its_backlog_cannot_be_sent():
-    """R38."""
+    """remote-channel.md R38."""
     one = Channel()
     one.port.fault(CONNECTION, THROWS)
     assert refused(one.port.receive(Buffer((0,)), 0, 2)).kind is ErrorKind.IO
@@ -161,7 +161,7 @@ def test_an_arrival_fails_if_the_credit_for_its_backlog_cannot_be_sent():
 
 
 def test_a_recycling_that_cannot_send_credit_fails_after_all_buffers_have_returned():
-    """R38."""
+    """remote-channel.md R38."""
     one = Channel()
     one.send(0, backlog=2)
     one.send(1, 2, 3)
@@ -172,7 +172,7 @@ def test_a_recycling_that_cannot_send_credit_fails_after_all_buffers_have_return
 
 
 def test_whoever_recycles_gets_no_error_of_the_channel_that_is_offered_the_buffer():
-    """R38."""
+    """remote-channel.md R38."""
     one = Channel(exclusive=0, floating=1)
     one.send(Event(0), backlog=1)
     one.send(0, backlog=1)
@@ -185,7 +185,7 @@ def test_whoever_recycles_gets_no_error_of_the_channel_that_is_offered_the_buffe
 
 
 def test_the_end_of_recovery_fails_if_credit_cannot_be_sent():
-    """R38."""
+    """remote-channel.md R38."""
     one = recovering()
     one.send(Event(0))
     one.finish()
@@ -197,7 +197,7 @@ def test_the_end_of_recovery_fails_if_credit_cannot_be_sent():
 
 
 def test_a_resumption_that_cannot_be_sent_fails():
-    """R38."""
+    """remote-channel.md R38."""
     one = Channel()
     one.send(barrier(1, Alignment.ALIGNED))
     one.port.fault(CONNECTION, THROWS)

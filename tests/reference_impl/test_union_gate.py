@@ -9,6 +9,7 @@ from conformance.components.union_gate import UnionGateScenarioConfig
 from conformance.driver import Program, run_scenario
 from conformance.driver.turns import whole
 from conformance.ports import (
+    SUBPARTITION_REQUEST,
     Alignment,
     Barrier,
     Buffer,
@@ -18,6 +19,8 @@ from conformance.ports import (
     EndOfData,
     EndOfPartition,
     ErrorKind,
+    FaultKind,
+    FaultStruck,
     GateConfig,
     PortError,
     PriorityAvailable,
@@ -330,6 +333,22 @@ def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
     ]  # fmt: skip
     violation = run_fine(steps, Recovery.IN_MEMORY, part).violation
     assert (violation is None) is (part is UnionGate)
+
+
+def test_the_error_that_a_gate_keeps_wakes_the_consumer_and_fails_the_poll_of_the_union():
+    """union-gate.md U16."""
+    one = UnionGate(UnionGateConfig(tuple(GateConfig(kinds, Recovery.NONE) for kinds in TWO)), PUSHED)
+    one.fault(SUBPARTITION_REQUEST, FaultKind.THROWS)
+    whole(one.request_partitions(0))
+    assert signals(one) == [FaultStruck(SUBPARTITION_REQUEST, FaultKind.THROWS), DataAvailable()]
+    whole(one.request_partitions(1))
+    send(one, 1, 7)
+    with pytest.raises(PortError) as failed:
+        poll(one)
+    assert failed.value.kind is ErrorKind.IO
+    assert len(one.with_data) == 1  # the other gate, which keeps what it has
+    whole(one.release())
+    assert one.resources().segments == 0
 
 
 def test_a_gate_that_is_polled_may_tell_the_union_something():

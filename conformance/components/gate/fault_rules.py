@@ -7,7 +7,7 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import RULES, Polled, Written
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
 from conformance.parts import faults, kept_errors
-from conformance.parts.designs import FAULTS, READBACK
+from conformance.parts.designs import FAULTS, IN_MEMORY, READBACK
 from conformance.parts.records import in_words
 from conformance.ports import ErrorKind, GatePort
 
@@ -50,7 +50,7 @@ def an_arrival_failed_in_front_of_other_data(ledger: Ledger, seen: Seen[None, in
     return any(side is not ledger.sending and (side.live or side.waiting) for side in ledger.sides)
 
 
-@goal(steps.convert, needs=FAULTS, struck=True)
+@goal(steps.convert, needs=FAULTS | IN_MEMORY, struck=True)
 def a_conversion_failed_with_data_queued(ledger: Ledger, seen: Seen[None]) -> bool:
     """A conversion failed while recovered data was queued."""
     return any(side.waiting for side in ledger.sides)

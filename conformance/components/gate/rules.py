@@ -285,7 +285,7 @@ def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
 @rule(steps.convert, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
-    of kind state."""  # at once, or to whoever polls next (FG20)
+    of kind state."""  # at once, or to whoever polls next (FG14)
     if not ledger.conversion_loses():
         return False
     owed = "the conversion would lose state of a channel"
