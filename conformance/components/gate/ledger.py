@@ -309,6 +309,12 @@ class Ledger(GateState):
             side.input.pending.live.pop()
         self.end_arrival(channel)
 
+    def fault_armed(self, place: str) -> None:
+        """Notes that a fault is armed. Channels that have started a checkpoint before may have written by then."""
+        if self.starting and place == CHANNEL_STATE_WRITER:
+            for side in self.sides:
+                side.input.doubt(self.starting)
+
     def start_failed(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes that the start of a checkpoint failed with the channel state writer: nothing is written for it."""
         self._task_failed(seen)

@@ -374,7 +374,7 @@ def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[t
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, OPEN, weight=4, when=Ledger.strikable)
+fault = fault_step(STEPS, OPEN, weight=4, when=Ledger.strikable, armed=Ledger.fault_armed)
 resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)

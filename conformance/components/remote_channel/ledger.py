@@ -208,9 +208,9 @@ class Ledger(ChannelState):
         self.end_error(seen)
 
     def break_down(self, seen: Seen[Any], *operands: object) -> None:
-        """Notes that an operation has failed. A take that is in flight hands out a buffer that the task keeps."""
+        """Notes that an operation has failed. A take that is in flight may hand out a buffer that the task keeps."""
         super().break_down(seen)
-        self.credit.held += self.polling
+        self.may_hold += self.polling
         self.polling = self.notice.awake = False
 
     # ---- updates: the task -----------------------------------------------------------------------------------------
