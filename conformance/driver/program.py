@@ -91,7 +91,7 @@ class Program:
 
     __slots__ = (
         "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "configs", "factory",
-        "implementation", "log", "moves", "places", "properties", "threads",
+        "implementation", "log", "moves", "moves_without_faults", "places", "properties", "threads",
     )  # fmt: skip
 
     def __init__(self, component: Component, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
@@ -112,10 +112,15 @@ class Program:
         numbered, count = list(enumerate(self.properties)), len(self.properties)
         self.blank_row = [0] * (count + len(component.steps))
         by_channel = any(component.settings.kinds(one) for one in component.configs)
-        self.moves = {
-            kind.name: Move(kind, component.threads, numbered, count + at, by_channel)
-            for at, kind in enumerate(component.steps)
-        }
+        calm = [(place, one) for place, one in numbered if Capability.FAULTS not in one.needs]
+        self.moves, self.moves_without_faults = (
+            {
+                kind.name: Move(kind, component.threads, judges, count + at, by_channel)
+                for at, kind in enumerate(component.steps)
+            }
+            for judges in (numbered, calm)
+        )
+        """By name. In a scenario without faults, the properties that are about faults need not be asked."""
         self._orders = LockOrder()
         self.log: Log | None = None
         """None: nobody follows the runs, as in a process that they cannot end."""
@@ -123,6 +128,10 @@ class Program:
     def understands(self, config: Any) -> bool:
         """Returns whether the implementation claims all capabilities that this configuration needs."""
         return self.component.needs(config) <= self.capabilities
+
+    def moves_in(self, config: Any) -> dict[str, Move]:
+        """Returns the steps of scenarios with this configuration, by name, with the properties that apply there."""
+        return self.moves if Capability.FAULTS in self.component.needs(config) else self.moves_without_faults
 
     def _shows(self, config: Any) -> bool:
         """Returns whether the configuration is worth a search. Without the capability `stepping`, operations run whole
@@ -141,6 +150,7 @@ class Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
         twin = self.made_by(self.factory)
         twin.moves = {name: Move(move.kind, self.threads, [], move.place, False) for name, move in self.moves.items()}
+        twin.moves_without_faults = twin.moves
         return twin
 
     def exercised(self, marks: bytes) -> list[str]:

@@ -33,7 +33,7 @@ class World:
     def __init__(self, program: Program, config: Any, record: bool = False) -> None:
         self.program = program
         self.config = config
-        self.moves = program.moves
+        self.moves = program.moves_in(config)
         log = program.log
         self.entries: list[Entry] | None = None if not record else [] if log is None else log.entries()
         self.performed: list[Step] = [] if log is None else log.begin(config)

@@ -74,7 +74,7 @@ class Explorer:
             name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
         }
         self._exchanges = scope.exchanges(program.component)
-        self._judging: dict[str, Move] = program.moves
+        self._judging: dict[str, Move] = program.moves_in(scope.config)
         self._orders = LockOrder()
         self._parents: list[int] = []
         self._steps: list[tuple[Step, ...]] = []

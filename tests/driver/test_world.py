@@ -87,7 +87,7 @@ def test_an_implementation_that_cannot_make_its_port_is_a_finding():
 
 def test_a_mistake_of_a_judge_is_not_blamed_on_the_implementation(monkeypatch):
     ready = program()
-    move = ready.moves["poll"]
+    move = ready.moves_in(CONFIG)["poll"]
 
     def stumble(ledger, seen):
         raise IndexError("our own mistake")
