@@ -49,8 +49,8 @@ final class Network implements ConnectionManager, PartitionRequestClient {
 
     /**
      * An element arrives. As in {@code CreditBasedPartitionRequestClientHandler.channelRead}, an error is handed to the
-     * channel, which keeps it for its next read. If it comes from what the channel has called, the arrival has failed.
-     * The error of a producer that has failed arrives instead of the element, in the same way.
+     * channel, which keeps it for its next read; and the arrival fails with it. The error of a producer that has failed
+     * arrives instead of the element, and the arrival succeeds.
      */
     void deliver(RemoteInputChannel channel, JsonNode element, int sequenceNumber, int backlog)
             throws BadRequest, IOException {
@@ -65,15 +65,8 @@ final class Network implements ConnectionManager, PartitionRequestClient {
             channel.onBuffer(buffer, sequenceNumber, unsaid ? 0 : backlog, 0);
         } catch (IOException | RuntimeException error) {
             channel.onError(error);
-            if (!isMistakeOfTheProducer(error)) {
-                throw error;
-            }
+            throw error;
         }
-    }
-
-    /** What the checks of Flink throw. The next read answers it. */
-    private static boolean isMistakeOfTheProducer(Exception error) {
-        return error.getClass() == IllegalArgumentException.class || error.getClass() == IllegalStateException.class;
     }
 
     /**
