@@ -28,6 +28,8 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     private final ToIntFunction<RemoteInputChannel> number;
     private final Faults faults;
     private boolean producerFailed;
+    /** Whether the producer has answered the last request that the partition is not there yet. */
+    private boolean isRefused;
 
     /**
      * @param keepsToCredit whether the producers send data only if they have credit
@@ -48,7 +50,7 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     }
 
     /**
-     * An element arrives. As in {@code CreditBasedPartitionRequestClientHandler.channelRead}, an error is handed to the
+     * An element arrives. As in {@code CreditBasedPartitionRequestClientHandler.decodeMsg}, an error is handed to the
      * channel, which keeps it for its next read; and the arrival fails with it. The error of a producer that has failed
      * arrives instead of the element, and the arrival succeeds.
      */
@@ -110,8 +112,18 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     public void requestSubpartition(
             ResultPartitionID partition, ResultSubpartitionIndexSet indices, RemoteInputChannel channel, int delay)
             throws IOException {
-        if (faults.strike(REQUEST) != null) {
+        String kind = faults.strike(REQUEST);
+        isRefused = "refuses".equals(kind);
+        if (kind != null && !isRefused) {
             throw Faults.failure(REQUEST);
+        }
+    }
+
+    /** Delivers the answer of a producer whose partition is not there yet; the channel then asks for its state. */
+    void answer(RemoteInputChannel channel) {
+        if (isRefused) {
+            isRefused = false;
+            channel.onFailedPartitionRequest();
         }
     }
 
