@@ -31,7 +31,7 @@ BUFFER_POOL = "buffer-pool"
 """The place where a buffer is asked for (Flink: `BufferPool.requestBuffer`)."""
 NETWORK_BUFFER_POOL = "network-buffer-pool"
 """The place where a physical channel is given its exclusive buffers, when a recovered channel is converted to it
-(Flink: `RemoteInputChannel.setup`, `NetworkBufferPool.requestPooledMemorySegmentsBlocking`)."""
+(Flink: `RemoteInputChannel.setup`, `NetworkBufferPool.requestUnpooledMemorySegments`)."""
 SUBPARTITION_REQUEST = "subpartition-request"
 """The place where the producer is asked for its subpartition (Flink: `ResultPartitionManager.createSubpartitionView`,
 `PartitionRequestClient.requestSubpartition`)."""

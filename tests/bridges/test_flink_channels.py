@@ -16,6 +16,7 @@ from conformance.engines import reduce
 from conformance.engines.batch import searching
 from conformance.engines.search import seeds
 from conformance.ports import (
+    SUBPARTITION_REQUEST,
     Alignment,
     Announcement,
     Barrier,
@@ -30,6 +31,8 @@ from conformance.ports import (
     DataAvailable,
     ErrorKind,
     Event,
+    FaultKind,
+    FaultStruck,
     GateConfig,
     PersisterConfig,
     PortError,
@@ -70,6 +73,21 @@ def newest(flink):
     if IN_MEMORY not in flink.capabilities:
         pytest.skip(f"{flink.version} does not hand recovered buffers over to physical channels")
     return flink
+
+
+# ---- faults
+def test_a_remote_channel_asks_again_for_a_partition_that_is_not_there_yet(port):
+    """remote-channel.md R37. The request that Flink repeats is refused, too, so it has gone out."""
+    refusal = FaultStruck(SUBPARTITION_REQUEST, FaultKind.REFUSES)
+    channel = port("remote-channel", ChannelConfig())
+    for _ in range(3):
+        assert channel.fault(SUBPARTITION_REQUEST, FaultKind.REFUSES)
+        channel.request()
+        assert refusal in heard(channel)
+    channel.request()
+    assert heard(channel) == []
+    channel.receive(Buffer((0,)), 0, -1)
+    assert channel.take().element == Buffer((0,))
 
 
 # ---- what is offered -------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from conformance.ports import Buffer, Places
 class Credit(Demand):
     """The credit of the producer, and the exclusive and floating buffers that cover it."""
 
-    __slots__ = ("early", "floating", "held", "most", "recovered", "returning")
+    __slots__ = ("early", "floating", "held", "may_return", "most", "recovered", "returning")
 
     def __init__(self, exclusive: int, floating: int) -> None:
         super().__init__(exclusive)
@@ -29,6 +29,8 @@ class Credit(Demand):
         of data buffers that it is recycling."""
         self.most = exclusive
         """The highest number of buffers that may be set aside, provided that no operation is in flight."""
+        self.may_return = False
+        """Whether floating buffers may have returned to the pool although the element that led to it was refused."""
 
     def spend(self) -> None:
         """Notes that the producer sent a data buffer: its credit and its backlog are smaller by one."""
@@ -57,6 +59,11 @@ class Credit(Demand):
         self.returning = count
         self.recovered -= recovered
         self.most = min(self.most + back, max(self.most, self.required, self.exclusive))
+
+    def refuse_a_block(self) -> None:
+        """Notes that an element that blocks the producer is to be refused. A channel without exclusive buffers may give
+        the floating ones back before."""
+        self.may_return = not self.exclusive
 
     def lose(self) -> None:
         """Notes that the consumer resumed the producer: no floating buffer is set aside before it says a backlog."""
@@ -112,7 +119,7 @@ class Accounts(Breakable):
         credit = self.credit
         if self.error_comes or self.phase == BROKEN:
             least, most = self._announced()
-            return least, max(most, credit.most)
+            return 0 if credit.may_return else least, max(most, credit.most)
         return self._announced()
 
     def _announced(self) -> tuple[int, int]:

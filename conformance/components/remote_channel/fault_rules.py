@@ -96,7 +96,9 @@ def only_an_error_that_came_fails_an_operation(ledger: Ledger, seen: Seen[Any, *
 def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """After an operation has failed, and before the release, the channel holds one segment for each data buffer that
     waits or is with the task, and one for each that is set aside. The buffer of an arrival that has failed is queued,
-    or was recycled; the exclusive buffers of a request that has failed are set aside, or were not."""
+    or was recycled; the exclusive buffers of a request that has failed are set aside, or were not. If the producer was
+    blocked with a backlog, and the channel has no exclusive buffers, the floating ones are set aside, or have returned
+    to the pool."""
     if not ledger.is_broken() or ledger.released or seen.value.segments is None:
         return False
     held, (least, most), used = seen.value.segments + (seen.value.heap or 0), ledger.set_aside(), ledger.in_use()

@@ -83,6 +83,11 @@ class Ledger(ChannelState):
         self.begin()
         self.disturbed = True
 
+    def begin_backlog_breach(self) -> None:
+        """Notes that an element that blocks the producer begins to arrive with a backlog."""
+        self.begin_breach()
+        self.credit.refuse_a_block()
+
     def begin_trespass(self) -> None:
         """Notes that live data begins to arrive during recovery."""
         self.begin_breach()

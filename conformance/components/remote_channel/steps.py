@@ -167,8 +167,8 @@ def buffer_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
 
 
 @step(
-    "network", LIVE, when=connected, begin=Ledger.begin_breach, learn=_refused("blocked_with_backlog"), weight=0,
-    fails=True,
+    "network", LIVE, when=connected, begin=Ledger.begin_backlog_breach, learn=_refused("blocked_with_backlog"),
+    weight=0, fails=True,
 )  # fmt: skip
 def blocked_with_backlog(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.receive(RecoveryCompletion(), ledger.number(ledger.lane.arrived), 1)

@@ -28,6 +28,8 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     private final ToIntFunction<RemoteInputChannel> number;
     private final Faults faults;
     private boolean producerFailed;
+    /** Whether the producer has answered the last request that the partition is not there yet. */
+    private boolean isRefused;
 
     /**
      * @param keepsToCredit whether the producers send data only if they have credit
@@ -48,9 +50,9 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     }
 
     /**
-     * An element arrives. As in {@code CreditBasedPartitionRequestClientHandler.channelRead}, an error is handed to the
-     * channel, which keeps it for its next read. If it comes from what the channel has called, the arrival has failed.
-     * The error of a producer that has failed arrives instead of the element, in the same way.
+     * An element arrives. As in {@code CreditBasedPartitionRequestClientHandler.decodeMsg}, an error is handed to the
+     * channel, which keeps it for its next read; and the arrival fails with it. The error of a producer that has failed
+     * arrives instead of the element, and the arrival succeeds.
      */
     void deliver(RemoteInputChannel channel, JsonNode element, int sequenceNumber, int backlog)
             throws BadRequest, IOException {
@@ -65,15 +67,8 @@ final class Network implements ConnectionManager, PartitionRequestClient {
             channel.onBuffer(buffer, sequenceNumber, unsaid ? 0 : backlog, 0);
         } catch (IOException | RuntimeException error) {
             channel.onError(error);
-            if (!isMistakeOfTheProducer(error)) {
-                throw error;
-            }
+            throw error;
         }
-    }
-
-    /** What the checks of Flink throw. The next read answers it. */
-    private static boolean isMistakeOfTheProducer(Exception error) {
-        return error.getClass() == IllegalArgumentException.class || error.getClass() == IllegalStateException.class;
     }
 
     /**
@@ -117,8 +112,18 @@ final class Network implements ConnectionManager, PartitionRequestClient {
     public void requestSubpartition(
             ResultPartitionID partition, ResultSubpartitionIndexSet indices, RemoteInputChannel channel, int delay)
             throws IOException {
-        if (faults.strike(REQUEST) != null) {
+        String kind = faults.strike(REQUEST);
+        isRefused = "refuses".equals(kind);
+        if (kind != null && !isRefused) {
             throw Faults.failure(REQUEST);
+        }
+    }
+
+    /** Delivers the answer of a producer whose partition is not there yet; the channel then asks for its state. */
+    void answer(RemoteInputChannel channel) {
+        if (isRefused) {
+            isRefused = false;
+            channel.onFailedPartitionRequest();
         }
     }
 

@@ -42,7 +42,8 @@ final class RemoteChannelSubject extends ChannelSubject {
     Object callMore(String method, Arguments arguments) throws Exception {
         switch (method) {
             case "request":
-                ConsumerAccess.request(channel);
+                ConsumerAccess.requestOrAgain(gate, channel);
+                network.answer(channel);
                 return null;
             case "receive":
                 network.deliver(channel, arguments.node(0), (int) arguments.number(1), (int) arguments.number(2));
@@ -96,7 +97,7 @@ final class RemoteChannelSubject extends ChannelSubject {
     @Override
     boolean fault(String place, String kind) throws Exception {
         boolean isOfTheNetwork = List.of(Network.PRODUCER, Network.CONNECTION, Network.REQUEST).contains(place);
-        if (!isOfTheNetwork || kind.equals("refuses")) { // a producer says later that its partition is not there yet
+        if (!isOfTheNetwork) {
             return super.fault(place, kind);
         }
         faults.arm(place, kind);

@@ -16,12 +16,14 @@ import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.io.network.ConnectionID;
 import org.apache.flink.runtime.io.network.ConnectionManager;
 import org.apache.flink.runtime.io.network.TaskEventPublisher;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.buffer.BufferPool;
 import org.apache.flink.runtime.io.network.metrics.InputChannelMetrics;
+import org.apache.flink.runtime.io.network.partition.PartitionProducerStateProvider;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionType;
@@ -30,6 +32,7 @@ import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
 import org.apache.flink.runtime.jobgraph.IntermediateResultPartitionID;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.throughput.ThroughputCalculator;
+import org.apache.flink.types.Either;
 import org.apache.flink.util.clock.ManualClock;
 
 /**
@@ -41,7 +44,7 @@ public final class ConsumerAccess {
     private static final int SEGMENT_SIZE = 64; // of the segment into which a gate copies what it reads from a file
     private static final int FIRST_BACKOFF = 1; // in milliseconds, which nothing measures
     private static final int LAST_BACKOFF = 1 << 20; // lets a channel ask again for a partition that is not there yet
-    private static final int NO_TIMEOUT = 0;
+    private static final int LISTENER_TIMEOUT = 1; // in milliseconds, as the backoff; 0 lets no channel ask again
     private static final TaskEventPublisher NOBODY = (partition, event) -> true;
     private static final ConnectionID CONNECTION = connection();
 
@@ -62,6 +65,7 @@ public final class ConsumerAccess {
     private static final class ListeningGate extends SingleInputGate {
 
         private final Listener listener;
+        private boolean isToAskAgain;
 
         private ListeningGate(BufferPool pool, MemorySegmentProvider segments, Listener listener) {
             super(
@@ -70,7 +74,7 @@ public final class ConsumerAccess {
                     new IntermediateDataSetID(new JobVertexID(0, 0), 0),
                     ResultPartitionType.PIPELINED_BOUNDED,
                     1,
-                    (dataSet, partition, handler) -> {},
+                    (dataSet, partition, handler) -> handler.accept(new BothRun()),
                     () -> pool,
                     null,
                     segments,
@@ -95,9 +99,35 @@ public final class ConsumerAccess {
             listener.priorityEvent(channel, -1);
         }
 
-        /** Starts no timer: the next request of the scenario is the one that the timer would make. */
+        /** Asks later: the next request of the scenario is the one that is made here, or by a timer. */
         @Override
-        public void retriggerPartitionRequest(IntermediateResultPartitionID partition, InputChannelInfo channel) {}
+        public void retriggerPartitionRequest(IntermediateResultPartitionID partition, InputChannelInfo channel) {
+            isToAskAgain = true;
+        }
+    }
+
+    /** The job master's answer to a channel whose partition is not there yet: the producer runs, and so does the task. */
+    private static final class BothRun implements PartitionProducerStateProvider.ResponseHandle {
+
+        @Override
+        public ExecutionState getConsumerExecutionState() {
+            return ExecutionState.RUNNING;
+        }
+
+        @Override
+        public Either<ExecutionState, Throwable> getProducerExecutionState() {
+            return Either.Left(ExecutionState.RUNNING);
+        }
+
+        @Override
+        public void cancelConsumption() {
+            throw new AssertionError("a running producer cancels no consumer");
+        }
+
+        @Override
+        public void failConsumption(Throwable cause) {
+            throw new AssertionError("a running producer fails no consumer", cause);
+        }
     }
 
     /** A gate around one channel, which passes the notifications of the channel on to {@code listener}. */
@@ -178,7 +208,7 @@ public final class ConsumerAccess {
                         network,
                         FIRST_BACKOFF,
                         LAST_BACKOFF,
-                        NO_TIMEOUT,
+                        LISTENER_TIMEOUT,
                         exclusiveBuffers,
                         new InputChannelMetrics(new UnregisteredMetricsGroup()));
         channel.setChannelStateWriter(writer);
@@ -225,7 +255,7 @@ public final class ConsumerAccess {
                         network,
                         FIRST_BACKOFF,
                         LAST_BACKOFF,
-                        NO_TIMEOUT,
+                        LISTENER_TIMEOUT,
                         exclusiveBuffers,
                         counter(),
                         counter(),
@@ -236,6 +266,18 @@ public final class ConsumerAccess {
 
     public static void request(InputChannel channel) throws IOException, InterruptedException {
         channel.requestSubpartitions();
+    }
+
+    /** Requests, or, if the gate was to ask again since the last request, does what the gate does then. */
+    public static void requestOrAgain(SingleInputGate gate, RemoteInputChannel channel)
+            throws IOException, InterruptedException {
+        ListeningGate listening = (ListeningGate) gate;
+        if (listening.isToAskAgain) {
+            listening.isToAskAgain = false;
+            channel.retriggerSubpartitionRequest();
+        } else {
+            channel.requestSubpartitions();
+        }
     }
 
     /** Does what the gate does when it replaces a recovered channel. */
