@@ -281,7 +281,8 @@ def _request_early(ledger: Ledger, seen: Seen[None]) -> None:
         ledger.request()
 
 
-@step("task", RECOVERING, when=always, begin=Ledger.begin, learn=_request_early, weight=1, fails=True)
+@step("task", RECOVERING, when=always, begin=Ledger.begin, learn=_request_early, struck=Ledger.setup_failed, weight=1,
+      fails=True)  # fmt: skip
 def request_partitions_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
