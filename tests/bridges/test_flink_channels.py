@@ -224,6 +224,100 @@ def test_a_gate_converts_when_all_state_is_consumed(port):
     assert gate.resources().segments == gate.resources().listeners == 0
 
 
+def test_the_writer_fails_in_the_poll_of_a_gate(port):
+    gate = port("gate", GateConfig((LOCAL, REMOTE)))
+    gate.request_partitions()
+    gate.checkpoint_started(unaligned(1))
+    gate.arrive(0, Buffer((0,)), -1)
+    heard(gate)
+    assert gate.fault("channel-state-writer", FaultKind.THROWS)
+    with pytest.raises(PortError) as error:
+        gate.poll()
+    assert error.value.kind is ErrorKind.IO
+    assert heard(gate) == [FaultStruck("channel-state-writer", FaultKind.THROWS)]
+    gate.release()
+    assert gate.resources().segments == 1  # nobody has the buffer that was taken
+
+
+def test_a_gate_keeps_the_error_of_an_arrival_for_its_reader(port):
+    gate = port("gate", GateConfig((LOCAL, REMOTE)))
+    gate.request_partitions()
+    gate.checkpoint_started(unaligned(1))
+    while gate.poll() is not None:
+        pass
+    heard(gate)
+    gate.fault("channel-state-writer", FaultKind.THROWS)
+    with pytest.raises(PortError):
+        gate.arrive(1, Buffer((0,)), -1)
+    assert {DataAvailable(), FaultStruck("channel-state-writer", FaultKind.THROWS)} == set(heard(gate))
+    with pytest.raises(PortError) as error:
+        gate.poll()
+    assert error.value.kind is ErrorKind.IO
+    gate.release()
+    assert gate.resources().segments == 0
+    assert gate.persisted(1) == ((), ())
+
+
+@pytest.mark.parametrize("kind", [LOCAL, REMOTE])
+@pytest.mark.parametrize("component", ["gate", "union-gate"])
+def test_a_subpartition_that_cannot_be_requested_fails_the_poll(port, component, kind):
+    one = GateConfig((kind,))
+    opened = port(component, one if component == "gate" else UnionGateConfig((one, one)))
+    assert opened.fault("subpartition-request", FaultKind.THROWS)
+    opened.request_partitions(*([] if component == "gate" else [1]))
+    assert set(heard(opened)) == {DataAvailable(), FaultStruck("subpartition-request", FaultKind.THROWS)}
+    with pytest.raises(PortError) as error:
+        opened.poll()
+    assert error.value.kind is ErrorKind.IO
+    opened.release()
+    assert opened.resources().segments == opened.resources().listeners == 0
+
+
+@pytest.mark.parametrize("convert", ["convert", "request_partitions"])
+def test_a_conversion_without_buffers_fails_the_poll(port, convert):
+    gate = port("gate", GateConfig((LOCAL, REMOTE), Recovery.RECOVER_FIRST))
+    for channel in (0, 1):
+        gate.finish_recovery(channel)
+    assert gate.poll() is None
+    heard(gate)
+    assert gate.fault("network-buffer-pool", FaultKind.THROWS)
+    getattr(gate, convert)()
+    assert FaultStruck("network-buffer-pool", FaultKind.THROWS) in heard(gate)
+    with pytest.raises(PortError) as error:
+        gate.poll()
+    assert error.value.kind is ErrorKind.IO
+    gate.release()
+    assert gate.resources().segments == 0
+
+
+@pytest.mark.parametrize("gates", [1, 2])
+def test_a_conversion_without_buffers_loses_recovered_buffers(newest, port, gates):
+    """No ticket is known: the buffers are in the queue of a remote channel that nobody releases."""
+    one = GateConfig((LOCAL, REMOTE), Recovery.IN_MEMORY)
+    opened = port("gate", one) if gates == 1 else port("union-gate", UnionGateConfig((one, one)))
+    for record in range(3):
+        opened.recover(1, Buffer((record,)))
+    for channel in range(2):
+        opened.finish_recovery(channel)
+    opened.fault("network-buffer-pool", FaultKind.THROWS)
+    opened.convert(*([] if gates == 1 else [0]))
+    opened.release()
+    assert opened.resources().segments == 3
+
+
+@pytest.mark.parametrize("component", ["gate", "union-gate"])
+def test_a_gate_says_what_it_cannot_let_fail(port, component):
+    one = GateConfig((LOCAL, REMOTE))
+    opened = port(component, one if component == "gate" else UnionGateConfig((one, one)))
+    possible = [
+        (place, kind)
+        for place in ("channel-state-writer", "subpartition-request", "network-buffer-pool", "connection", "producer")
+        for kind in (FaultKind.THROWS, FaultKind.REFUSES)
+        if opened.fault(place, kind)
+    ]
+    assert possible == [(place, FaultKind.THROWS) for place in type(opened).can_fail]
+
+
 def test_a_union_numbers_channels_through(port):
     union = port("union-gate", UnionGateConfig((GateConfig((LOCAL,)), GateConfig((LOCAL, REMOTE)))))
     for gate in (0, 1):

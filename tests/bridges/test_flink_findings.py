@@ -20,11 +20,16 @@ NOT_RUNNING = (
     "the second take failed: java.lang.RuntimeException: unable to send request to worker, caused by java.lang."
 )
 SUBSUMED = "checkpoint 1 was refused: Barrier for newer checkpoint 2 has already been received"
+UNCONVERTED = "the channel was not converted: it is still a RemoteRecoveredInputChannel"
+TOO_FEW = (
+    "the poll of the gate failed: java.io.IOException: Insufficient number of network buffers: required 2, but only 0"
+)
 PROGRAMS = [
     ("take-that-fails", "2.3.0", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
     ("take-that-fails", "2.2.1", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
     ("take-that-fails", "1.20.5", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
     ("subsumed-checkpoint", "2.3.0", ("the gate answered CheckpointBarrier 2", SUBSUMED)),
+    ("failed-conversion", "2.3.0", (UNCONVERTED, TOO_FEW)),
 ]
 """The folder, the release, and how the lines begin that tell what failed."""
 SECONDS = 120

@@ -13,7 +13,7 @@ from conformance.ports import ErrorKind, GatePort
 
 __all__ = ["RULES"]
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
-_KEPT = (steps.convert, steps.request_partitions, steps.buffer)
+_KEPT = (steps.convert, steps.request_partitions, steps.request_partitions_too_early, steps.buffer)
 """Steps after whose failure the gate may keep the error."""
 
 adopt(faults.an_operation_fails_with_what_it_calls, steps.poll, steps.checkpoint_started, needs=FAULTS)

@@ -271,17 +271,17 @@ def request_partitions(port: GatePort, ledger: Ledger) -> Answer[None]:
 
 def _request_early(ledger: Ledger, seen: Seen[None]) -> None:
     """Notes that the request was refused, at once or by an error that is kept, or that it converted the channels."""
-    if seen.error is not None:
-        ledger.end()
-    elif ledger.conversion_loses():
-        ledger.end()
-        kept.keep(ledger, "request_partitions_too_early")
-    else:
+    if seen.error is None and not ledger.conversion_loses():
         ledger.converted = True
         ledger.request()
+        return
+    ledger.end()
+    if seen.error is None:
+        kept.keep(ledger, "request_partitions_too_early")
 
 
-@step("task", RECOVERING, when=always, begin=Ledger.begin, learn=_request_early, weight=1, fails=True)
+@step("task", RECOVERING, when=always, begin=Ledger.begin, learn=_request_early, struck=Ledger.setup_failed, weight=1,
+      fails=True)  # fmt: skip
 def request_partitions_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 

@@ -373,7 +373,9 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
     return True
 
 
-adopt(kept_errors.the_consumer_is_told_of_an_error, steps.convert, steps.request_partitions, needs=FAULTS)
+_KEPT = (steps.convert, steps.convert_early, steps.request_partitions)
+"""Steps after whose failure the gate keeps the error, or answers it."""
+adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS)
 adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS)
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,

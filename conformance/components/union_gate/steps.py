@@ -141,7 +141,8 @@ def convert(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 
 
-@step("task", RECOVERING, when=refusals, begin=Ledger.begin_refusal, learn=Ledger.end_refusal, weight=1, fails=True)
+@step("task", RECOVERING, when=refusals, begin=Ledger.begin_refusal, learn=Ledger.end_refusal,
+      struck=Ledger.setup_failed, weight=1, fails=True)  # fmt: skip
 def convert_early(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.convert(gate)
 

@@ -84,7 +84,7 @@ abstract class ChannelSubject implements Subject {
 
     /** Lets the next call at this place fail; answers false if this subject cannot. */
     boolean fault(String place, String kind) throws Exception {
-        if (!place.equals("channel-state-writer") || !kind.equals("throws")) {
+        if (!place.equals(RecordingStateWriter.PLACE) || !kind.equals("throws")) {
             return false;
         }
         writer.failNextInput(() -> signals.faultStruck(place, kind));

@@ -20,8 +20,17 @@ final class Faults {
         armed.put(place, kind);
     }
 
-    boolean isArmed(String place) {
-        return armed.containsKey(place);
+    /**
+     * Lets the next request of a subpartition or of exclusive buffers throw, whichever channel makes it; answers false
+     * for other places and kinds.
+     */
+    boolean armSetup(String place, String kind) {
+        boolean isKnown = place.equals(FaultyPartitions.PLACE) || place.equals(FaultySegments.PLACE);
+        if (!isKnown || !kind.equals("throws")) {
+            return false;
+        }
+        arm(place, kind);
+        return true;
     }
 
     /** Called when Flink makes a call at this place. Returns how it fails, which is signalled; null if it does not. */

@@ -29,19 +29,23 @@ final class GateFixture {
     private final RecoveredInputChannel[] recovered; // null if nothing is recovered
     private final int[] nextSequenceNumbers;
 
-    GateFixture(int index, int first, Signals signals, JsonNode config) throws BadRequest, IOException {
+    /**
+     * @param first the number of the first channel in the port
+     * @param faults of whatever the channels call, except for the channel state writer
+     */
+    GateFixture(int index, int first, Signals signals, Faults faults, JsonNode config)
+            throws BadRequest, IOException {
         JsonNode kinds = Json.field(config, "channels");
         int count = kinds.size();
         int exclusiveBuffers = (int) Json.number(Json.field(config, "exclusive_buffers"));
         int floatingBuffers = (int) Json.number(Json.field(config, "floating_buffers"));
         memory = new Memory(count, exclusiveBuffers, floatingBuffers);
-        Faults faults = new Faults(signals); // none is armed
         network = new Network(signals, segments, false, channel -> first + channel.getChannelIndex(), faults);
-        ResultPartitionManager partitions = new ResultPartitionManager();
+        ResultPartitionManager partitions = new FaultyPartitions(faults);
         ResultPartitionID id = SubpartitionAccess.id(index);
         partition = SubpartitionAccess.partition(id, count, exclusiveBuffers, partitions, writer);
         partitions.registerResultPartition(partition);
-        gate = ConsumerAccess.gate(index, count, memory.floating(), memory.all());
+        gate = ConsumerAccess.gate(index, count, memory.floating(), new FaultySegments(memory.all(), faults));
         Recovery.prepare(gate, config);
         producers = new Producer[count];
         recovered = new RecoveredInputChannel[count];
@@ -101,6 +105,11 @@ final class GateFixture {
         RemoteInputChannel remote = (RemoteInputChannel) gate.getChannel(channel);
         network.deliver(remote, element, nextSequenceNumbers[channel], backlog);
         nextSequenceNumbers[channel]++;
+    }
+
+    /** Lets the next call of the channel state writer throw, and tells of it when it does. */
+    void failNextInput(Runnable struck) {
+        writer.failNextInput(struck);
     }
 
     int buffersInUse(int channel) {

@@ -10,12 +10,13 @@ import org.apache.flink.streaming.runtime.io.checkpointing.UpstreamRecoveryTrack
 final class GateSubject implements Subject {
 
     private final Signals signals = new Signals();
+    private final Faults faults = new Faults(signals);
     private final GateFixture fixture;
     private final Polling polling;
     private final UpstreamRecoveryTracker tracker;
 
     GateSubject(JsonNode config) throws BadRequest, IOException {
-        fixture = new GateFixture(0, 0, signals, config);
+        fixture = new GateFixture(0, 0, signals, faults, config);
         polling = new Polling(fixture.gate, InputChannelInfo::getInputChannelIdx, signals);
         tracker = UpstreamRecoveryTracker.forInputGate(fixture.gate);
     }
@@ -64,7 +65,7 @@ final class GateSubject implements Subject {
                 fixture.arrive(arguments.index(0), arguments.node(1), arguments.index(2));
                 return null;
             case "fault":
-                return false; // nothing here can be made to fail yet
+                return fault(arguments.text(0), arguments.text(1));
             case "available":
                 return fixture.gate.getAvailableFuture().isDone();
             case "in_use":
@@ -89,6 +90,18 @@ final class GateSubject implements Subject {
     @Override
     public ArrayNode takeSignals() {
         return signals.take();
+    }
+
+    /** Lets the next call at this place throw; answers false if this subject cannot. */
+    private boolean fault(String place, String kind) {
+        if (!place.equals(RecordingStateWriter.PLACE)) {
+            return faults.armSetup(place, kind);
+        }
+        if (!kind.equals("throws")) {
+            return false;
+        }
+        fixture.failNextInput(() -> signals.faultStruck(place, kind));
+        return true;
     }
 
     private static InputChannelInfo channel(Arguments arguments) throws BadRequest {

@@ -20,7 +20,7 @@ final class Network implements ConnectionManager, PartitionRequestClient {
 
     static final String PRODUCER = "producer";
     static final String CONNECTION = "connection";
-    static final String REQUEST = "subpartition-request";
+    static final String REQUEST = FaultyPartitions.PLACE;
 
     private final Signals signals;
     private final Segments segments;

@@ -17,6 +17,8 @@ import org.apache.flink.util.CloseableIterator;
 /** Records which record ids it was given for which checkpoint. It writes no file and recycles every buffer at once. */
 final class RecordingStateWriter implements ChannelStateWriter {
 
+    static final String PLACE = "channel-state-writer";
+
     private static final class Written {
         private String status;
         private final List<Integer> ids = new ArrayList<>();

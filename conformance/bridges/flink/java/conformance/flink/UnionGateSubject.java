@@ -11,6 +11,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Arra
 final class UnionGateSubject implements Subject {
 
     private final Signals signals = new Signals();
+    private final Faults faults = new Faults(signals);
     private final GateFixture[] fixtures;
     private final int[] first; // by gate, the number of its first channel
     private final UnionInputGate union;
@@ -24,7 +25,7 @@ final class UnionGateSubject implements Subject {
         int channels = 0;
         for (int gate = 0; gate < fixtures.length; gate++) {
             first[gate] = channels;
-            fixtures[gate] = new GateFixture(gate, channels, signals, gates.get(gate));
+            fixtures[gate] = new GateFixture(gate, channels, signals, faults, gates.get(gate));
             under[gate] = fixtures[gate].gate;
             channels += fixtures[gate].channels();
         }
@@ -68,7 +69,7 @@ final class UnionGateSubject implements Subject {
                 live.fixture.arrive(live.channel, arguments.node(1), Network.UNKNOWN_BACKLOG);
                 return null;
             case "fault":
-                return false; // nothing here can be made to fail yet
+                return faults.armSetup(arguments.text(0), arguments.text(1));
             case "available":
                 return union.getAvailableFuture().isDone();
             case "finished":
