@@ -24,12 +24,16 @@ UNCONVERTED = "the channel was not converted: it is still a RemoteRecoveredInput
 TOO_FEW = (
     "the poll of the gate failed: java.io.IOException: Insufficient number of network buffers: required 2, but only 0"
 )
+LATE = ("the gate was closed: true", "the released channel gave a buffer, which was recycled")
 PROGRAMS = [
     ("take-that-fails", "2.3.0", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
     ("take-that-fails", "2.2.1", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
     ("take-that-fails", "1.20.5", (SHARED_FILE, NOT_RUNNING + "IllegalStateException: not running")),
     ("subsumed-checkpoint", "2.3.0", ("the gate answered CheckpointBarrier 2", SUBSUMED)),
     ("failed-conversion", "2.3.0", (UNCONVERTED, TOO_FEW)),
+    ("late-request", "2.3.0", LATE),
+    ("late-request", "2.2.1", LATE),
+    ("late-request", "1.20.5", LATE),
 ]
 """The folder, the release, and how the lines begin that tell what failed."""
 SECONDS = 120
