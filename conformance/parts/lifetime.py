@@ -143,7 +143,8 @@ def resources_step(
 def cancel_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 1) -> Step[L, None]:
     """Returns the step in which the thread that cancels the task releases the port, whatever the task does meanwhile.
 
-    Source: Flink's `Task.TaskCanceler`, which closes the gates while the task may still use them.
+    Source: Flink's `Task.TaskCanceler`, which closes the gates while the task may still use them, unless the task is a
+    `StreamTask` (`isUsingNonBlockingInput`).
     """
 
     def begin(ledger: L) -> None:
