@@ -139,7 +139,7 @@ class Gate(Faulty, GatePort):
 
     # ---- conversion ------------------------------------------------------------------------------------------------
     async def convert(self) -> None:
-        """G8, G31."""
+        """G8, G31, G32."""
         async with self.request_lock:
             recovered = [one for one in self.channels if isinstance(one, RecoveredChannel)]
             if not all(old.can_convert() for old in recovered):  # all or none
@@ -169,7 +169,7 @@ class Gate(Faulty, GatePort):
         await self.announce(available, False)
 
     async def request_partitions(self) -> None:
-        """G10, G30."""
+        """G10, G30, G32."""
         async with self.request_lock:
             if self.released or not self.converted:
                 raise PortError(ErrorKind.STATE, "the gate is released, or its channels are not converted yet")
@@ -393,7 +393,7 @@ class Gate(Faulty, GatePort):
         return tuple(channel.persisted(checkpoint) for channel in self.channels)
 
     async def release(self) -> None:
-        """G27."""
+        """G27, G32."""
         async with self.request_lock:
             self.released = True
             for channel in list(self.channels):

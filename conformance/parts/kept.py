@@ -30,9 +30,6 @@ class Keeper(Protocol):
     def notice(self) -> Notice:
         """The notifications of the reader."""
 
-    def end(self, *operands: object) -> None:
-        """Notes that an operation is over."""
-
 
 def keep(ledger: Keeper, operation: str) -> None:
     """Notes that an operation that must be refused answered no error: its error is kept, and only reads follow."""
@@ -42,7 +39,6 @@ def keep(ledger: Keeper, operation: str) -> None:
 
 def read(ledger: Keeper, seen: Seen[Any]) -> None:
     """Notes that a read is over: if it answered the error that was kept, the task fails."""
-    ledger.end()
     if seen.error is not None and ledger.phase == KEPT:
         ledger.phase = BROKEN
 

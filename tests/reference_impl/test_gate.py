@@ -385,3 +385,18 @@ def test_a_conversion_that_fails_keeps_the_recovered_data_until_release():
     assert gate.in_use(1) == 1
     whole(gate.release())
     assert gate.resources() == Resources(0, 0, 0, 0, 0)
+
+
+def test_another_thread_releases_the_gate_after_a_conversion_and_before_a_request():
+    """gate.md G32. The release waits for the conversion that is under way; the request that comes later is refused."""
+    gate = fresh(LOCAL, recovery=Recovery.IN_MEMORY)
+    recover(gate, 0, 1)
+    kernel = Kernel(("task", "canceler"), fine=True)
+    task, canceler = kernel.threads.values()
+    kernel.start(task, ("convert",), gate.convert())
+    assert kernel.run(task, "gate lock") is PAUSED  # the new channel is made and is not in the gate yet
+    kernel.start(canceler, ("cancel",), gate.release())
+    assert kernel.finish(task) is None
+    kernel.finish(canceler)
+    assert gate.resources() == Resources(0, 0, 0, 0, 0)
+    assert refused(gate.request_partitions()).kind is ErrorKind.STATE

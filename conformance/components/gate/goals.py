@@ -180,6 +180,24 @@ def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
     return not ledger.released and ledger.flying > 1
 
 
+@goal(steps.cancel, needs=STEPPING)
+def cancelled_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Another thread released the gate while an operation was in flight."""
+    return ledger.cancelled_in_operation
+
+
+@goal(steps.cancel, needs=IN_MEMORY | STEPPING)
+def cancelled_during_a_conversion(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Another thread released the gate while its channels were being converted."""
+    return ledger.cancelled_in_conversion
+
+
+@goal(steps.release, steps.cancel, needs=STEPPING)
+def released_by_two_threads_at_once(ledger: Ledger, seen: Seen[None]) -> bool:
+    """Two threads released the gate at the same time."""
+    return ledger.releases > 1
+
+
 @goal(steps.restore)
 def a_fresh_gate_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh gate replaced one that had failed."""

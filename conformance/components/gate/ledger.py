@@ -1,8 +1,8 @@
 """The ledger of one gate: how the steps change what is known of it.
 
 Three threads act: the recovery thread pushes, the network thread delivers, the task thread does everything else. So
-only one conversion, poll, start of a checkpoint or release is in flight at a time, and the phase does not change while
-it runs.
+only one conversion, poll or start of a checkpoint is in flight at a time, and the phase does not change while it runs,
+unless the canceler, a fourth thread, begins to release the gate.
 """
 
 from __future__ import annotations
@@ -74,11 +74,12 @@ class Ledger(GateState):
     def begin_conversion(self) -> None:
         """Notes that the conversion of the recovered channels begins."""
         self.begin()
+        self.converting = True
         self.overlapped = self.pushing
 
     def convert(self, seen: Seen[None]) -> None:
         """Notes that the conversion is over: the channels are physical, or the conversion was refused."""
-        self.end()
+        self.converting = False
         if seen.error is None and self.conversion_loses():
             keep(self, "convert")
         elif seen.error is None:
@@ -87,9 +88,8 @@ class Ledger(GateState):
         self.overlapped = False
         self._forget_turns()
 
-    def request(self) -> None:
+    def request(self, seen: Seen[None]) -> None:
         """Notes that partitions were requested."""
-        self.end()
         self.phase = "live"
         self.stirred = True
         for side in self.sides:
@@ -127,7 +127,6 @@ class Ledger(GateState):
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll is over, and which element it answered."""
-        self.end()
         alone, self.alone = self.alone, False
         taken = seen.value
         if not alone:
@@ -166,7 +165,6 @@ class Ledger(GateState):
 
     def track(self, seen: Seen[None], channel: int) -> None:
         """Notes that the gate was told of the end of output state of a channel; the last one resumes all producers."""
-        self.end()
         if seen.error is None:
             self.sides[channel].tracked = True
             if self.all_tracked():
@@ -180,7 +178,6 @@ class Ledger(GateState):
 
     def move(self, seen: Seen[None], channel: int, seq: int) -> None:
         """Notes that this conversion is over. If it succeeded, the barrier does not block its producer any more."""
-        self.end()
         self.moving = None
         checkpoint = self.announced.pop((channel, seq))
         if seen.error is None and self.sides[channel].to_front(checkpoint):
@@ -219,7 +216,6 @@ class Ledger(GateState):
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes that the start is over: either in every channel, or up to the first channel that refused it."""
-        self.end()
         self.newest = max(self.newest, checkpoint)
         self.starting = self.marked = 0
         if not self.converted:
@@ -284,7 +280,6 @@ class Ledger(GateState):
         if seen.error is None:
             self.poll(seen)
             return
-        self.end()
         self.alone = False
         self.phase = BROKEN
 
@@ -298,7 +293,7 @@ class Ledger(GateState):
         self._break(keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.end()
-        self.overlapped = False
+        self.converting = self.overlapped = False
 
     def arrival_failed(self, seen: Seen[None], channel: int) -> None:
         """Notes that an arriving buffer was not written, because the channel state writer failed."""
@@ -329,6 +324,16 @@ class Ledger(GateState):
         super().begin_release()
         if self.sending is not None:
             self.sending.input.doubt()
+
+    def begin_cancel(self) -> None:
+        """Notes that the task is cancelled, whatever it does. What an operation that is in flight writes is not
+        known."""
+        self.cancelled_in_conversion = self.converting
+        self.cancelled_in_operation = self.flying > 0
+        if self.flying:
+            for side in self.sides:
+                side.input.doubt()
+        super().begin_cancel()
 
     def release(self) -> None:
         """Notes that the release is over."""

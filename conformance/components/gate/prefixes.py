@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.components.gate.steps import (
     STEPS,
     buffer,
+    cancel,
     checkpoint_started,
     checkpoint_stopped,
     convert,
@@ -97,7 +98,17 @@ FAILED_AS_A_CHECKPOINT_STARTS = (
     *_one_by_one(checkpoint_started(1), persisted(1)),
 )  # fmt: skip
 """Leads, with `in-memory` and with faults, to a start of a checkpoint that fails with recovered data queued."""
+CANCELLED_IN_A_POLL = (
+    *_one_by_one(convert(), request_partitions(), recovery_completion(0), finish_recovery(0)),
+    poll(), (RUN, "task", "channel 0 lock"), (RUN, "task", "channel 0 lock"), cancel(), (FINISH, "canceler"),
+)  # fmt: skip
+"""Leads, with `pushed`, to the cancellation of a task whose poll has taken the end of recovered data."""
+CANCELLED_IN_A_REQUEST = (
+    *_one_by_one(*[finish_recovery(channel) for channel in range(3)], *[poll()] * 3, convert()),
+    request_partitions(), cancel(), (FINISH, "canceler"), (FINISH, "task"),
+)  # fmt: skip
+"""Leads to the cancellation of a task that is about to request the partitions."""
 PREFIXES = (
     TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
-    STOPPED_IN_RECOVERY, FAILED_AS_A_CHECKPOINT_STARTS,
+    STOPPED_IN_RECOVERY, FAILED_AS_A_CHECKPOINT_STARTS, CANCELLED_IN_A_POLL, CANCELLED_IN_A_REQUEST,
 )  # fmt: skip

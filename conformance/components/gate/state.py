@@ -38,10 +38,10 @@ class GateState(KeepsErrors):
     """What the rules, and the functions that enable steps, read. `Ledger` says how steps change it."""
 
     __slots__ = (
-        "announced", "arriving", "backlog", "checkpoint", "converted", "credited", "doubtful", "exclusive", "floating",
-        "kept", "marked", "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing",
-        "recovery", "sending", "sides", "started", "starting", "stirred", "stopped", "stopping", "unstarted", "urged",
-        "woken",
+        "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
+        "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "marked", "mistold",
+        "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending", "sides",
+        "started", "starting", "stirred", "stopped", "stopping", "unstarted", "urged", "woken",
     )  # fmt: skip
 
     def __init__(
@@ -82,8 +82,10 @@ class GateState(KeepsErrors):
         operation that overlapped a poll after the poll took what it tells of. A poll that answers nothing ends this."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
-        self.overlapped = False
-        """Whether such a push was in flight when the current conversion began."""
+        self.converting = self.overlapped = False
+        """Whether a conversion is in flight; whether such a push was in flight when the conversion began."""
+        self.cancelled_in_conversion = self.cancelled_in_operation = False
+        """Whether a conversion, or any operation, was in flight when the task was cancelled."""
         self.sending: Side | None = None
         """The channel into which the network is delivering an element; None: the network is idle."""
         self.arriving: Element = NOTHING

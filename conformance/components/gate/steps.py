@@ -1,22 +1,45 @@
 """The steps of an input gate.
 
 The recovery thread pushes recovered data, the network thread delivers live elements, and the task thread converts the
-channels, polls and takes checkpoints.
+channels, polls and takes checkpoints. The canceler releases the gate, whatever they do meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
 
+from conformance.components.gate.enabling import (
+    Wanted,
+    announced,
+    announces,
+    backlogs,
+    barriers,
+    channels,
+    completes,
+    ends,
+    ends_data,
+    finishes,
+    flows,
+    has_data,
+    is_blocked,
+    markable,
+    overtakes,
+    recovers,
+    remote,
+    startable,
+    started,
+    stoppable,
+    to_track,
+    tracked,
+    unended,
+)
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.side import Side
-from conformance.driver import DISABLED, Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
+from conformance.driver import Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
 from conformance.parts import kept
 from conformance.parts.faults import fault_step
 from conformance.parts.kept import KEPT
-from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
-from conformance.ports import Answer, BufferOrEvent, EndOfData, EndOfPartition, GatePort, Recovery, RecoveryCompletion
+from conformance.parts.lifetime import BROKEN, cancel_step, fail_step, resources_step, restart_step
+from conformance.ports import Answer, BufferOrEvent, EndOfData, EndOfPartition, GatePort, RecoveryCompletion
 from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
 
 RECOVERING = ("recovering",)
@@ -32,157 +55,8 @@ FAILS = ("failing",)
 ENDING = (*OPEN, "failing", BROKEN)
 ALWAYS = (*ENDING, KEPT, "released", "failed")
 
-MOST_QUEUED = 6
-"""Number of elements in a channel from which on its producer is back-pressured."""
-MOST_CHECKPOINTS = 30
-
 STEPS = Steps[GatePort, Ledger]()
 step = STEPS.step
-Wanted: TypeAlias = Callable[[Ledger, Side], bool]
-
-
-# ---- channels for which a step is enabled ----------------------------------------------------------------------------
-def channels(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int]]]:
-    """Enables a step for the channels for which `wanted` is true."""
-    return lambda ledger: [(number,) for number, side in enumerate(ledger.sides) if wanted(ledger, side)]
-
-
-def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
-    """Enables a barrier in the channels for which `wanted` is true.
-
-    Its checkpoint is the newest one, if that barrier was not sent into the channel yet, or the next one.
-    """
-
-    def possible(ledger: Ledger) -> Sequence[tuple[int, int]]:
-        newest = ledger.newest
-        if newest >= MOST_CHECKPOINTS:
-            return DISABLED
-        return [
-            (number, checkpoint)
-            for number, side in enumerate(ledger.sides)
-            if wanted(ledger, side)
-            for checkpoint in ((newest, newest + 1) if side.last_barrier < newest else (newest + 1,))
-        ]
-
-    return possible
-
-
-def finishes(ledger: Ledger, side: Side) -> bool:
-    """Whether the end of recovered data may be pushed."""
-    return not side.finishing and ledger.converted == (ledger.recovery is Recovery.PUSHED)
-
-
-def recovers(ledger: Ledger, side: Side) -> bool:
-    """Whether recovered data may be pushed."""
-    return side.pushed < ledger.most_recovered and finishes(ledger, side)
-
-
-def completes(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer has still to send its end of output state."""
-    return not side.completion_sent
-
-
-def flows(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send an element without priority."""
-    return side.completion_sent and not side.end_sent and not side.held_back and len(side.live) < MOST_QUEUED
-
-
-def has_data(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send data: it needs credit if it keeps to it."""
-    credit = side.credit
-    return (credit is None or credit.granted > 0) and ends_data(ledger, side)
-
-
-def ends_data(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send the end of data."""
-    return not side.data_ended and flows(ledger, side)
-
-
-def backlogs(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """The channels whose producers keep to their credit and may say a backlog, each with some backlogs."""
-    return [
-        (number, backlog)
-        for number, side in enumerate(ledger.sides)
-        if side.credit is not None and ends_data(ledger, side)
-        for backlog in (0, 1, 3)
-    ]
-
-
-def ends(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send the end of partition."""
-    return side.data_ended and flows(ledger, side)
-
-
-def announces(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send a timeoutable barrier, which the channel announces."""
-    return not side.local and not side.urgent and flows(ledger, side)
-
-
-def overtakes(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer of the channel may send an unaligned barrier."""
-    return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.moving is not side
-
-
-def is_blocked(ledger: Ledger, side: Side) -> bool:
-    """Whether the task may resume the channel. During recovery, the gate itself resumes all channels."""
-    return side.blocked and (ledger.recovery is Recovery.NONE or ledger.all_tracked())
-
-
-def to_track(ledger: Ledger, side: Side) -> bool:
-    """Whether the task took the end of output state of the channel and has still to tell the gate of it."""
-    return side.completion_taken and not side.tracked
-
-
-tracked = channels(lambda ledger, side: side.tracked)
-unended = channels(lambda ledger, side: not side.ended)
-remote = channels(lambda ledger, side: not side.local and not side.ended)
-
-
-# ---- checkpoints for which a step is enabled -------------------------------------------------------------------------
-def markable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the insertion of recovery barriers for the newest checkpoint, if it has not started, or the next one."""
-    newest = ledger.newest
-    if ledger.recovery is not Recovery.PUSHED or newest >= MOST_CHECKPOINTS:
-        return DISABLED
-    return ((newest,), (newest + 1,)) if newest and newest not in ledger.started else ((newest + 1,),)
-
-
-def startable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the start of the checkpoint whose recovery barriers were inserted; if there is none, the start of the
-    newest checkpoint, of the one before it, or of the next one."""
-    if ledger.marked:
-        return ((ledger.marked,),)
-    newest, last = ledger.newest, max([0, *ledger.started, *ledger.stopped])
-    if newest >= MOST_CHECKPOINTS:
-        return DISABLED
-    if ledger.stopped and not ledger.started and not any(side.last_barrier for side in ledger.sides):
-        return ((newest,), (newest + 1,))  # the order to start a checkpoint may come after it was stopped
-    if newest - 1 > last:
-        return ((newest,), (newest,), (newest - 1,), (newest + 1,))
-    return ((newest,), (newest,), (newest + 1,)) if newest > last else ((newest + 1,),)
-
-
-def started(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last two checkpoints that were started."""
-    return [(checkpoint,) for checkpoint in ledger.started[-2:]]
-
-
-def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last two checkpoints that were started; before the conversion also one that was aborted before it started."""
-    return started(ledger) if ledger.converted else [*started(ledger), (ledger.newest + 1,)]
-
-
-def announced(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Announced barriers that, as far as the ledger knows, are queued and the last ones of their channels."""
-    return [
-        (channel, seq)
-        for (channel, seq), checkpoint in ledger.announced.items()
-        if checkpoint == ledger.sides[channel].last_barrier
-        and checkpoint in ledger.sides[channel].input.barrier_at
-        and checkpoint not in ledger.stopped
-        and not any(started > checkpoint for started in ledger.started)
-        and ledger.sending is not ledger.sides[channel]
-    ]
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
@@ -252,8 +126,8 @@ def event_with_backlog(port: GatePort, ledger: Ledger, channel: int, backlog: in
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", RECOVERING, when=always, begin=Ledger.begin_conversion, learn=Ledger.convert, struck=Ledger.setup_failed,
-      fails=True)  # fmt: skip
+@step("task", RECOVERING, when=always, begin=Ledger.begin_conversion, end=Ledger.end, learn=Ledger.convert,
+      struck=Ledger.setup_failed, fails=True)  # fmt: skip
 def convert(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
@@ -263,41 +137,40 @@ def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.convert()
 
 
-@step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.request, struck=Ledger.setup_failed,
-      weight=24)  # fmt: skip
+@step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.request,
+      struck=Ledger.setup_failed, weight=24)  # fmt: skip
 def request_partitions(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
 def _request_early(ledger: Ledger, seen: Seen[None]) -> None:
     """Notes that the request was refused, at once or by an error that is kept, or that it converted the channels."""
-    if seen.error is None and not ledger.conversion_loses():
-        ledger.converted = True
-        ledger.request()
-        return
-    ledger.end()
-    if seen.error is None:
+    if seen.error is None and ledger.conversion_loses():
         kept.keep(ledger, "request_partitions_too_early")
+    elif seen.error is None:
+        ledger.converted = True
+        ledger.request(seen)
 
 
-@step("task", RECOVERING, when=always, begin=Ledger.begin, learn=_request_early, struck=Ledger.setup_failed, weight=1,
-      fails=True)  # fmt: skip
+@step("task", RECOVERING, when=always, begin=Ledger.begin, end=Ledger.end, learn=_request_early,
+      struck=Ledger.setup_failed, weight=1, fails=True)  # fmt: skip
 def request_partitions_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.request_partitions()
 
 
-@step("task", POLLABLE, when=always, begin=Ledger.begin_poll, learn=Ledger.poll, struck=Ledger.poll_failed,
-      weight=40)  # fmt: skip
+@step("task", POLLABLE, when=always, begin=Ledger.begin_poll, end=Ledger.end, learn=Ledger.poll,
+      struck=Ledger.poll_failed, weight=40)  # fmt: skip
 def poll(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
-@step("task", (KEPT,), when=always, begin=Ledger.begin, learn=kept.read, weight=40, fails=True)
+@step("task", (KEPT,), when=always, begin=Ledger.begin, end=Ledger.end, learn=kept.read, weight=40, fails=True)
 def poll_the_error(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
-@step("task", FAILS, when=always, begin=Ledger.begin_last_polls, learn=Ledger.last_poll, weight=24, fails=True)
+@step("task", FAILS, when=always, begin=Ledger.begin_last_polls, end=Ledger.end, learn=Ledger.last_poll, weight=24,
+      fails=True)  # fmt: skip
 def poll_for_the_error(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
@@ -312,7 +185,8 @@ def resume(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.resume(channel)
 
 
-@step("task", LIVE, when=channels(to_track), begin=Ledger.begin, learn=Ledger.track, weight=16, fails=True)
+@step("task", LIVE, when=channels(to_track), begin=Ledger.begin, end=Ledger.end, learn=Ledger.track, weight=16,
+      fails=True)  # fmt: skip
 def end_of_output_state(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.end_of_output_state(channel)
 
@@ -327,7 +201,7 @@ def insert_recovery_barriers(port: GatePort, ledger: Ledger, checkpoint: int) ->
     return port.insert_recovery_barriers(checkpoint)
 
 
-@step("task", STARTABLE, when=startable, begin=Ledger.begin_start, learn=Ledger.start,
+@step("task", STARTABLE, when=startable, begin=Ledger.begin_start, end=Ledger.end, learn=Ledger.start,
       struck=Ledger.start_failed, fails=True)  # fmt: skip
 def checkpoint_started(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
@@ -338,7 +212,7 @@ def checkpoint_stopped(port: GatePort, ledger: Ledger, checkpoint: int) -> Answe
     return port.checkpoint_stopped(checkpoint)
 
 
-@step("task", LIVE, when=announced, begin=Ledger.begin_move, learn=Ledger.move, weight=16, fails=True)
+@step("task", LIVE, when=announced, begin=Ledger.begin_move, end=Ledger.end, learn=Ledger.move, weight=16, fails=True)
 def convert_to_priority(port: GatePort, ledger: Ledger, channel: int, seq: int) -> Answer[None]:
     return port.convert_to_priority(channel, seq)
 
@@ -375,6 +249,7 @@ def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[t
 
 
 fault = fault_step(STEPS, OPEN, weight=4, when=Ledger.strikable, armed=Ledger.fault_armed)
+cancel = cancel_step(STEPS, (*ENDING, KEPT))
 resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)

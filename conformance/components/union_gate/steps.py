@@ -153,7 +153,7 @@ def request_partitions(port: UnionGatePort, ledger: Ledger, gate: int) -> Answer
     return port.request_partitions(gate)
 
 
-@step("task", (KEPT,), when=always, begin=Ledger.begin, learn=Ledger.read, weight=28, fails=True)
+@step("task", (KEPT,), when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.read, weight=28, fails=True)
 def poll_the_error(port: UnionGatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
