@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.ports import (
+    CHANNEL_RELEASE,
     NETWORK_BUFFER_POOL,
     SUBPARTITION_REQUEST,
     Barrier,
@@ -393,14 +394,26 @@ class Gate(Faulty, GatePort):
         return tuple(channel.persisted(checkpoint) for channel in self.channels)
 
     async def release(self) -> None:
-        """G27, G32."""
+        """G27, G32, G33."""
+        failed: PortError | None = None
         async with self.request_lock:
             self.released = True
             for channel in list(self.channels):
-                await channel.release()
+                failed = await self.release_channel(channel) or failed
         async with self.lock:
             self.with_data.clear()
             self.enqueued = [False] * len(self.channels)
+        if failed is not None:
+            raise failed
+
+    async def release_channel(self, channel: Channel) -> PortError | None:
+        """G27, G33. Returns the error if the release of the channel fails, which then stays as it is."""
+        try:
+            self.faults.reach(CHANNEL_RELEASE)
+        except PortError as error:
+            return error
+        await channel.release()
+        return None
 
     def resources(self) -> Resources:
         """G26."""

@@ -140,7 +140,9 @@ def resources_step(
     return resources
 
 
-def cancel_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 1) -> Step[L, None]:
+def cancel_step(
+    steps: Steps[P, L], during: tuple[str, ...], weight: int = 1, struck: Callable[[L, Seen[None]], None] | None = None
+) -> Step[L, None]:
     """Returns the step in which the thread that cancels the task releases the port, whatever the task does meanwhile.
 
     Source: Flink's `Task.TaskCanceler`. It fails the result partitions while the task may still use them. It closes the
@@ -153,7 +155,7 @@ def cancel_step(steps: Steps[P, L], during: tuple[str, ...], weight: int = 1) ->
     def end(ledger: L) -> None:
         ledger.release()
 
-    @steps.step("canceler", during, when=always, begin=begin, end=end, weight=weight, cancels=True)
+    @steps.step("canceler", during, when=always, begin=begin, end=end, struck=struck, weight=weight, cancels=True)
     def cancel(port: P, ledger: L) -> Answer[None]:
         return port.release()
 

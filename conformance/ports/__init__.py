@@ -55,6 +55,7 @@ from conformance.ports.examined import Examined
 from conformance.ports.faults import (
     AVAILABILITY_LISTENER,
     BUFFER_POOL,
+    CHANNEL_RELEASE,
     CHANNEL_STATE_WRITER,
     CONNECTION,
     NETWORK_BUFFER_POOL,
@@ -118,6 +119,7 @@ from conformance.ports.subpartition import (
 __all__ = [
     "AVAILABILITY_LISTENER",
     "BUFFER_POOL",
+    "CHANNEL_RELEASE",
     "CHANNEL_STATE_WRITER",
     "CONNECTION",
     "INTERFACES",

@@ -42,6 +42,9 @@ CONNECTION = "connection"
 """The place where something is sent to the producer: credit, a resumption (Flink: `PartitionRequestClient`)."""
 AVAILABILITY_LISTENER = "availability-listener"
 """The place where the consumer is told that something is available (Flink: `BufferAvailabilityListener`)."""
+CHANNEL_RELEASE = "channel-release"
+"""The place where a gate releases one of its channels: that channel stays as it is, until the gate is released again
+(Flink: `InputChannel.releaseAllResources`)."""
 OPERATOR_COORDINATOR = "operator-coordinator"
 """The place where the user's coordinator is asked for its state, given a report, or told of the end of a checkpoint
 (Flink: `OperatorCoordinator`)."""

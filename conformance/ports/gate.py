@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from conformance.ports.channel import Recovery
 from conformance.ports.elements import Barrier, Buffer, Element
-from conformance.ports.faults import NETWORK_BUFFER_POOL, SUBPARTITION_REQUEST, WRITER_THROWS, FaultKind, Places
+from conformance.ports.faults import (
+    CHANNEL_RELEASE,
+    NETWORK_BUFFER_POOL,
+    SUBPARTITION_REQUEST,
+    WRITER_THROWS,
+    FaultKind,
+    Places,
+)
 from conformance.ports.port import Answer, Port
 
 
@@ -67,7 +74,7 @@ class GatePort(Port):
     is called any more but observers and `release`. While the gate keeps an error, only `poll` is called besides.
     """
 
-    can_fail: ClassVar[Places] = {**WRITER_THROWS, **_SETUP_THROWS}
+    can_fail: ClassVar[Places] = {**WRITER_THROWS, **_SETUP_THROWS, CHANNEL_RELEASE: _THROWS}
 
     # ---- recovery thread
     @abstractmethod

@@ -22,7 +22,7 @@ HISTORIES = {
     "chain": "138e03447984040b965ee154c62f2fef2b32216df202ee4d6aaf5aeb4766184c",
     "coordinator": "dba2c8bd964df3317119fffa0164e40db729e3a533228569ca8bb102222b3acd",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
-    "gate": "89f9113fd62eff9a5bfcd7ef0ccb1768e838bdaca92bf1f523a8fb17158554ca",
+    "gate": "fa3174c7579c6eb70c9b9ccc91e7cd24dbfccef5e812f79197b9d85a798d72ac",
     "local-channel": "af83a757d147f4b21d99365aa9cd2281258c53f1001e002060eeac069bfe4b39",
     "persister": "90168107ef34a06887ca3bd0cdb0f07f2f49a6388c42b25cda0fcf62c514cf3b",
     "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",

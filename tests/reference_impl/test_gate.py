@@ -6,6 +6,7 @@ import pytest
 
 from conformance.driver.turns import whole
 from conformance.ports import (
+    CHANNEL_RELEASE,
     CHANNEL_STATE_WRITER,
     NETWORK_BUFFER_POOL,
     SUBPARTITION_REQUEST,
@@ -400,3 +401,15 @@ def test_another_thread_releases_the_gate_after_a_conversion_and_before_a_reques
     kernel.finish(canceler)
     assert gate.resources() == Resources(0, 0, 0, 0, 0)
     assert refused(gate.request_partitions()).kind is ErrorKind.STATE
+
+
+def test_a_release_goes_on_behind_a_channel_that_fails_and_another_one_finishes_it():
+    """gate.md G33."""
+    gate = fresh(LOCAL, LOCAL)
+    for channel in (0, 1):
+        whole(gate.arrive(channel, Buffer((channel,))))
+    gate.fault(CHANNEL_RELEASE, FaultKind.THROWS)
+    fails(gate.release())
+    assert (gate.in_use(0), gate.in_use(1)) == (1, 0)
+    whole(gate.release())
+    assert gate.resources() == Resources(0, 0, 0, 0, 0)

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.side import Side
-from conformance.driver import DISABLED
-from conformance.ports import Recovery
+from conformance.driver import DISABLED, NO_OPERANDS
+from conformance.ports import CHANNEL_RELEASE, Recovery
 
 MOST_QUEUED = 6
 """Number of elements in a channel from which on its producer is back-pressured."""
@@ -159,3 +159,8 @@ def announced(ledger: Ledger) -> Sequence[tuple[int, int]]:
         and not any(started > checkpoint for started in ledger.started)
         and ledger.sending is not ledger.sides[channel]
     ]
+
+
+def releases_in_full(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Enables the failure of the task, unless the release of a channel is going to fail: it must leave nothing."""
+    return DISABLED if CHANNEL_RELEASE in ledger.faults.armed else NO_OPERANDS

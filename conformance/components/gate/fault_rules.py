@@ -1,4 +1,4 @@
-"""Rules for what a gate does when something fails that it calls. Specification: gate.md, G28 to G31."""
+"""Rules for what a gate does when something fails that it calls. Specification: gate.md, G28 to G31 and G33."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import RULES, Polled, Written
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
 from conformance.parts import faults, kept_errors
-from conformance.parts.designs import FAULTS, IN_MEMORY, READBACK
+from conformance.parts.designs import FAULTS, IN_MEMORY, READBACK, RESOURCES
 from conformance.parts.records import in_words
-from conformance.ports import ErrorKind, GatePort
+from conformance.parts.words import got
+from conformance.ports import ErrorKind, GatePort, Resources
 
 __all__ = ["RULES"]
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
@@ -34,8 +35,36 @@ def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) ->
     return True if ledger.any_sure(checkpoint) else UNSURE
 
 
+@rule(steps.release, steps.cancel, invariant="I-93", needs=FAULTS, struck=True)
+def a_release_answers_the_error_of_a_channel_or_none(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """If the release of a channel fails, the release of the gate answers that error, of kind io, or no error. A fault
+    strikes once."""
+    struck = faults.struck_by(seen)
+    if struck.place not in ledger.faults.armed:
+        return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    if seen.error is None or seen.error.kind is ErrorKind.IO:
+        return True
+    owed = "the release of a channel failed, so that of the gate answers an error of kind io, or none"
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+
+
+@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True)
+def a_release_goes_on_where_a_channel_fails(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """If the release of one channel fails, the gate releases the others: until it is released again, it holds no more
+    than one channel can hold."""
+    if not ledger.unreleased or ledger.releases:
+        return False
+    one = ledger.exclusive + ledger.floating + max(len(side.waiting) + len(side.live) for side in ledger.sides)
+    for what, most in (("segments", one), ("listeners", 1), ("futures", 2)):
+        held = getattr(seen.value, what)
+        if held is not None and held > most:
+            owed = f"the release of one channel failed, and the gate may hold {most} {what} for that"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+    return True
+
+
 # ---- goals -----------------------------------------------------------------------------------------------------------
-faults.see_strikes(RULES, GatePort.can_fail, *_KEPT, steps.poll, steps.checkpoint_started)
+faults.see_strikes(RULES, GatePort.can_fail, *_KEPT, steps.poll, steps.checkpoint_started, steps.release, steps.cancel)
 
 
 @goal(steps.poll_for_the_error, needs=FAULTS)

@@ -15,7 +15,7 @@ from conformance.driver import Seen
 from conformance.parts.kept import keep
 from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import notifies
-from conformance.ports import CHANNEL_STATE_WRITER, BufferOrEvent, FaultStruck, Recovery
+from conformance.ports import CHANNEL_RELEASE, CHANNEL_STATE_WRITER, BufferOrEvent, FaultStruck, Recovery
 from conformance.ports.elements import Announcement, Barrier, Element
 from conformance.ports.outcomes import (
     ConsumptionResumed,
@@ -46,6 +46,8 @@ class Ledger(GateState):
                 self.urged = True
             elif type(signal) is CreditAnnounced and (credit := self.sides[signal.channel].credit) is not None:
                 credit.granted += signal.credit
+            elif type(signal) is FaultStruck and signal.place == CHANNEL_RELEASE:
+                self.unreleased, self.released, self.phase = True, False, BROKEN
             elif type(signal) is FaultStruck and not self.is_broken():
                 self._break(keeps=self.sending is not None or signal.place != CHANNEL_STATE_WRITER)
 
@@ -319,8 +321,10 @@ class Ledger(GateState):
 
     # ---- release and failure -----------------------------------------------------------------------------------------
     def begin_release(self) -> None:
-        """Notes that the release begins. An element that is arriving may come too late for the input state."""
+        """Notes that the release begins. An element that is arriving may come too late for the input state. It finishes
+        what a release before has left, if that is over."""
         self.begin()
+        self.unreleased = self.unreleased and self.releases > 0
         super().begin_release()
         if self.sending is not None:
             self.sending.input.doubt()
@@ -336,13 +340,23 @@ class Ledger(GateState):
         super().begin_cancel()
 
     def release(self) -> None:
-        """Notes that the release is over."""
+        """Notes that the release is over, unless it had begun before another one failed."""
         self.end()
-        super().release()
+        if self.unreleased:
+            self.releases -= 1
+        else:
+            super().release()
+
+    def release_failed(self, seen: Seen[None]) -> None:
+        """Notes that the release failed with that of a channel: another one has to finish it."""
+        self.end()
+        self.releases -= 1
+        self.faults.struck(seen.signals)
 
     def fail(self) -> None:
         """Notes that the gate was released at an arbitrary moment; operations that were in flight are abandoned."""
         super().fail()
+        self.unreleased = False
         for side in self.sides:
             if self.starting or side is self.sending:
                 side.input.doubt()

@@ -17,6 +17,7 @@ from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import Notice
 from conformance.parts.starts import UNOPPOSED, Refusal
 from conformance.ports import (
+    CHANNEL_RELEASE,
     NETWORK_BUFFER_POOL,
     SUBPARTITION_REQUEST,
     BufferOrEvent,
@@ -41,7 +42,7 @@ class GateState(KeepsErrors):
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "marked", "mistold",
         "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending", "sides",
-        "started", "starting", "stirred", "stopped", "stopping", "unstarted", "urged", "woken",
+        "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged", "woken",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +110,8 @@ class GateState(KeepsErrors):
         self.stopped: list[int] = []
         self.unstarted = 0
         """The checkpoint whose start failed with the channel state writer; 0: none."""
+        self.unreleased = False
+        """Whether the release of a channel has failed, and no release has begun since."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def ready(self, side: Side, end: bool = True) -> bool:
@@ -226,6 +229,8 @@ class GateState(KeepsErrors):
             over.append(NETWORK_BUFFER_POOL)
         if self.phase not in ("recovering", "converted"):
             over.append(SUBPARTITION_REQUEST)
+        if self.releasing:
+            over.append(CHANNEL_RELEASE)
         return [one for one in self.faults.possible() if one[0] not in over]
 
     def is_over(self) -> bool:

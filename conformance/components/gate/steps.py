@@ -25,6 +25,7 @@ from conformance.components.gate.enabling import (
     markable,
     overtakes,
     recovers,
+    releases_in_full,
     remote,
     startable,
     started,
@@ -222,7 +223,8 @@ def convert_unknown_to_priority(port: GatePort, ledger: Ledger, channel: int) ->
     return port.convert_to_priority(channel, 1000)
 
 
-@step("task", ENDING, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
+@step("task", ENDING, when=always, begin=Ledger.begin_release, end=Ledger.release, struck=Ledger.release_failed,
+      weight=1)  # fmt: skip
 def release(port: GatePort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
@@ -249,9 +251,9 @@ def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[t
 
 
 fault = fault_step(STEPS, OPEN, weight=4, when=Ledger.strikable, armed=Ledger.fault_armed)
-cancel = cancel_step(STEPS, (*ENDING, KEPT))
+cancel = cancel_step(STEPS, (*ENDING, KEPT), struck=Ledger.release_failed)
 resources = resources_step(STEPS, ALWAYS, weight=4)
-fail = fail_step(STEPS, ALWAYS)
+fail = fail_step(STEPS, ALWAYS, when=releases_in_full)
 restore = restart_step(STEPS, Ledger.restore)
 
 MOVES = (
@@ -315,6 +317,8 @@ DRAIN = Drain[Ledger](
     While((_go_on,)),
     Once((available(), finished()), unless=lambda ledger: ledger.released or ledger.is_broken()),
     Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.started]),
+    Once((release(),), unless=lambda ledger: ledger.released),
+    Once((resources(),), unless=lambda ledger: ledger.released),  # after a release that has failed
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),)),
     End(lambda ledger: ledger.flying > 0),  # no operation may still wait here
