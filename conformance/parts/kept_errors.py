@@ -38,6 +38,7 @@ class KeepsErrors(Breakable):
 class Keeping(Faulty, Protocol):
     """A ledger of a port that keeps errors for its consumer."""
 
+    phase: str
     flying: int
     releasing: bool
 
@@ -65,8 +66,8 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
         return True
     if ledger.releasing:
         return False  # nobody polls any more
-    if ledger.flying > 1:
-        return UNSURE  # a poll in flight may answer the error
+    if ledger.flying > 1 or ledger.phase == BROKEN:
+        return UNSURE  # a poll that is in flight, or was when it failed, may answer the error or say that more follows
     if ledger.polls_again() or notifies(seen.signals):
         return True
     owed = f"{struck.place} failed, and the consumer must be notified, so that it polls and gets the error"
