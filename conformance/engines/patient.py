@@ -17,6 +17,7 @@ from conformance.ports import (
     Capability,
     ErrorKind,
     Examined,
+    FaultStruck,
     Implementation,
     Outcome,
     PortError,
@@ -262,7 +263,7 @@ class Patient:
 
     def _ended_badly(self, calls: Sequence[Call], history: Sequence[Happened]) -> Examined | None:
         releases = [one for one in history if one.call[0] == "release"]
-        failed = next((one for one in releases if one.outcome.error is not None), None)
+        failed = next((one for one in releases if one.outcome.error is not None and not _struck(one.outcome)), None)
         after = f"after {len(calls) - 3} calls, the last of them {shown(calls[-4])}"
         if failed is not None:
             which = "A second `release`" if failed is not releases[0] else "`release`"
@@ -347,3 +348,8 @@ def _type_name(type_: Any) -> str:
     if names:
         return f"{' or '.join(names) if len(names) < 4 else 'an element'} or null"
     return str(getattr(type_, "__name__", type_))
+
+
+def _struck(outcome: Outcome) -> bool:
+    """Whether a fault has struck the operation, which may fail then."""
+    return any(type(signal) is FaultStruck for signal in outcome.signals)
