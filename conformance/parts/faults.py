@@ -172,13 +172,20 @@ def see_strikes(rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, .
                 )  # fmt: skip
 
 
+def struck_again(ledger: Faulty, struck: FaultStruck) -> Broken | None:
+    """Returns what is wrong if no such fault was armed: a fault strikes once. None: it was armed."""
+    if struck.place in ledger.faults.armed:
+        return None
+    return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+
+
 @shared("I-90", struck=True)
 def an_operation_fails_with_what_it_calls(ledger: Faulty, seen: Seen[object]) -> Judgement:
     """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails. What
     only refuses is no failure."""
     struck = struck_by(seen)
-    if struck.place not in ledger.faults.armed:
-        return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    if (again := struck_again(ledger, struck)) is not None:
+        return again
     if struck.kind is FaultKind.REFUSES:
         return False
     if seen.error is not None and seen.error.kind is ErrorKind.IO:

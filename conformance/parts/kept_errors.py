@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
-from conformance.parts.faults import Breakable, Faulty, struck_by
+from conformance.parts.faults import Breakable, Faulty, struck_again, struck_by
 from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import notifies
 from conformance.parts.words import got
@@ -57,8 +57,8 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
     """If something fails of which the consumer must learn by polling, the consumer has a reason to poll, unless an
     operation of the task has called it and fails with an error of kind io. No such error is of another kind."""
     struck = struck_by(seen)
-    if struck.place not in ledger.faults.armed:
-        return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    if (again := struck_again(ledger, struck)) is not None:
+        return again
     if seen.error is not None and seen.error.kind is not ErrorKind.IO:
         owed = f"{struck.place} failed, so the operation may fail with an error of kind io only"
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))

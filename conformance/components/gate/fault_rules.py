@@ -40,8 +40,8 @@ def a_release_answers_the_error_of_a_channel_or_none(ledger: Ledger, seen: Seen[
     """If the release of a channel fails, the release of the gate answers that error, of kind io, or no error. A fault
     strikes once."""
     struck = faults.struck_by(seen)
-    if struck.place not in ledger.faults.armed:
-        return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    if (again := faults.struck_again(ledger, struck)) is not None:
+        return again
     if seen.error is None or seen.error.kind is ErrorKind.IO:
         return True
     owed = "the release of a channel failed, so that of the gate answers an error of kind io, or none"
