@@ -11,7 +11,7 @@ from conformance.driver import Component, Program, run_scenario
 from conformance.engines.check import Found
 from conformance.engines.reduce import BUDGET, Signature, reduce
 from conformance.engines.search import Search, seeds
-from conformance.engines.tally import Counter
+from conformance.engines.tally import Counter, Failure
 from conformance.ports import Implementation, KnownBug
 from conformance.scenarios import Finding, Scenario
 
@@ -20,6 +20,24 @@ MOST_SCENARIOS = 20_000
 _LOOK_ON = 40
 """How many further scenarios are run after the first hit, to see which other properties notice the bug, and to find a
 shorter scenario to reduce."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """What the search for a known bug saw."""
+
+    scenarios: int
+    """How many scenarios were run, up to the first in which the property failed that must notice the bug; all, if it
+    failed in none."""
+    hits: tuple[Failure, ...]
+    """The failures of that property, each with a scenario. Empty: the bug survived."""
+    noticed: dict[str, int]
+    """In how many scenarios each property failed, by slug."""
+
+    @property
+    def shortest(self) -> Scenario:
+        """The scenario with the fewest steps in which that property fails; none is reduced."""
+        return min((failure.scenario for failure in self.hits), key=lambda scenario: len(scenario.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,49 +57,57 @@ class Kill:
     """How many steps of the drain follow the steps of the shortest scenario, up to the failure."""
 
 
+def hunt(bug: KnownBug, program: Program, seed: int | str, scenarios: int = MOST_SCENARIOS) -> Hunt:
+    """Search until the property that must notice the bug fails, and a little longer; reduce nothing.
+
+    Other properties may fail in other scenarios; only the named one counts.
+    """
+    search, counter = Search(program), Counter(program)
+    ran, first, last = 0, 0, scenarios
+    for text in seeds(seed, bug.component, range(scenarios)):
+        if ran >= last:
+            break
+        ran += 1
+        scenario, run = search.run(text)
+        if run.violation is not None:
+            counter.add(scenario, run)
+            if not first and run.violation.property.slug == bug.property:
+                first, last = ran, ran + _LOOK_ON
+    failures = counter.tally().failures
+    noticed: dict[str, int] = {}
+    for (slug, *_), failure in sorted(failures.items()):
+        noticed[slug] = noticed.get(slug, 0) + failure.count
+    hits = tuple(failure for (slug, *_), failure in failures.items() if slug == bug.property)
+    return Hunt(first or ran, hits, noticed)
+
+
 def kill(
     bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET,
     components: Mapping[str, Component] = COMPONENTS,
 ) -> Kill:  # fmt: skip
     """Search until the property that must notice the bug fails, then reduce.
 
-    Other properties may fail in other scenarios; only the named one counts. Since there is only one bug, all failures
-    of this property count as one, whatever the operation at which they show.
+    Since there is only one bug, all failures of this property count as one, whatever the operation at which they show.
     """
     implementation: Implementation = bug.build()
     began = process_time()
     program = Program(components[bug.component], implementation)
-    search, counter = Search(program), Counter(program)
-    first = needed = 0
-    for number, text in enumerate(seeds(seed, bug.component, range(scenarios))):
-        scenario, run = search.run(text)
-        if run.violation is not None:
-            counter.add(scenario, run)
-            if not first and run.violation.property.slug == bug.property:
-                first, needed = number + 1, number + 1 + _LOOK_ON
-        if first and number + 1 >= needed:
-            break
-    failures = counter.tally().failures
-    noticed: dict[str, int] = {}
-    for (slug, *_), failure in sorted(failures.items()):
-        noticed[slug] = noticed.get(slug, 0) + failure.count
+    seen = hunt(bug, program, seed, scenarios)
     searched = process_time()
-    if not first:
+    if not seen.hits:
         implementation.close()
-        return Kill(False, scenarios, searched - began, None, noticed)
+        return Kill(False, seen.scenarios, searched - began, None, seen.noticed)
 
     def alike(signature: Signature) -> bool:
         return signature[0] == bug.property
 
-    mine = [failure for signature, failure in failures.items() if alike(signature)]
-    start = min(mine, key=lambda failure: len(failure.scenario.steps)).scenario
-    reduced = reduce(program, start, budget, alike)
+    reduced = reduce(program, seen.shortest, budget, alike)
     again = run_scenario(program, reduced.scenario.config, reduced.scenario.steps, record=True)
     implementation.close()
     finding = Finding(reduced.signature[0], reduced.signature[1], implementation.name)
     evidence = Scenario(reduced.scenario.component, reduced.scenario.config, reduced.scenario.steps, finding)
-    count = sum(failure.count for failure in mine)
+    count = sum(failure.count for failure in seen.hits)
     shortest = Found(reduced.signature, reduced.broken.owed, reduced.broken.observed, evidence, count)
     ended = process_time()
     closing = sum(entry.closing for entry in again.entries)
-    return Kill(True, first, ended - began, shortest, noticed, ended - searched, closing)
+    return Kill(True, seen.scenarios, ended - began, shortest, seen.noticed, ended - searched, closing)

@@ -260,6 +260,7 @@ class Ledger(GateState):
         """Notes that the task fails. `keeps`: whether the gate keeps the error for a poll. What another operation that
         is in flight writes is not known."""
         if self.flying > 1:
+            self.left_open = True
             for side in self.sides:
                 side.input.doubt()
         self.task_fails(keeps)
@@ -335,6 +336,7 @@ class Ledger(GateState):
         self.cancelled_in_conversion = self.converting
         self.cancelled_in_operation = self.flying > 0
         if self.flying:
+            self.left_open = True
             for side in self.sides:
                 side.input.doubt()
         super().begin_cancel()

@@ -40,8 +40,8 @@ class GateState(KeepsErrors):
 
     __slots__ = (
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
-        "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "marked", "mistold",
-        "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending", "sides",
+        "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "left_open", "marked",
+        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending", "sides",
         "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged", "woken",
     )  # fmt: skip
 
@@ -87,6 +87,8 @@ class GateState(KeepsErrors):
         """Whether a conversion is in flight; whether such a push was in flight when the conversion began."""
         self.cancelled_in_conversion = self.cancelled_in_operation = False
         """Whether a conversion, or any operation, was in flight when the task was cancelled."""
+        self.left_open = False
+        """Whether an operation was in flight when the task failed: the ledger does not know how it ended."""
         self.sending: Side | None = None
         """The channel into which the network is delivering an element; None: the network is idle."""
         self.arriving: Element = NOTHING
@@ -181,6 +183,11 @@ class GateState(KeepsErrors):
     def all_ended(self) -> bool:
         """Returns whether the consumer polled the end of partition of every channel."""
         return False not in [side.ended for side in self.sides]
+
+    def may_have_ended(self) -> bool:
+        """Returns whether all channels have ended, or all but one, whose end may have been the answer of a poll that
+        was in flight when the task failed."""
+        return [side.ended for side in self.sides].count(False) <= self.left_open
 
     def conversion_loses(self) -> bool | None:
         """Returns whether a channel has state that its physical channel would not get; None: an operation in flight
