@@ -41,8 +41,8 @@ class GateState(KeepsErrors):
     __slots__ = (
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "left_open", "marked",
-        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending", "sides",
-        "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged", "woken",
+        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
+        "sides", "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged", "woken",
     )  # fmt: skip
 
     def __init__(
