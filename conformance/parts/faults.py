@@ -99,6 +99,11 @@ class Breakable(Lifetime):
         """Returns whether the scenario has faults."""
         return bool(self.can_fail)
 
+    def may_keep(self, place: str) -> bool:
+        """Returns whether the port may keep the error of a call at this place for whoever reads next, so that the
+        operation succeeds; a component where that is so has a rule of its own for the place."""
+        return False
+
     def break_down(self, seen: Seen[Any], *operands: Any) -> None:
         """Notes that an operation failed with what it has called."""
         self.faults.struck(seen.signals)
@@ -109,6 +114,13 @@ class Faulty(Protocol):
     """A ledger that has the part."""
 
     faults: Faults
+
+
+class Keeper(Faulty, Protocol):
+    """A ledger of a port that may keep an error for whoever reads next."""
+
+    def may_keep(self, place: str) -> bool:
+        """Returns whether the port may keep the error of a call at this place for whoever reads next."""
 
 
 P = TypeVar("P", bound=Port)
@@ -180,13 +192,13 @@ def struck_again(ledger: Faulty, struck: FaultStruck) -> Broken | None:
 
 
 @shared("I-90", struck=True)
-def an_operation_fails_with_what_it_calls(ledger: Faulty, seen: Seen[object]) -> Judgement:
+def an_operation_fails_with_what_it_calls(ledger: Keeper, seen: Seen[object]) -> Judgement:
     """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails. What
     only refuses is no failure."""
     struck = struck_by(seen)
     if (again := struck_again(ledger, struck)) is not None:
         return again
-    if struck.kind is FaultKind.REFUSES:
+    if struck.kind is FaultKind.REFUSES or ledger.may_keep(struck.place):
         return False
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True

@@ -9,9 +9,10 @@ from conformance.components.remote_channel.buffers import RULES, between
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.components.remote_channel.state import OPEN
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts import faults, recovery
 from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.faults import struck_again, struck_by
 from conformance.parts.notice import notifies
 from conformance.parts.words import are, many, must_succeed
 from conformance.ports import ErrorKind, RemoteChannelPort, Resources
@@ -32,17 +33,37 @@ FAIL = (
     steps.checkpoint_started,
 )
 """The steps whose operations fail with what they call."""
+SEND = (
+    steps.buffer,
+    steps.event,
+    steps.aligned_barrier,
+    steps.timeoutable_barrier,
+    steps.unaligned_barrier,
+    steps.recovery_completion,
+    steps.end_of_partition,
+    steps.take,
+    steps.recycle,
+    steps.resume,
+)
+"""The steps whose operations send credit or a resumption."""
 
 
 @shared("I-90", struck=True)
-def credit_that_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """If the credit for recycled buffers cannot be sent, the recycling fails with an error of kind io, or the channel
-    keeps the error for the next take and notifies the gate."""
+def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+    """If credit or a resumption cannot be sent, the operation fails with an error of kind io, or the channel keeps the
+    error for the next take, which the gate has a reason to make."""
+    struck = struck_by(seen)
+    if not ledger.may_keep(struck.place):
+        return False
+    if (again := struck_again(ledger, struck)) is not None:
+        return again
     if seen.error is None and (notifies(seen.signals) or ledger.notice.awake):
         return True
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True
-    owed = "credit could not be sent: the recycling must fail with an error of kind io, or the gate must be notified"
+    if seen.error is None and ledger.flying > 1:
+        return UNSURE  # a take in flight may answer the error
+    owed = f"{struck.place} failed: the operation must fail with an error of kind io, or the gate must be notified"
     observed = "nobody was told" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
     return Broken(FailureClass.STUCK, owed, observed)
 
@@ -113,7 +134,7 @@ def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resou
 
 adopt(faults.an_operation_fails_with_what_it_calls, *FAIL, needs=FAULTS)
 adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
-adopt(credit_that_cannot_be_sent_is_not_silent, steps.recycle, needs=FAULTS)
+adopt(what_cannot_be_sent_is_not_silent, *SEND, needs=FAULTS)
 adopt(the_arrival_of_an_error_succeeds, steps.producer_fails, needs=FAULTS)
 adopt(the_consumer_is_told_of_the_error, steps.producer_fails, needs=FAULTS)
 faults.see_strikes(RULES, RemoteChannelPort.can_fail, *FAIL, steps.recycle, steps.producer_fails)

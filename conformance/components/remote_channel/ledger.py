@@ -15,6 +15,7 @@ from conformance.parts.kept import keep
 from conformance.parts.lane import Sent
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
+    CONNECTION,
     PRODUCER,
     Announcement,
     Barrier,
@@ -23,6 +24,7 @@ from conformance.ports import (
     CreditAnnounced,
     Element,
     FaultKind,
+    FaultStruck,
     PriorityAvailable,
     Signal,
     StateConsumed,
@@ -49,6 +51,8 @@ class Ledger(ChannelState):
             elif type(signal) is CreditAnnounced:
                 self.credit.granted += signal.credit
                 announced = True
+            elif type(signal) is FaultStruck and signal.place == CONNECTION:
+                self.error_comes = True
         if announced and not (self.lane.consumed or self.polling):
             self.credit.early = True
 
@@ -179,7 +183,8 @@ class Ledger(ChannelState):
             self.credit.hear_backlog(self.said)
 
     def arrival_struck(self, seen: Seen[None], *operands: object) -> None:
-        """Notes that an arrival failed with the channel state writer, or with the credit for the backlog."""
+        """Notes that an arrival failed with the channel state writer, or that the credit for the backlog could not be
+        sent."""
         self.end_arrival()
         if struck_by(seen).place == CHANNEL_STATE_WRITER:
             self.astray += 1
@@ -188,7 +193,7 @@ class Ledger(ChannelState):
                 self.input.doubt()
             elif pending is not None:
                 del pending.live[-1]
-        self.break_down(seen)
+        self._fail_or_keep(seen)
 
     # ---- updates: faults -------------------------------------------------------------------------------------------
     def fault_armed(self, place: str) -> None:
@@ -211,6 +216,18 @@ class Ledger(ChannelState):
         """Notes that the error has arrived, and that the channel has said so."""
         self.end()
         self.end_error(seen)
+
+    def may_keep(self, place: str) -> bool:
+        """Returns whether the port may keep the error of a call at this place for the next take."""
+        return place == CONNECTION
+
+    def _fail_or_keep(self, seen: Seen[Any]) -> None:
+        """Notes that an operation failed, or that the channel keeps its error for the next take."""
+        if seen.error is None and self.may_keep(struck_by(seen).place):
+            self.faults.struck(seen.signals)
+            self.error_comes = self.error_came = True
+        else:
+            self.break_down(seen)
 
     def break_down(self, seen: Seen[Any], *operands: object) -> None:
         """Notes that an operation has failed. A take that is in flight may hand out a buffer that the task keeps."""
@@ -256,10 +273,12 @@ class Ledger(ChannelState):
             self.announced = {seq: one for seq, one in self.announced.items() if one != element.checkpoint}
 
     def take_struck(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes that the take of the end of recovered data failed with the credit that it wanted to announce."""
+        """Notes that the take of the end of recovered data could not send the credit that it wanted to announce."""
         self.end()
         self.polling = False
-        self.break_down(seen)
+        if seen.error is None:
+            self.take(seen)
+        self._fail_or_keep(seen)
 
     def begin_recycle(self, count: int) -> None:
         """Notes that the task begins to recycle data buffers."""
@@ -274,11 +293,7 @@ class Ledger(ChannelState):
     def recycle_struck(self, seen: Seen[None], count: int) -> None:
         """Notes that credit for recycled buffers could not be sent: the task learns it now, or at the next take."""
         self.end_recycle(count)
-        if seen.error is None:
-            self.faults.struck(seen.signals)
-            self.error_comes = self.error_came = True
-        else:
-            self.break_down(seen)
+        self._fail_or_keep(seen)
 
     def attempt(self, seen: Seen[None], *operands: object) -> None:
         """Notes that the task has failed, if an operation has answered an error that had come before."""
@@ -293,8 +308,11 @@ class Ledger(ChannelState):
 
     def resume_struck(self, seen: Seen[None]) -> None:
         """Notes that the resumption could not be sent."""
-        self.end()
-        self.break_down(seen)
+        if seen.error is None:
+            self.resume()
+        else:
+            self.end()
+        self._fail_or_keep(seen)
 
     # ---- updates: checkpoints --------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:
