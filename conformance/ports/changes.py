@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import msgspec
 
-from conformance.ports.changed import changed
-from conformance.ports.implementation import Implementation
+from conformance.ports.changed import DoesNotFit, changed
+from conformance.ports.implementation import Implementation, UnusableImplementation
 
 T = TypeVar("T")
 Make = Callable[[ModuleType, str], Implementation]
@@ -42,7 +42,8 @@ def read_catalogue(file: Traversable, form: type[T]) -> T:
 
 
 def changed_implementation(package: str, change: str, make: Make, name: str) -> Callable[[], Implementation]:
-    """Returns a function that makes the implementation with the change. It raises DoesNotFit."""
+    """Returns a function that makes the implementation with the change. It raises UnusableImplementation if the change
+    does not fit."""
     return partial(_changed, package, change, make, name)
 
 
@@ -52,7 +53,11 @@ def original_implementation(package: str, make: Make, name: str) -> Callable[[],
 
 
 def _changed(package: str, change: str, make: Make, name: str) -> Implementation:
-    return make(changed(package, change, leave_out=CATALOGUES), name)
+    try:
+        copy = changed(package, change, leave_out=CATALOGUES)
+    except DoesNotFit as error:
+        raise UnusableImplementation(f"the change of {name} does not fit {package}: {error}") from error
+    return make(copy, name)
 
 
 def _original(package: str, make: Make, name: str) -> Implementation:
