@@ -38,8 +38,10 @@ class Credit(Demand):
         self.take_one()
 
     def take_one(self) -> None:
-        """Notes that a live or recovered data buffer takes one of the buffers that are set aside, if there is one."""
-        self.most = max(0, self.most - 1)
+        """Notes that a live or recovered data buffer takes one of the buffers that are set aside, if there is one. What
+        the task is recycling may be set aside only after that, and then fewer are required."""
+        refilled = min(self.most, max(self.required, self.exclusive)) if self.returning else 0
+        self.most = max(refilled, self.most - 1)
 
     def hear_backlog(self, backlog: int) -> None:
         """Notes the backlog that the producer sent: the channel sets aside as many buffers as are required then."""
