@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.ports import (
+    BarrierHandlerConfig,
+    BarrierHandlerPort,
     Capability,
     ChainConfig,
     ChainPort,
@@ -28,6 +30,7 @@ from conformance.ports import (
 )
 from conformance.ports.implementation import Factory
 
+from .barrier_handler import BarrierHandler
 from .chain.chain import Chain
 from .channels.local import LocalChannel
 from .channels.persister import Persister
@@ -79,6 +82,7 @@ class Reference(Implementation):
             "union-gate": self._union_gate,
             "chain": self._chain,
             "coordinator": self._coordinator,
+            "barrier-handler": self._barrier_handler,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -107,6 +111,9 @@ class Reference(Implementation):
 
     def _chain(self, config: ChainConfig) -> ChainPort:
         return Chain(config, self.design)
+
+    def _barrier_handler(self, config: BarrierHandlerConfig) -> BarrierHandlerPort:
+        return BarrierHandler(config)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

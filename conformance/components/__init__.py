@@ -1,6 +1,7 @@
 """The components of the suite, by name. Each folder holds the steps, the ledger and the rules of one component."""
 
 from conformance.components import (
+    barrier_handler,
     chain,
     coordinator,
     deque,
@@ -27,5 +28,6 @@ COMPONENTS = Components(
         chain.COMPONENT,
         local_channel.COMPONENT,
         coordinator.COMPONENT,
+        barrier_handler.COMPONENT,
     ),
 )

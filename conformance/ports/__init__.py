@@ -5,6 +5,7 @@ outcomes, errors), the capabilities that an implementation claims, and how imple
 variants are found by name. This package imports no other part of the suite.
 """
 
+from conformance.ports.barrier_handler import BarrierHandlerConfig, BarrierHandlerPort
 from conformance.ports.capabilities import Capability
 from conformance.ports.catalogue import INTERFACES, Interface, Interfaces
 from conformance.ports.chain import ChainCheckpoint, ChainConfig, ChainPort, CheckpointStatus, Consumed
@@ -57,6 +58,7 @@ from conformance.ports.faults import (
     BUFFER_POOL,
     CHANNEL_RELEASE,
     CHANNEL_STATE_WRITER,
+    CHECKPOINT_START,
     CONNECTION,
     NETWORK_BUFFER_POOL,
     OPERATOR_COORDINATOR,
@@ -78,14 +80,18 @@ from conformance.ports.implementation import Batch, Implementation, Limits, Unus
 from conformance.ports.known_bugs import KnownBug, change_of_text, read_known_bugs
 from conformance.ports.legal_variants import LegalVariant, read_legal_variants
 from conformance.ports.outcomes import (
+    BarrierPrioritized,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
+    CheckpointTriggered,
     ConsumptionResumed,
     CreditAnnounced,
     DataAvailable,
     Error,
     ErrorKind,
+    InputsCheckpointStarted,
+    InputsCheckpointStopped,
     Outcome,
     PortError,
     PriorityAvailable,
@@ -121,6 +127,7 @@ __all__ = [
     "BUFFER_POOL",
     "CHANNEL_RELEASE",
     "CHANNEL_STATE_WRITER",
+    "CHECKPOINT_START",
     "CONNECTION",
     "INTERFACES",
     "NETWORK_BUFFER_POOL",
@@ -133,6 +140,9 @@ __all__ = [
     "Answer",
     "Availability",
     "Barrier",
+    "BarrierHandlerConfig",
+    "BarrierHandlerPort",
+    "BarrierPrioritized",
     "Batch",
     "Buffer",
     "BufferAndBacklog",
@@ -151,6 +161,7 @@ __all__ = [
     "CheckpointReason",
     "CheckpointRequested",
     "CheckpointStatus",
+    "CheckpointTriggered",
     "Consumed",
     "ConsumptionResumed",
     "CoordinatorCheckpointed",
@@ -177,6 +188,8 @@ __all__ = [
     "GlobalFailoverTriggered",
     "Implementation",
     "InputChannelPort",
+    "InputsCheckpointStarted",
+    "InputsCheckpointStopped",
     "Interface",
     "Interfaces",
     "Item",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from conformance.ports.barrier_handler import BarrierHandlerConfig, BarrierHandlerPort
 from conformance.ports.chain import ChainConfig, ChainPort
 from conformance.ports.channel import ChannelConfig, LocalChannelPort, RecoveredChannelPort, RemoteChannelPort
 from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
@@ -41,5 +42,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "union-gate": Interface(UnionGatePort, UnionGateConfig),
         "chain": Interface(ChainPort, ChainConfig),
         "coordinator": Interface(CoordinatorPort, CoordinatorConfig),
+        "barrier-handler": Interface(BarrierHandlerPort, BarrierHandlerConfig),
     }
 )

@@ -48,6 +48,9 @@ CHANNEL_RELEASE = "channel-release"
 OPERATOR_COORDINATOR = "operator-coordinator"
 """The place where the user's coordinator is asked for its state, given a report, or told of the end of a checkpoint
 (Flink: `OperatorCoordinator`)."""
+CHECKPOINT_START = "checkpoint-start"
+"""The place where the inputs of a task start an unaligned checkpoint (Flink: `CheckpointableInput.checkpointStarted`).
+A refusal is for that checkpoint alone."""
 WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 

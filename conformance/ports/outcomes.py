@@ -140,6 +140,37 @@ class CheckpointDeclined(Struct, frozen=True, tag="checkpoint-declined"):
     reason: CheckpointReason
 
 
+class CheckpointTriggered(Struct, frozen=True, tag="checkpoint-triggered"):
+    """Asks the task to take its part of a checkpoint (Flink: `triggerCheckpointOnBarrier`).
+
+    `unaligned`: whether in-flight data belongs to it.
+    """
+
+    checkpoint: int
+    unaligned: bool
+
+
+class InputsCheckpointStarted(Struct, frozen=True, tag="inputs-checkpoint-started"):
+    """Asks every input of the task to write its in-flight data for an unaligned checkpoint (Flink:
+    `CheckpointableInput.checkpointStarted`)."""
+
+    checkpoint: int
+
+
+class InputsCheckpointStopped(Struct, frozen=True, tag="inputs-checkpoint-stopped"):
+    """Tells every input of the task that an unaligned checkpoint is over (Flink:
+    `CheckpointableInput.checkpointStopped`)."""
+
+    checkpoint: int
+
+
+class BarrierPrioritized(Struct, frozen=True, tag="barrier-prioritized"):
+    """Asks a channel to turn an announced barrier into a priority event (Flink: `convertToPriorityEvent`)."""
+
+    channel: int
+    seq: int
+
+
 Signal: TypeAlias = (
     DataAvailable
     | PriorityAvailable
@@ -148,6 +179,10 @@ Signal: TypeAlias = (
     | StateConsumed
     | CheckpointAcknowledged
     | CheckpointDeclined
+    | CheckpointTriggered
+    | InputsCheckpointStarted
+    | InputsCheckpointStopped
+    | BarrierPrioritized
     | TurnQueued
     | EventTransmitted
     | ReportTransmitted

@@ -70,7 +70,7 @@ def test_the_reference_is_healthy_at_the_other_end_of_a_wire():
     seen = list(examine(partial(jsonl, f"{sys.executable} -m conformance.bridges.jsonl serve reference")))
     assert [one for one in seen if one.wrong] == []
     answers = [one for one in seen if one.what.endswith(": answers")]
-    assert len(answers) == 10
+    assert len(answers) == len(COMPONENTS)
     for one in answers:
         called, _, every = one.found.split()[:3]
         assert called == every, one.found

@@ -1,0 +1,91 @@
+"""Situations that a campaign must have seen in a barrier handler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.barrier_handler import steps
+from conformance.components.barrier_handler.ledger import Ledger
+from conformance.components.barrier_handler.rules import RULES
+from conformance.driver import Seen
+from conformance.ports import Alignment
+
+__all__ = ["RULES"]
+goal = RULES.goal
+
+
+@goal(steps.advance)
+def an_alignment_timed_out_with_barriers_announced_and_taken(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An alignment timed out when a barrier had been taken, another one was announced, and a third was awaited."""
+    waits = [number for number in ledger.missing() if ledger.announced.get(number, (0, 0))[0] != ledger.current]
+    return _times_out(ledger, seen) and ledger.came and bool(ledger.left_behind()) and bool(waits)
+
+
+@goal(steps.advance)
+def an_alignment_timed_out_before_its_first_barrier(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """An alignment timed out when barriers had been announced and none was taken."""
+    return _times_out(ledger, seen) and not ledger.came and bool(ledger.left_behind())
+
+
+def _times_out(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    if ledger.is_done() or ledger.elapsed or ledger.is_unaligned():
+        return False
+    if ledger.kinds[ledger.current] is not Alignment.TIMEOUTABLE:
+        return False
+    return ledger.now + seen.operands[0] >= ledger.timestamps[ledger.current] + ledger.timeout
+
+
+@goal(steps.timeoutable_barrier)
+def the_last_barrier_of_an_overdue_alignment_came(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """The barrier that completes an alignment came when the alignment was overdue and no time had passed since."""
+    channel, checkpoint = seen.operands
+    late = ledger.timestamps.get(checkpoint, ledger.now) + ledger.timeout < ledger.now
+    return checkpoint == ledger.current and late and not ledger.elapsed and ledger.missing() == [channel]
+
+
+@goal(*steps.BARRIERS)
+def the_barrier_of_an_aborted_checkpoint_came(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """A barrier came of a checkpoint that had been declined."""
+    return seen.operands[1] in ledger.declined
+
+
+@goal(steps.end_of_partition)
+def a_channel_ended_during_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A channel ended while a checkpoint was in progress of which its barrier had not come."""
+    return not ledger.is_done() and not ledger.received[seen.operands[0]]
+
+
+@goal(steps.end_of_partition)
+def the_end_of_a_channel_completed_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A channel ended whose barrier was the last one that was awaited."""
+    return not ledger.is_done() and ledger.came and ledger.missing() == list(seen.operands)
+
+
+@goal(*steps.BARRIERS)
+def a_newer_barrier_came_during_a_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """A newer barrier came while an unaligned checkpoint was in progress."""
+    return not ledger.is_done() and ledger.is_unaligned() and seen.operands[1] > ledger.current
+
+
+@goal(steps.aligned_barrier, steps.timeoutable_barrier)
+def an_aligned_barrier_came_during_an_unaligned_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """An aligned barrier came of a checkpoint that had been triggered unaligned."""
+    return not ledger.is_done() and ledger.is_unaligned() and seen.operands[1] == ledger.current
+
+
+@goal(steps.cancel_marker)
+def a_cancel_marker_came_during_an_older_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """The cancel marker of a newer checkpoint came while one was in progress."""
+    return not ledger.is_done() and seen.operands[1] > ledger.current
+
+
+@goal(steps.rpc_barrier)
+def a_source_was_the_last_to_be_asked(ledger: Ledger, seen: Seen[None, int, int, str]) -> bool:
+    """The checkpoint of other channels was completed by a source that was asked for it by a call."""
+    return ledger.came and ledger.current == seen.operands[1] and ledger.missing() == [seen.operands[0]]
+
+
+@goal(steps.announcement)
+def an_announcement_came_during_an_unaligned_checkpoint(ledger: Ledger, seen: Seen[None, Any, Any]) -> bool:
+    """A barrier was announced after its checkpoint had been triggered unaligned."""
+    return not ledger.is_done() and ledger.is_unaligned() and seen.operands[1] == ledger.current

@@ -1,0 +1,241 @@
+"""The ledger of one barrier handler: what came out of each channel, and what the handler has made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.driver import Seen
+from conformance.parts.faults import Breakable
+from conformance.ports import (
+    Alignment,
+    BarrierPrioritized,
+    CheckpointDeclined,
+    CheckpointReason,
+    CheckpointTriggered,
+    ConsumptionResumed,
+    InputsCheckpointStarted,
+    InputsCheckpointStopped,
+    Places,
+    Signal,
+)
+
+MOST_CHECKPOINTS = 9
+"""The highest checkpoint that a scenario names."""
+
+
+class Ledger(Breakable):
+    """The current checkpoint is the newest of which the handler has heard. It is over once it was declined, or once it
+    was triggered and every barrier is here."""
+
+    __slots__ = (
+        "alternating", "announced", "before", "blocked", "came", "channels", "counts_ends", "current", "declined",
+        "due", "elapsed", "ended", "hurried", "kinds", "last", "may_decline", "met", "now", "prioritised", "received",
+        "resumed", "seqs", "sources", "started", "stopped", "timeout", "timestamps", "triggered", "unannounced",
+        "unblocked",
+    )  # fmt: skip
+
+    def __init__(
+        self, channels: int, sources: int, alternating: bool, timeout: int, counts_ends: bool, can_fail: Places
+    ) -> None:
+        """`sources`: how many of the channels, the last ones, are sources. `alternating`: whether checkpoints may be
+        timeoutable or unaligned."""
+        super().__init__(can_fail)
+        self.channels = channels
+        self.sources = sources
+        self.alternating = alternating
+        self.timeout = timeout
+        self.counts_ends = counts_ends
+        self.restore()
+
+    def restore(self) -> None:
+        """Begins with a fresh handler, whose clock shows 0."""
+        self.begin_life("live")
+        self.now = 0
+        self.current = 0
+        self.came = self.hurried = self.elapsed = False
+        """Whether a barrier of the current checkpoint was taken; whether an unaligned one was; whether time has passed
+        since it is overdue, or the handler has acted on that."""
+        self.received = [False] * self.channels
+        """By channel, whether its barrier of the current checkpoint was taken, or it has ended."""
+        self.ended = [False] * self.channels
+        self.last = [0] * self.channels
+        """By channel, the newest checkpoint of which it has delivered the barrier or the cancel marker."""
+        self.seqs = [0] * self.channels
+        """By channel, the sequence number of its next barrier."""
+        self.blocked = [0] * self.channels
+        """By channel, the checkpoint behind whose aligned barrier it waits; 0: it is not blocked."""
+        self.announced: dict[int, tuple[int, int]] = {}
+        """By channel, the checkpoint and the sequence number of a barrier that was announced and not taken."""
+        self.prioritised: list[int] = []
+        """The channels whose announced barrier the handler has turned into a priority event."""
+        self.kinds: dict[int, Alignment] = {}
+        """By checkpoint, how it began upstream. The barriers of a timeoutable one may come unaligned."""
+        self.timestamps: dict[int, int] = {}
+        """By checkpoint, when it was triggered."""
+        self.triggered: dict[int, bool] = {}
+        """By checkpoint that was triggered, whether unaligned."""
+        self.declined: list[int] = []
+        self.started = self.stopped = 0
+        """The newest checkpoint that the inputs have started; the newest that they have stopped."""
+        self._act()
+
+    def _act(self) -> None:
+        """Notes that the handler acts. What is noted here is known until it acts again."""
+        self.before = 0 if self.is_done() else self.current
+        """The checkpoint that was in progress before."""
+        self.met = False
+        """Whether it was given something of a checkpoint that is newer than all before."""
+        self.due: tuple[int, CheckpointReason] | None = None
+        """The checkpoint that it must decline, and for which reason."""
+        self.may_decline: tuple[int, ...] = ()
+        """The checkpoints that it may decline besides."""
+        self.resumed: list[tuple[int, int]] = []
+        """The channels that it has resumed, each with the checkpoint that had blocked it."""
+        self.unblocked = self.unannounced = 0
+        """A channel, counted from 1, that it has resumed although it was not blocked; one of which it has turned a
+        barrier into a priority event that was not announced, or was taken."""
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def is_over(self) -> bool:
+        """Returns whether the handler must have given back all resources."""
+        return self.released
+
+    def is_done(self) -> bool:
+        """Returns whether no checkpoint is in progress."""
+        current = self.current
+        return not current or current in self.declined or (current in self.triggered and False not in self.received)
+
+    def is_obsolete(self, checkpoint: int) -> bool:
+        """Returns whether the checkpoint is over, or a newer one is known."""
+        return checkpoint < self.current or (checkpoint == self.current and self.is_done())
+
+    def is_unaligned(self) -> bool:
+        """Returns whether the current checkpoint was triggered unaligned."""
+        return self.triggered.get(self.current, False)
+
+    def is_overdue(self, checkpoint: int) -> bool:
+        """Returns whether the alignment of a timeoutable checkpoint has taken as long as it may, or longer."""
+        return (
+            self.kinds.get(checkpoint) is Alignment.TIMEOUTABLE
+            and self.now >= self.timestamps[checkpoint] + self.timeout
+        )
+
+    def timestamp(self, checkpoint: int) -> int:
+        """Returns when a checkpoint was triggered. Every fourth was triggered long before its first barrier comes."""
+        if checkpoint in self.timestamps:
+            return self.timestamps[checkpoint]
+        return max(0, self.now - 2 * self.timeout) if checkpoint % 4 == 0 else self.now
+
+    def missing(self) -> list[int]:
+        """Returns the channels whose barrier of the current checkpoint is still to come."""
+        return [number for number, received in enumerate(self.received) if not received]
+
+    def left_behind(self) -> list[int]:
+        """Returns the channels whose barrier of the current checkpoint was announced, and not prioritised or taken."""
+        return [
+            channel
+            for channel, (checkpoint, _) in self.announced.items()
+            if checkpoint == self.current and channel not in self.prioritised
+        ]
+
+    # ---- updates -----------------------------------------------------------------------------------------------------
+    def _meet(self, checkpoint: int, kind: Alignment) -> None:
+        """Notes that the handler was given something of a checkpoint that is not over."""
+        if checkpoint not in self.kinds:
+            self.timestamps[checkpoint] = self.timestamp(checkpoint)
+            self.kinds[checkpoint] = kind
+        if checkpoint > self.current:
+            if self.before:
+                self.due = self.before, CheckpointReason.DECLINED_SUBSUMED
+            self._begin(checkpoint)
+
+    def _begin(self, checkpoint: int) -> None:
+        self.met = True
+        self.current = checkpoint
+        self.came = self.hurried = self.elapsed = False
+        self.received = list(self.ended)
+
+    def barrier(self, channel: int, checkpoint: int, kind: Alignment, blocks: bool = True) -> None:
+        """Notes that the handler was given a barrier. An aligned one blocks its channel."""
+        self._act()
+        if blocks and kind is not Alignment.UNALIGNED:
+            self.blocked[channel] = checkpoint
+        self.last[channel] = checkpoint
+        if self.announced.get(channel, (checkpoint, 0))[0] <= checkpoint:
+            self._forget_announcement(channel)
+        if not self.is_obsolete(checkpoint):
+            self._meet(checkpoint, kind)
+            self.received[channel] = self.came = True
+            self.hurried = self.hurried or kind is Alignment.UNALIGNED
+
+    def _forget_announcement(self, channel: int) -> None:
+        self.announced.pop(channel, None)
+        if channel in self.prioritised:
+            self.prioritised.remove(channel)
+
+    def announce(self, channel: int, checkpoint: int) -> None:
+        """Notes that the handler was given an announcement."""
+        self._act()
+        self.announced[channel] = checkpoint, self.seqs[channel]
+        self.seqs[channel] += 1
+        if not self.is_obsolete(checkpoint):
+            self._meet(checkpoint, Alignment.TIMEOUTABLE)
+
+    def cancel(self, channel: int, checkpoint: int) -> None:
+        """Notes that the handler was given a cancel marker. If nothing but announcements came of the checkpoint in
+        progress, the handler need not decline it."""
+        self._act()
+        self.last[channel] = checkpoint
+        reason = CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER
+        if checkpoint > self.current:
+            self.due = checkpoint, reason
+            self.may_decline = (self.before,)
+            self._begin(checkpoint)
+        elif checkpoint == self.before:
+            self.due = (checkpoint, reason) if self.came else None
+            self.may_decline = (checkpoint,)
+
+    def end_of(self, channel: int) -> None:
+        """Notes that the handler was told of the end of a channel."""
+        self._act()
+        self.ended[channel] = self.received[channel] = True
+        if self.before and not self.counts_ends:
+            self.due = self.before, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Notes that time has passed."""
+        self._act()
+        self.now += milliseconds
+        self.elapsed = self.elapsed or (self.before > 0 and self.is_overdue(self.current))
+
+    def hear(self, signals: list[Signal]) -> None:
+        """Notes what the handler has told the inputs, the task and the checkpoint coordinator."""
+        for signal in signals:
+            if type(signal) is ConsumptionResumed:
+                channel = signal.channel
+                if not self.blocked[channel]:
+                    self.unblocked = channel + 1
+                self.resumed.append((channel, self.blocked[channel]))
+                self.blocked[channel] = 0
+            elif type(signal) is BarrierPrioritized:
+                channel = signal.channel
+                if channel in self.prioritised or self.announced.get(channel, (0, -1))[1] != signal.seq:
+                    self.unannounced = channel + 1
+                else:
+                    self.prioritised.append(channel)
+                    self.elapsed = self.elapsed or self.is_overdue(self.current)
+            elif type(signal) is CheckpointTriggered:
+                self.triggered[signal.checkpoint] = signal.unaligned
+            elif type(signal) is CheckpointDeclined:
+                self.declined.append(signal.checkpoint)
+            elif type(signal) is InputsCheckpointStarted:
+                self.started = signal.checkpoint
+            elif type(signal) is InputsCheckpointStopped:
+                self.stopped = signal.checkpoint
+
+    def start_struck(self, seen: Seen[Any]) -> None:
+        """Notes that the inputs have refused to start a checkpoint, or failed to."""
+        if seen.error is None:
+            self.faults.struck(seen.signals)
+        else:
+            self.break_down(seen)

@@ -1,0 +1,351 @@
+"""The rules of the barrier handler. Specification: barrier-handler.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.barrier_handler import steps
+from conformance.components.barrier_handler.ledger import Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, shared
+from conformance.parts import faults, lifetime
+from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.words import channels
+from conformance.ports import (
+    BarrierHandlerPort,
+    BarrierPrioritized,
+    CheckpointDeclined,
+    CheckpointReason,
+    CheckpointTriggered,
+    FaultKind,
+    InputsCheckpointStarted,
+    Resources,
+)
+
+RULES = Rules[Ledger]("barrier-handler", answers_property("barrier-handler"))
+rule, adopt = RULES.rule, RULES.adopt
+Acted = Seen[None, *tuple[Any, ...]]
+GIVEN = (*steps.BARRIERS, steps.rpc_barrier, steps.announcement)
+"""The steps in which the handler may hear of a newer checkpoint that is to be taken."""
+
+
+def triggered(seen: Acted) -> list[CheckpointTriggered]:
+    """The checkpoints for which the task was asked in the operation."""
+    return [signal for signal in seen.signals if type(signal) is CheckpointTriggered]
+
+
+def declined(seen: Acted) -> list[tuple[int, CheckpointReason]]:
+    """The checkpoints that were declined in the operation, with their reasons."""
+    return [(signal.checkpoint, signal.reason) for signal in seen.signals if type(signal) is CheckpointDeclined]
+
+
+# ---- when the task takes its part ------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-45", tickets=("FLINK-17994",), signals=(CheckpointTriggered,))
+def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
+    """The task is asked for its part of a checkpoint at most once, not after a newer one, and not after the checkpoint
+    was declined."""
+    newest = max([*ledger.triggered, *ledger.declined], default=0)
+    for signal in triggered(seen):
+        if signal.checkpoint <= newest:
+            owed = f"checkpoint {newest} was triggered or declined, so only a newer one may be triggered"
+            return Broken(FailureClass.DUPLICATED, owed, f"checkpoint {signal.checkpoint} was triggered")
+        newest = signal.checkpoint
+    return True
+
+
+@rule(*steps.ACTS, invariant="I-45", tickets=("FLINK-25305",), after_learning=True)
+def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -> Judgement:
+    """An aligned checkpoint is triggered only once the barrier of every channel that has not ended was taken."""
+    for signal in triggered(seen) if seen.signals else ():
+        if signal.unaligned:
+            continue
+        if missing := ledger.missing():
+            owed = f"the barrier of {channels(missing)} is still to come, so checkpoint {signal.checkpoint} must wait"
+            return Broken(FailureClass.PROTOCOL, owed, "it was triggered, aligned")
+        return True
+    return False
+
+
+@rule(*steps.ACTS, invariant="I-45", after_learning=True)
+def a_checkpoint_whose_barriers_are_here_is_triggered(ledger: Ledger, seen: Acted) -> Judgement:
+    """Once the barrier of every channel that has not ended was taken, the checkpoint was triggered or declined."""
+    current = ledger.current
+    if not ledger.came or False in ledger.received:
+        return False
+    if current in ledger.triggered or current in ledger.declined:
+        return True
+    owed = f"every barrier of checkpoint {current} is here, so it must be triggered"
+    return Broken(FailureClass.STUCK, owed, "it was not triggered")
+
+
+@rule(steps.unaligned_barrier, invariant="I-45", after_learning=True)
+def an_unaligned_barrier_triggers_at_once(ledger: Ledger, seen: Acted) -> Judgement:
+    """When an unaligned barrier comes, its checkpoint is triggered at once, unaligned, unless it was triggered before
+    or is over."""
+    _, checkpoint = seen.operands
+    if checkpoint < ledger.current or checkpoint in ledger.declined:
+        return False
+    if ledger.is_unaligned() or (checkpoint in ledger.triggered and not triggered(seen)):
+        return True
+    owed = f"an unaligned barrier of checkpoint {checkpoint} came, so it must be triggered unaligned"
+    return Broken(FailureClass.STUCK, owed, "it was not")
+
+
+@rule(*steps.BARRIERS, steps.rpc_barrier, invariant="I-49", tickets=("FLINK-19681",), after_learning=True)
+def the_last_barrier_keeps_a_checkpoint_aligned(ledger: Ledger, seen: Acted) -> Judgement:
+    """If the barrier that completes an alignment is not unaligned itself, the checkpoint stays aligned, however late
+    the barrier comes."""
+    if ledger.missing() or ledger.hurried or ledger.elapsed or not triggered(seen):
+        return False
+    if not ledger.is_unaligned():
+        return True
+    owed = f"this barrier is the last one of checkpoint {ledger.current}, which must stay aligned"
+    return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
+
+
+@rule(*steps.ACTS, invariant="I-49", tickets=("FLINK-18252",), after_learning=True)
+def a_checkpoint_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement:
+    """A checkpoint is triggered unaligned, or a barrier of it turned into a priority event, only if an unaligned
+    barrier of it came, or if it is timeoutable and overdue. A savepoint is never unaligned."""
+    if not seen.signals or ledger.hurried:
+        return False
+    hastens = [one for one in seen.signals if type(one) is BarrierPrioritized]
+    if not (hastens or True in [signal.unaligned for signal in triggered(seen)]):
+        return False
+    if ledger.is_overdue(ledger.current):
+        return True
+    owed = f"checkpoint {ledger.current} is aligned and in time, and must stay aligned"
+    return Broken(FailureClass.PROTOCOL, owed, "a barrier was to overtake" if hastens else "it was triggered unaligned")
+
+
+# ---- alignment takes too long ----------------------------------------------------------------------------------------
+@rule(
+    steps.advance, *steps.BARRIERS, steps.rpc_barrier, invariant="I-48", tickets=("FLINK-19681",), after_learning=True
+)
+def an_overdue_alignment_becomes_unaligned(ledger: Ledger, seen: Acted) -> Judgement:
+    """If time has passed since a timeoutable checkpoint is overdue, and a barrier of it was taken but not all, the
+    checkpoint was triggered, unaligned."""
+    if ledger.is_done() or not (ledger.elapsed and ledger.came):
+        return False
+    if ledger.is_unaligned():
+        return True
+    owed = f"checkpoint {ledger.current} is overdue and has begun, so it must be triggered unaligned"
+    return Broken(FailureClass.STUCK, owed, f"the barrier of {channels(ledger.missing())} is awaited")
+
+
+@rule(*steps.ACTS, invariant="I-48", tickets=("FLINK-19681",), after_learning=True)
+def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
+    """If a checkpoint in progress was triggered unaligned, or time has passed since it is overdue, every barrier of it
+    that was announced and not taken was turned into a priority event."""
+    if ledger.is_done() or not (ledger.elapsed or ledger.is_unaligned()):
+        return False
+    if late := ledger.left_behind():
+        owed = f"checkpoint {ledger.current} is to be unaligned, so its announced barriers must overtake"
+        return Broken(FailureClass.STUCK, owed, f"that of {channels(late)} was not turned into a priority event")
+    return ledger.current in [checkpoint for checkpoint, _ in ledger.announced.values()]
+
+
+@rule(*steps.ACTS, invariant="I-31", tickets=("FLINK-19681",), after_learning=True)
+def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
+    """The handler turns a barrier into a priority event only if it was announced with this sequence number and was not
+    taken, and once."""
+    if ledger.unannounced:
+        owed = "a barrier may overtake only if it was announced with this sequence number and was not taken, and once"
+        what = f"a barrier of channel {ledger.unannounced - 1} was to overtake"
+        return Broken(FailureClass.PROTOCOL, owed, what)
+    return bool(seen.signals) and BarrierPrioritized in map(type, seen.signals)
+
+
+# ---- what is given up ------------------------------------------------------------------------------------------------
+def _must_decline(ledger: Ledger, seen: Acted) -> Judgement:
+    if ledger.due is None:
+        return False
+    if declined(seen).count(ledger.due) == 1:
+        return True
+    checkpoint, reason = ledger.due
+    told = [str(one) for of, one in declined(seen) if of == checkpoint]
+    did = f"it was declined with the reason {', '.join(told)}" if told else "it was not declined"
+    return Broken(FailureClass.STUCK, f"checkpoint {checkpoint} must be declined once, with the reason {reason}", did)
+
+
+@rule(*GIVEN, invariant="I-50", tickets=("FLINK-19681",), after_learning=True)
+def a_newer_checkpoint_subsumes_the_one_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
+    """If the handler hears of a newer checkpoint while another one is in progress, the older one is declined with the
+    reason declined-subsumed."""
+    return _must_decline(ledger, seen)
+
+
+@rule(steps.cancel_marker, invariant="I-58", after_learning=True)
+def a_cancel_marker_declines_its_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
+    """A cancel marker of a checkpoint that is newer than all others, or in progress with a barrier taken, declines this
+    checkpoint with the reason declined-on-cancellation-barrier."""
+    return _must_decline(ledger, seen)
+
+
+@rule(steps.end_of_partition, invariant="I-50", after_learning=True)
+def an_end_that_does_not_count_declines_the_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
+    """In a job without checkpoints after tasks finish, the end of a channel declines the checkpoint in progress with
+    the reason declined-input-end-of-stream."""
+    return _must_decline(ledger, seen)
+
+
+@rule(*steps.ACTS, invariant="I-45", signals=(CheckpointDeclined,))
+def a_checkpoint_is_declined_once(ledger: Ledger, seen: Acted) -> Judgement:
+    """A checkpoint is declined at most once, and not after it was completed."""
+    over = [*ledger.declined, *([ledger.current] if ledger.is_done() and ledger.current else [])]
+    for checkpoint, _ in declined(seen):
+        if checkpoint in over:
+            owed = f"checkpoint {checkpoint} is over, so it must not be declined"
+            return Broken(FailureClass.DUPLICATED, owed, "it was declined")
+        over.append(checkpoint)
+    return True
+
+
+@rule(*steps.ACTS, invariant="I-56", after_learning=True)
+def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judgement:
+    """A checkpoint is declined only if a newer one came, its cancel marker came, a channel ended whose end does not
+    count, or the inputs have refused to start it."""
+    if not seen.signals:
+        return False
+    for checkpoint, reason in declined(seen):
+        if (checkpoint, reason) != ledger.due and checkpoint not in ledger.may_decline:
+            owed = f"there was no reason to decline checkpoint {checkpoint}"
+            return Broken(FailureClass.PROTOCOL, owed, f"it was declined with the reason {reason}")
+    return bool(declined(seen))
+
+
+@rule(*GIVEN, invariant="I-58")
+def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgement:
+    """What comes of a checkpoint that is over, or older than another one, triggers and declines nothing, and turns no
+    barrier into a priority event."""
+    if not ledger.is_obsolete(seen.operands[1]):
+        return False
+    for signal in seen.signals:
+        if type(signal) in (CheckpointTriggered, CheckpointDeclined, BarrierPrioritized, InputsCheckpointStarted):
+            owed = f"checkpoint {seen.operands[1]} is obsolete, and must lead to nothing"
+            return Broken(FailureClass.PROTOCOL, owed, f"the handler signalled {type(signal).__name__}")
+    return True
+
+
+# ---- channels that are blocked ---------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-46", tickets=("FLINK-19681", "FLINK-23223"), after_learning=True)
+def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
+    """When the checkpoint is over behind whose barrier a channel waits, the channel was resumed; at once, if the
+    barrier was obsolete when it came."""
+    if not any(ledger.blocked):
+        return bool(ledger.resumed)
+    progress = 0 if ledger.is_done() else ledger.current
+    late = [number for number, checkpoint in enumerate(ledger.blocked) if checkpoint and checkpoint != progress]
+    if late:
+        owed = f"checkpoint {ledger.blocked[late[0]]} is over, so the channels that it blocks must be resumed"
+        return Broken(FailureClass.STUCK, owed, f"{channels(late)} still waits")
+    return bool(ledger.resumed)
+
+
+@rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True)
+def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
+    """Only a channel is resumed that waits behind an aligned barrier, and once. A source that was asked for a
+    checkpoint by a call is not blocked."""
+    if ledger.unblocked:
+        owed = f"channel {ledger.unblocked - 1} waits behind no barrier, so it must not be resumed"
+        return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
+    return bool(ledger.resumed) or ledger.came
+
+
+@rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True)
+def a_channel_stays_blocked_while_its_checkpoint_is_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
+    """A channel is not resumed while the checkpoint is in progress behind whose barrier it waits."""
+    if not (ledger.resumed or any(ledger.blocked)) or ledger.is_done():
+        return False
+    for channel, checkpoint in ledger.resumed:
+        if checkpoint == ledger.current:
+            owed = f"checkpoint {checkpoint} is in progress, so channel {channel} must stay blocked"
+            return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
+    return any(ledger.blocked)
+
+
+# ---- the inputs ------------------------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-10", tickets=("FLINK-17315",), signals=(CheckpointTriggered, InputsCheckpointStarted))
+def the_inputs_start_a_checkpoint_before_the_task(ledger: Ledger, seen: Acted) -> Judgement:
+    """When a checkpoint is triggered unaligned, the inputs have started it before, in the same operation, once. They
+    start no other checkpoint."""
+    begun: list[int] = []
+    for signal in seen.signals:
+        if type(signal) is InputsCheckpointStarted:
+            begun.append(signal.checkpoint)
+        elif type(signal) is CheckpointTriggered:
+            due = [signal.checkpoint] if signal.unaligned else []
+            if begun != due:
+                owed = "the inputs must start an unaligned checkpoint before the task, once, and no other one"
+                what = f"checkpoint {signal.checkpoint} was triggered, and the inputs had started {begun or 'none'}"
+                return Broken(FailureClass.PROTOCOL, owed, what)
+            begun = []
+    if begun:
+        owed = f"the inputs have started checkpoint {begun[0]}, so the task must be asked for it"
+        return Broken(FailureClass.PROTOCOL, owed, "it was not")
+    return True
+
+
+@rule(*steps.ACTS, invariant="I-50", after_learning=True)
+def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) -> Judgement:
+    """The inputs are told that an unaligned checkpoint is over when it is, and not before."""
+    if not ledger.started:
+        return False
+    over = ledger.started != ledger.current or ledger.is_done()
+    if over is (ledger.stopped >= ledger.started):
+        return over
+    owed = f"checkpoint {ledger.started} is {'over' if over else 'in progress'}"
+    return Broken(FailureClass.STUCK, owed, f"the inputs were {'not ' if over else ''}told that it is over")
+
+
+# ---- what fails ------------------------------------------------------------------------------------------------------
+@shared("I-56", struck=True)
+def a_start_that_is_refused_declines_one_checkpoint(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+    """If the inputs refuse to start a checkpoint, this checkpoint is declined, the task is not asked for it, and the
+    operation succeeds."""
+    struck = faults.struck_by(seen)
+    if struck.kind is not FaultKind.REFUSES:
+        return False
+    if (again := faults.struck_again(ledger, struck)) is not None:
+        return again
+    told = [checkpoint for checkpoint, reason in declined(seen) if reason is not CheckpointReason.DECLINED_SUBSUMED]
+    if seen.error is None and len(told) == 1 and not triggered(seen):
+        return True
+    did = "it was not declined" if len(told) != 1 else "the task was asked for it"
+    owed = "the inputs refused to start the checkpoint, so it alone must be declined"
+    if seen.error is not None:
+        did = f"the operation failed with an error of kind {seen.error.kind.value}"
+    return Broken(FailureClass.PROTOCOL, owed, did)
+
+
+adopt(a_start_that_is_refused_declines_one_checkpoint, *steps.ACTS, needs=FAULTS)
+adopt(faults.an_operation_fails_with_what_it_calls, *steps.ACTS, needs=FAULTS)
+faults.see_strikes(RULES, BarrierHandlerPort.can_fail, *steps.ACTS)
+
+
+# ---- whoever looks ---------------------------------------------------------------------------------------------------
+@rule(steps.pending, invariant="I-45")
+def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
+    """The handler answers the checkpoint that is in progress, or nothing if there is none."""
+    owed = None if ledger.is_done() else ledger.current
+    if seen.value == owed:
+        return True
+    what = f"checkpoint {owed} is in progress" if owed else "no checkpoint is in progress"
+    return Broken(FailureClass.PROTOCOL, what, f"the answer was {seen.value}")
+
+
+@rule(steps.resources, invariant="I-50", needs=RESOURCES)
+def no_timer_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """While no checkpoint is in progress, the handler holds no timer and no future; otherwise, at most one of each."""
+    if ledger.phase != "live":
+        return False
+    most = 0 if ledger.is_done() else 1
+    for what in ("listeners", "futures"):
+        held = getattr(seen.value, what)
+        if held is not None and held > most:
+            owed = "a checkpoint is in progress" if most else "no checkpoint is in progress"
+            owed = f"{owed}, so the handler may hold {most or 'no'} {what}"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+    return True
+
+
+adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
