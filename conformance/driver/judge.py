@@ -84,6 +84,14 @@ class Judge:
                 move.learn(ledger, seen, *operands)
             if signals:
                 ledger.hear(signals)
+            if move.heard_after and seen.signals:
+                for kind in dict.fromkeys(map(type, seen.signals)):
+                    for place, check, judged in move.heard_after.get(kind, ()):
+                        judgement = check(ledger, seen)
+                        if judgement is True:
+                            row[place] = row[place] + 1
+                        elif judgement is not False:
+                            self._other(place, judged, judgement, move, step)
             for place, check, judged in move.after:
                 judgement = check(ledger, seen)
                 if judgement is True:

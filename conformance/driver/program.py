@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
-from conformance.driver.judgement import Kind
+from conformance.driver.judgement import Judgement, Kind
 from conformance.driver.own_rules import ANSWERS
 from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
@@ -15,6 +15,8 @@ from conformance.ports.implementation import Factory
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
+Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement], Property]
+"""The place of a property in the rows of a run's evidence, its check, and the property."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in its answer."""
 
@@ -37,7 +39,7 @@ class Move:
 
     __slots__ = (
         "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
-        "goals_if_struck", "heard", "interrupts", "judged_if_struck", "kind", "learn", "place", "quiet",
+        "goals_if_struck", "heard", "heard_after", "interrupts", "judged_if_struck", "kind", "learn", "place", "quiet",
         "struck", "thread", "when",
     )  # fmt: skip
 
@@ -76,14 +78,21 @@ class Move:
         self.before = tuple(
             (place, one.check, one) for place, one in moving if not one.after_learning and not one.signals
         )
-        self.heard = {
-            signal: tuple((place, one.check, one) for place, one in moving if signal in one.signals)
-            for signal in dict.fromkeys(signal for _, one in moving for signal in one.signals)
-        }
+        self.heard = _by_signal([(place, one) for place, one in moving if not one.after_learning])
         """By type of signal, the properties that are judged if the operation emitted one."""
-        self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning)
+        self.heard_after = _by_signal([(place, one) for place, one in moving if one.after_learning])
+        """By type of signal, those of them that are judged after the ledger has learned."""
+        self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning and not one.signals)
         self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
+
+
+def _by_signal(properties: Sequence[tuple[int, Property]]) -> dict[type[Any], tuple[Judged, ...]]:
+    signals = dict.fromkeys(signal for _, one in properties for signal in one.signals)
+    return {
+        signal: tuple((place, one.check, one) for place, one in properties if signal in one.signals)
+        for signal in signals
+    }
 
 
 class Program:

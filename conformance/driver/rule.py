@@ -53,8 +53,8 @@ class Property:
     quiet: bool = False
     """The driver judges it only while no operation is in flight, and after the ledger has learned."""
     signals: tuple[type[Any], ...] = ()
-    """It is judged only after operations that emitted a signal of one of these types; empty: after all. It then reads
-    the ledger as it was before the operation."""
+    """It is judged only after operations that emitted a signal of one of these types, once for each type; empty: after
+    all."""
     struck: bool = False
     """It is judged only after operations that a fault has struck. No other rule is judged after those."""
     formerly: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from conformance.ports import (
     CheckpointDeclined,
     CheckpointReason,
     CheckpointTriggered,
+    ConsumptionResumed,
     FaultKind,
     InputsCheckpointStarted,
     Resources,
@@ -52,10 +53,10 @@ def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> 
     return True
 
 
-@rule(*steps.ACTS, invariant="I-45", tickets=("FLINK-25305",), after_learning=True)
+@rule(*steps.ACTS, invariant="I-45", tickets=("FLINK-25305",), after_learning=True, signals=(CheckpointTriggered,))
 def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -> Judgement:
     """An aligned checkpoint is triggered only once the barrier of every channel that has not ended was taken."""
-    for signal in triggered(seen) if seen.signals else ():
+    for signal in triggered(seen):
         if signal.unaligned:
             continue
         if missing := ledger.missing():
@@ -90,11 +91,18 @@ def an_unaligned_barrier_triggers_at_once(ledger: Ledger, seen: Acted) -> Judgem
     return Broken(FailureClass.STUCK, owed, "it was not")
 
 
-@rule(*steps.BARRIERS, steps.rpc_barrier, invariant="I-49", tickets=("FLINK-19681",), after_learning=True)
+@rule(
+    *steps.BARRIERS,
+    steps.rpc_barrier,
+    invariant="I-49",
+    tickets=("FLINK-19681",),
+    after_learning=True,
+    signals=(CheckpointTriggered,),
+)
 def the_last_barrier_keeps_a_checkpoint_aligned(ledger: Ledger, seen: Acted) -> Judgement:
     """If the barrier that completes an alignment is not unaligned itself, the checkpoint stays aligned, however late
     the barrier comes."""
-    if ledger.missing() or ledger.hurried or ledger.elapsed or not triggered(seen):
+    if ledger.missing() or ledger.hurried or ledger.elapsed:
         return False
     if not ledger.is_unaligned():
         return True
@@ -102,11 +110,20 @@ def the_last_barrier_keeps_a_checkpoint_aligned(ledger: Ledger, seen: Acted) -> 
     return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
 
 
-@rule(*steps.ACTS, invariant="I-49", tickets=("FLINK-18252",), after_learning=True)
+@rule(
+    *steps.ACTS,
+    invariant="I-49",
+    tickets=("FLINK-18252",),
+    after_learning=True,
+    signals=(
+        CheckpointTriggered,
+        BarrierPrioritized,
+    ),
+)
 def a_checkpoint_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement:
     """A checkpoint is triggered unaligned, or a barrier of it turned into a priority event, only if an unaligned
     barrier of it came, or if it is timeoutable and overdue. A savepoint is never unaligned."""
-    if not seen.signals or ledger.hurried:
+    if ledger.hurried:
         return False
     hastens = [one for one in seen.signals if type(one) is BarrierPrioritized]
     if not (hastens or True in [signal.unaligned for signal in triggered(seen)]):
@@ -144,7 +161,7 @@ def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Ac
     return ledger.current in [checkpoint for checkpoint, _ in ledger.announced.values()]
 
 
-@rule(*steps.ACTS, invariant="I-31", tickets=("FLINK-19681",), after_learning=True)
+@rule(*steps.ACTS, invariant="I-31", tickets=("FLINK-19681",), after_learning=True, signals=(BarrierPrioritized,))
 def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
     """The handler turns a barrier into a priority event only if it was announced with this sequence number and was not
     taken, and once."""
@@ -152,7 +169,7 @@ def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgemen
         owed = "a barrier may overtake only if it was announced with this sequence number and was not taken, and once"
         what = f"a barrier of channel {ledger.unannounced - 1} was to overtake"
         return Broken(FailureClass.PROTOCOL, owed, what)
-    return bool(seen.signals) and BarrierPrioritized in map(type, seen.signals)
+    return True
 
 
 # ---- what is given up ------------------------------------------------------------------------------------------------
@@ -200,17 +217,15 @@ def a_checkpoint_is_declined_once(ledger: Ledger, seen: Acted) -> Judgement:
     return True
 
 
-@rule(*steps.ACTS, invariant="I-56", after_learning=True)
+@rule(*steps.ACTS, invariant="I-56", after_learning=True, signals=(CheckpointDeclined,))
 def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judgement:
     """A checkpoint is declined only if a newer one came, its cancel marker came, a channel ended whose end does not
     count, or the inputs have refused to start it."""
-    if not seen.signals:
-        return False
     for checkpoint, reason in declined(seen):
         if (checkpoint, reason) != ledger.due and checkpoint not in ledger.may_decline:
             owed = f"there was no reason to decline checkpoint {checkpoint}"
             return Broken(FailureClass.PROTOCOL, owed, f"it was declined with the reason {reason}")
-    return bool(declined(seen))
+    return True
 
 
 @rule(*GIVEN, invariant="I-58")
@@ -241,26 +256,26 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
     return bool(ledger.resumed)
 
 
-@rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True)
+@rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True, signals=(ConsumptionResumed,))
 def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
     """Only a channel is resumed that waits behind an aligned barrier, and once. A source that was asked for a
     checkpoint by a call is not blocked."""
     if ledger.unblocked:
         owed = f"channel {ledger.unblocked - 1} waits behind no barrier, so it must not be resumed"
         return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
-    return bool(ledger.resumed) or ledger.came
+    return True
 
 
-@rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True)
+@rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_stays_blocked_while_its_checkpoint_is_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
     """A channel is not resumed while the checkpoint is in progress behind whose barrier it waits."""
-    if not (ledger.resumed or any(ledger.blocked)) or ledger.is_done():
+    if ledger.is_done():
         return False
     for channel, checkpoint in ledger.resumed:
         if checkpoint == ledger.current:
             owed = f"checkpoint {checkpoint} is in progress, so channel {channel} must stay blocked"
             return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
-    return any(ledger.blocked)
+    return True
 
 
 # ---- the inputs ------------------------------------------------------------------------------------------------------
