@@ -273,8 +273,10 @@ class Ledger(ChannelState):
             self.announced = {seq: one for seq, one in self.announced.items() if one != element.checkpoint}
 
     def take_struck(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes that the take of the end of recovered data could not send the credit that it wanted to announce."""
+        """Notes that the take of the end of recovered data could not send the credit that it wanted to announce. The
+        buffers for it are set aside, whether or not the end was told."""
         self.end()
+        self.credit.borrow()
         self.polling = False
         if seen.error is None:
             self.take(seen)

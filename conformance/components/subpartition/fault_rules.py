@@ -25,7 +25,10 @@ rule, goal = RULES.rule, RULES.goal
 _UNTOLD = FaultStruck(AVAILABILITY_LISTENER, FaultKind.THROWS)
 _NOT_TAKEN = FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)
 
-RULES.adopt(faults.an_operation_fails_with_what_it_calls, *steps.NOTIFIES, steps.poll, steps.resume, needs=FAULTS)
+RULES.adopt(
+    faults.an_operation_fails_with_what_it_calls, *steps.NOTIFIES, steps.poll, steps.resume, steps.attach_view,
+    steps.available, needs=FAULTS,
+)  # fmt: skip
 faults.see_strikes(RULES, SubpartitionPort.can_fail, *steps.NOTIFIES, steps.poll)
 
 

@@ -170,6 +170,11 @@ class Ledger(SubpartitionState):
         self.time_out(checkpoint)
         self.break_down(seen)
 
+    def attach_untold(self, seen: Seen[None]) -> None:
+        """Notes that a view was attached, and the notification of what waits failed."""
+        self.attach()
+        self.break_down(seen)
+
     def _was_not_taken(self, seen: Seen[bool], checkpoint: int) -> bool:
         """Notes it if the channel state writer did not take what a barrier hands to it."""
         if _NOT_TAKEN not in seen.signals:

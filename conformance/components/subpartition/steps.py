@@ -226,7 +226,7 @@ def finish_recovery(port: SubpartitionPort, ledger: Ledger, block: bool) -> Answ
 
 
 # ---- the consumer ----------------------------------------------------------------------------------------------------
-@step("consumer", UNTIL_FAILED, when=no_view, end=Ledger.attach)
+@step("consumer", UNTIL_FAILED, when=no_view, end=Ledger.attach, struck=Ledger.attach_untold)
 def attach_view(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.attach_view()
 
@@ -241,7 +241,7 @@ def poll(port: SubpartitionPort, ledger: Ledger) -> Answer[BufferAndBacklog | No
     return port.poll()
 
 
-@step("consumer", UNTIL_FAILED, when=view_and_credit, learn=Ledger.ask, weight=4)
+@step("consumer", UNTIL_FAILED, when=view_and_credit, learn=Ledger.ask, struck=Ledger.break_down, weight=4)
 def available(port: SubpartitionPort, ledger: Ledger, has_credit: bool) -> Answer[Availability]:
     return port.available(has_credit)
 
