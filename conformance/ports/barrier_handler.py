@@ -71,4 +71,4 @@ class BarrierHandlerPort(Port):
 
     @abstractmethod
     def pending(self) -> Answer[int | None]:
-        """Answer the checkpoint in progress, of which something was received and which is not over; None: none."""
+        """Answer the checkpoint of which something was received and that is not over; nothing if there is none."""
