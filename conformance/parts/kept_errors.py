@@ -22,14 +22,13 @@ FAILING = "failing"
 class KeepsErrors(Breakable):
     """A ledger of a port that keeps errors for its consumer."""
 
-    __slots__ = ("unfinished",)
+    __slots__ = ("owed_refusal",)
 
     def begin_life(self, phase: str) -> None:
         """Begins the life of a fresh port in this phase, which keeps no error."""
         super().begin_life(phase)
-        self.unfinished = False
-        """Whether a conversion or a request failed: channels may be left without their subpartition, and the operation
-        may have been one that was to be refused, so that a poll may be refused instead."""
+        self.owed_refusal = False
+        """Whether the operation that failed was to be refused as well: the port may keep either error."""
 
     def is_broken(self) -> bool:
         """Returns whether something that the port has called has failed, and no release has begun since."""
@@ -48,7 +47,7 @@ class Keeping(Faulty, Protocol):
     phase: str
     flying: int
     releasing: bool
-    unfinished: bool
+    owed_refusal: bool
 
     def task_has_called(self) -> bool:
         """Returns whether the task has called the operation that was struck, so that it gets an error at once."""
@@ -84,15 +83,14 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
 
 @shared("I-22")
 def an_error_reaches_whoever_polls(ledger: Keeping, seen: Seen[Any]) -> Judgement:
-    """While an error is kept for the consumer, a poll fails with an error of kind io, or answers an element that was
-    sent before. An error of kind state is right, too, if a conversion or a request has failed, which may have left
-    channels without their subpartition. A poll answers nothing only if other gates are polled first, or the operation
-    that failed is not over."""
+    """While an error is kept for the consumer, a poll fails with an error of kind io, or of kind state if the operation
+    that failed was to be refused as well, or answers an element that was sent before. It answers nothing only if other
+    gates are polled first, or the operation that failed is not over."""
     if ledger.releasing:
         return False
     owed = "an error is kept for the consumer: a poll must fail with an error of kind io, or answer an element"
     if seen.error is not None:
-        if seen.error.kind is ErrorKind.IO or (ledger.unfinished and seen.error.kind is ErrorKind.STATE):
+        if seen.error.kind is ErrorKind.IO or (ledger.owed_refusal and seen.error.kind is ErrorKind.STATE):
             return True
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
     if seen.value is not None:

@@ -293,7 +293,7 @@ class Ledger(GateState):
 
     def setup_failed(self, seen: Seen[None]) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
-        self.unfinished = True
+        self.owed_refusal = not self.converted and self.conversion_loses() is not False
         self._break(keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.end()

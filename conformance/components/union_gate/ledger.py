@@ -114,7 +114,7 @@ class Ledger(UnionState):
     def setup_failed(self, seen: Seen[None], gate: int) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
         self.error_kept = True
-        self.unfinished, self.refusing = True, False
+        self.owed_refusal, self.refusing = self.refusing, False
         self.task_fails(keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.flying -= 1
