@@ -57,7 +57,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.came = False
         """Came: whether a barrier of the current checkpoint was taken."""
         self.due: int | None = None
-        """Due: when the alignment timer fires; None: there is none."""
+        """Timer: when the alignment of the current checkpoint is overdue; None: there is none."""
 
     # ---- what the task takes from its channels ---------------------------------------------------------------------
     def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:

@@ -17,6 +17,8 @@ from conformance.scheduling import LockOrder
 
 Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement], Property]
 """The place of a property in the rows of a run's evidence, its check, and the property."""
+BySignal: TypeAlias = dict[type[Any], tuple[Judged, ...]]
+"""By type of signal, the properties that are judged if an operation emitted one."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in its answer."""
 
@@ -87,7 +89,7 @@ class Move:
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
 
 
-def _by_signal(properties: Sequence[tuple[int, Property]]) -> dict[type[Any], tuple[Judged, ...]]:
+def _by_signal(properties: Sequence[tuple[int, Property]]) -> BySignal:
     signals = dict.fromkeys(signal for _, one in properties for signal in one.signals)
     return {
         signal: tuple((place, one.check, one) for place, one in properties if signal in one.signals)

@@ -29,7 +29,7 @@ class Ledger(Breakable):
 
     __slots__ = (
         "alternating", "announced", "before", "blocked", "came", "channels", "counts_ends", "current", "declined",
-        "due", "elapsed", "ended", "hurried", "kinds", "last", "may_decline", "met", "now", "prioritised", "received",
+        "due", "elapsed", "ended", "hurried", "kinds", "last", "may_decline", "now", "prioritised", "received",
         "resumed", "seqs", "sources", "started", "stopped", "timeout", "timestamps", "triggered", "unannounced",
         "unblocked",
     )  # fmt: skip
@@ -83,8 +83,6 @@ class Ledger(Breakable):
         """Notes that the handler acts. What is noted here is known until it acts again."""
         self.before = 0 if self.is_done() else self.current
         """The checkpoint that was in progress before."""
-        self.met = False
-        """Whether it was given something of a checkpoint that is newer than all before."""
         self.due: tuple[int, CheckpointReason] | None = None
         """The checkpoint that it must decline, and for which reason."""
         self.may_decline: tuple[int, ...] = ()
@@ -96,10 +94,6 @@ class Ledger(Breakable):
         barrier into a priority event that was not announced, or was taken."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
-    def is_over(self) -> bool:
-        """Returns whether the handler must have given back all resources."""
-        return self.released
-
     def is_done(self) -> bool:
         """Returns whether no checkpoint is in progress."""
         current = self.current
@@ -150,7 +144,6 @@ class Ledger(Breakable):
             self._begin(checkpoint)
 
     def _begin(self, checkpoint: int) -> None:
-        self.met = True
         self.current = checkpoint
         self.came = self.hurried = self.elapsed = False
         self.received = list(self.ended)

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, shared
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.words import channels
@@ -313,8 +313,8 @@ def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) ->
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
-@shared("I-56", struck=True)
-def a_start_that_is_refused_declines_one_checkpoint(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+@rule(*steps.ACTS, invariant="I-56", needs=FAULTS, struck=True)
+def a_start_that_is_refused_declines_one_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
     """If the inputs refuse to start a checkpoint, this checkpoint is declined, the task is not asked for it, and the
     operation succeeds."""
     struck = faults.struck_by(seen)
@@ -332,7 +332,6 @@ def a_start_that_is_refused_declines_one_checkpoint(ledger: Ledger, seen: Seen[A
     return Broken(FailureClass.PROTOCOL, owed, did)
 
 
-adopt(a_start_that_is_refused_declines_one_checkpoint, *steps.ACTS, needs=FAULTS)
 adopt(faults.an_operation_fails_with_what_it_calls, *steps.ACTS, needs=FAULTS)
 faults.see_strikes(RULES, BarrierHandlerPort.can_fail, *steps.ACTS)
 

@@ -75,11 +75,10 @@ def unaligned(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 def triggered(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Checkpoints that a source is asked for by a call: the newest one, or the next."""
-    kinds = (Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alignment.UNALIGNED) if ledger.alternating else ("aligned",)
     return [
         (channel, checkpoint, str(kind))
-        for kind in kinds
-        for channel, checkpoint in _pairs(ledger, Alignment(kind), sources=True)
+        for kind in (Alignment if ledger.alternating else (Alignment.ALIGNED,))
+        for channel, checkpoint in _pairs(ledger, kind, sources=True)
         if checkpoint >= ledger.current
     ]
 
@@ -197,7 +196,9 @@ _BY_KIND = {
     Alignment.UNALIGNED: unaligned_barrier,
 }
 BARRIERS = (aligned_barrier, timeoutable_barrier, unaligned_barrier)
+"""The steps in which the task has taken a barrier from a channel."""
 ACTS = (*BARRIERS, rpc_barrier, announcement, cancel_marker, end_of_partition, advance)
+"""The steps in which the handler may do something."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------

@@ -260,10 +260,14 @@ class Ledger(GateState):
         """Notes that the task fails. `keeps`: whether the gate keeps the error for a poll. What another operation that
         is in flight writes is not known."""
         if self.flying > 1:
-            self.left_open = True
-            for side in self.sides:
-                side.input.doubt()
+            self._leave_open()
         self.task_fails(keeps)
+
+    def _leave_open(self) -> None:
+        """Notes that an operation is in flight while the task fails: how it ends, and what it writes, is not known."""
+        self.left_open = True
+        for side in self.sides:
+            side.input.doubt()
 
     def _task_failed(self, seen: Seen[Any]) -> None:
         """Notes that an operation of the task failed, which has the error. Only an arrival may write meanwhile."""
@@ -337,9 +341,7 @@ class Ledger(GateState):
         self.cancelled_in_conversion = self.converting
         self.cancelled_in_operation = self.flying > 0
         if self.flying:
-            self.left_open = True
-            for side in self.sides:
-                side.input.doubt()
+            self._leave_open()
         super().begin_cancel()
 
     def release(self) -> None:

@@ -19,7 +19,7 @@ from conformance.ports import ErrorKind, RemoteChannelPort, Resources
 
 __all__ = ["RULES"]
 rule, adopt = RULES.rule, RULES.adopt
-FAIL = (
+ARRIVALS = (
     steps.buffer,
     steps.event,
     steps.aligned_barrier,
@@ -27,28 +27,15 @@ FAIL = (
     steps.unaligned_barrier,
     steps.recovery_completion,
     steps.end_of_partition,
-    steps.request_subpartition,
-    steps.take,
-    steps.resume,
-    steps.checkpoint_started,
 )
-"""The steps whose operations fail with what they call."""
-SEND = (
-    steps.buffer,
-    steps.event,
-    steps.aligned_barrier,
-    steps.timeoutable_barrier,
-    steps.unaligned_barrier,
-    steps.recovery_completion,
-    steps.end_of_partition,
-    steps.take,
-    steps.recycle,
-    steps.resume,
-)
+"""The steps in which an element of the producer arrives."""
+FAIL = (*ARRIVALS, steps.request_subpartition, steps.checkpoint_started)
+"""The steps whose operations fail with what they call, if that is not the connection."""
+SEND = (*ARRIVALS, steps.take, steps.recycle, steps.resume)
 """The steps whose operations send credit or a resumption."""
 
 
-@shared("I-90", struck=True)
+@rule(*SEND, invariant="I-90", needs=FAULTS, struck=True)
 def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """If credit or a resumption cannot be sent, the operation fails with an error of kind io, or the channel keeps the
     error for the next take, which the gate has a reason to make."""
@@ -134,7 +121,8 @@ def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resou
 
 adopt(faults.an_operation_fails_with_what_it_calls, *FAIL, needs=FAULTS)
 adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
-adopt(what_cannot_be_sent_is_not_silent, *SEND, needs=FAULTS)
 adopt(the_arrival_of_an_error_succeeds, steps.producer_fails, needs=FAULTS)
 adopt(the_consumer_is_told_of_the_error, steps.producer_fails, needs=FAULTS)
-faults.see_strikes(RULES, RemoteChannelPort.can_fail, *FAIL, steps.recycle, steps.producer_fails)
+faults.see_strikes(
+    RULES, RemoteChannelPort.can_fail, *FAIL, steps.take, steps.recycle, steps.resume, steps.producer_fails
+)
