@@ -27,6 +27,8 @@ from conformance.ports import (
     SubpartitionPort,
     UnionGateConfig,
     UnionGatePort,
+    WriterConfig,
+    WriterPort,
 )
 from conformance.ports.implementation import Factory
 
@@ -42,6 +44,7 @@ from .design import Design
 from .gate import Gate
 from .subpartition import Subpartition
 from .union_gate import UnionGate
+from .writer.writer import ChannelStateWriter
 
 _RECOVERIES = {
     Recovery.RECOVER_FIRST: Capability.RECOVERS_FIRST,
@@ -83,6 +86,7 @@ class Reference(Implementation):
             "chain": self._chain,
             "coordinator": self._coordinator,
             "barrier-handler": self._barrier_handler,
+            "writer": self._writer,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -114,6 +118,9 @@ class Reference(Implementation):
 
     def _barrier_handler(self, config: BarrierHandlerConfig) -> BarrierHandlerPort:
         return BarrierHandler(config)
+
+    def _writer(self, config: WriterConfig) -> WriterPort:
+        return ChannelStateWriter(config)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

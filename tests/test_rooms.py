@@ -36,13 +36,15 @@ CHAIN = (
 
 BESIDES = {
     "conformance.driver": {"conformance.scheduling"},
-    "conformance.engines": {"conformance.scheduling"},
+    "conformance.engines": {"conformance.scheduling", "conformance.state_files"},
     "conformance.scheduling": set(),
-    "reference_impl": {"conformance.ports", "conformance.scheduling"},
+    "conformance.state_files": set(),
+    "reference_impl": {"conformance.ports", "conformance.scheduling", "conformance.state_files"},
     "conformance.bridges": {
         "conformance.ports",
         "conformance.scenarios",
         "conformance.scheduling",
+        "conformance.state_files",
         "conformance.system",
     },
 }

@@ -12,6 +12,7 @@ from conformance.components import (
     remote_channel,
     subpartition,
     union_gate,
+    writer,
 )
 from conformance.driver import Components
 
@@ -29,5 +30,6 @@ COMPONENTS = Components(
         local_channel.COMPONENT,
         coordinator.COMPONENT,
         barrier_handler.COMPONENT,
+        writer.COMPONENT,
     ),
 )

@@ -51,6 +51,14 @@ OPERATOR_COORDINATOR = "operator-coordinator"
 CHECKPOINT_START = "checkpoint-start"
 """The place where the inputs of a task start an unaligned checkpoint (Flink: `CheckpointableInput.checkpointStarted`).
 A refusal is for that checkpoint alone."""
+STATE_FILE_OPEN = "state-file-open"
+"""The place where the channel state writer makes a file (Flink: `createCheckpointStateOutputStream`)."""
+STATE_FILE_WRITE = "state-file-write"
+"""The place where it writes a buffer to the file."""
+STATE_FILE_FLUSH = "state-file-flush"
+"""The place where it flushes a file that is complete."""
+STATE_FILE_CLOSE = "state-file-close"
+"""The place where it closes a file, because it is complete or is given up (Flink: `closeAndGetHandle`, `close`)."""
 WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 

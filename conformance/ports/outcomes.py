@@ -171,6 +171,29 @@ class BarrierPrioritized(Struct, frozen=True, tag="barrier-prioritized"):
     seq: int
 
 
+class BufferRecycled(Struct, frozen=True, tag="buffer-recycled"):
+    """The writer has recycled the buffer that holds this record (Flink: `Buffer.recycleBuffer`)."""
+
+    record: int
+
+
+class ChannelStateCompleted(Struct, frozen=True, tag="channel-state-completed"):
+    """The result of a subtask is there: its channel state of the checkpoint is stored (Flink:
+    `ChannelStateWriteResult`)."""
+
+    subtask: int
+    checkpoint: int
+
+
+class ChannelStateFailed(Struct, frozen=True, tag="channel-state-failed"):
+    """The result of a subtask has failed: there is no channel state of the checkpoint (Flink:
+    `ChannelStateWriteResult.fail`)."""
+
+    subtask: int
+    checkpoint: int
+    reason: CheckpointReason
+
+
 Signal: TypeAlias = (
     DataAvailable
     | PriorityAvailable
@@ -183,6 +206,9 @@ Signal: TypeAlias = (
     | InputsCheckpointStarted
     | InputsCheckpointStopped
     | BarrierPrioritized
+    | BufferRecycled
+    | ChannelStateCompleted
+    | ChannelStateFailed
     | TurnQueued
     | EventTransmitted
     | ReportTransmitted

@@ -1,0 +1,69 @@
+"""The component writer: the channel state writers of subtasks that share executors. Specification: writer.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from conformance.components.writer import goals
+from conformance.components.writer.ledger import Ledger
+from conformance.components.writer.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.faults import WithFaults
+from conformance.ports import WriterConfig, WriterPort
+
+MOST_RESULTS = 2
+"""How many results a subtask can have. No scenario needs another number."""
+
+
+class WriterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+    """`sharing`: how many subtasks share an executor and a file. `files`: whether the bytes go to real files."""
+
+    subtasks: Annotated[int, Meta(ge=1, le=4)] = 2
+    sharing: Annotated[int, Meta(ge=1, le=4)] = 2
+    files: bool = False
+    interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
+
+
+_make = WriterScenarioConfig
+_MOST = (
+    _make(), _make(1), _make(3), _make(3, 3), _make(2, 1), _make(interleaving="fine"), _make(3, 3, interleaving="fine"),
+    _make(faults=True), _make(3, 3, faults=True), _make(interleaving="fine", faults=True),
+)  # fmt: skip
+COMPONENT = Component(
+    name="writer",
+    port=WriterPort,
+    config_type=WriterScenarioConfig,
+    configs=(*_MOST * 2, _make(files=True), _make(3, 3, files=True, faults=True)),
+    port_config=lambda config: WriterConfig(config.subtasks, config.sharing, MOST_RESULTS, config.files),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.subtasks, config.sharing, MOST_RESULTS, config.can_fail(WriterPort)
+    ),
+    needs=lambda config: config.needs_for_faults(),
+    threads=("deployment", "task", "network", "executor"),
+    steps=tuple(STEPS.all),
+    properties=tuple(goals.RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=_make(faults=True),
+    bounds={
+        "registrations": Bound(("register",), 2),
+        "closes": Bound(("close",), 1),
+        "checkpoints": Bound(("start",), 3),
+        "data": Bound(("add_input", "add_output"), 1),
+        "futures": Bound(("add_output_future",), 1),
+        "aborts": Bound(("abort",), 1),
+        "strikes": Bound(("fault",), 1),
+        "variants": Bound(("add_input", "add_output", "add_output_future", "complete_future"), 1, variants=True),
+        "other": Bound(("fail", "restore", "take_result"), 0),
+    },
+    biases=(
+        {"finish_input": 40, "finish_output": 40, "execute": 80, "read_back": 12},
+        {"add_input": 30, "add_output": 30, "execute": 100},
+        {"add_output_future": 40, "complete_future": 10, "fail_future": 8, "execute": 80},
+        {"abort": 20, "start": 30},
+        {"close": 16, "register": 60, "executors": 12},
+    ),
+)

@@ -1,0 +1,154 @@
+"""What the ledger of a writer knows of one executor: what its subtasks have asked for, and which file is open."""
+
+from __future__ import annotations
+
+from conformance.ports import RequestKind
+
+ABORT = RequestKind.ABORT
+
+
+class Queued:
+    """A request of a subtask that was not executed yet."""
+
+    __slots__ = ("channel", "checkpoint", "is_ready", "kind", "reason", "records")
+
+    def __init__(
+        self, kind: RequestKind, checkpoint: int, channel: int = 0, records: tuple[int, ...] = (), is_ready: bool = True
+    ) -> None:
+        self.kind = kind
+        self.checkpoint = checkpoint
+        self.channel = channel
+        self.records = records
+        """Of data: the channel and the buffers."""
+        self.is_ready = is_ready
+        """Whether it does not wait for promised buffers."""
+        self.reason = ""
+        """Of an abort, or of promised buffers that do not come: why."""
+
+
+class Executor:
+    """An executor as its subtasks know it.
+
+    The requests of the task of a subtask form one line, those of the network thread another one: what two threads ask
+    for at the same time has no order.
+    """
+
+    __slots__ = (
+        "aborted", "aborted_by", "awaited", "cause", "front", "gone", "idle", "input_lines", "is_open", "leaving",
+        "ongoing", "parts", "registering", "rushing", "stopped", "task_lines", "users", "written",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.users: list[int] = []
+        self.registering = True
+        """Whether others may join it."""
+        self.stopped = False
+        self.task_lines: dict[int, list[Queued]] = {}
+        self.input_lines: dict[int, list[Queued]] = {}
+        self.rushing: list[tuple[int, int]] = []
+        """The aborts, by subtask and checkpoint, that are in flight and were not executed yet."""
+        self.front: list[tuple[int, int]] = []
+        """Those that are queued and were not executed yet."""
+        self.leaving = -1
+        """A subtask that is closing; -1: none is."""
+        self.gone: list[int] = []
+        """The subtasks whose last request was executed."""
+        self.idle = False
+        """Whether nothing was queued since the executor had nothing to execute."""
+        self.ongoing = 0
+        """The newest checkpoint that was started; 0: none."""
+        self.is_open = self.written = False
+        """Whether its results are to come; whether a buffer was written for it."""
+        self.awaited: list[int] = []
+        """The subtasks that have not started it."""
+        self.parts: dict[int, list[bool]] = {}
+        """By subtask that has started it: whether its input is complete, and its output."""
+        self.aborted = 0
+        """The newest checkpoint that was aborted; 0: none."""
+        self.aborted_by = -1
+        self.cause = ""
+
+    def join(self, subtask: int) -> None:
+        """Notes that a subtask uses the executor from now on."""
+        self.users.append(subtask)
+        self.task_lines[subtask] = []
+        self.input_lines[subtask] = []
+
+    def begin(self, checkpoint: int) -> None:
+        """Notes that a checkpoint is started which is newer than all others."""
+        self.ongoing = checkpoint
+        self.is_open, self.written = True, False
+        self.awaited = [subtask for subtask in self.task_lines if subtask not in self.gone]
+        self.parts = {}
+
+    def leave(self, subtask: int) -> None:
+        """Notes that the last request of a subtask was executed."""
+        self.gone.append(subtask)
+        if subtask in self.awaited:
+            self.awaited.remove(subtask)
+
+    def is_over(self, checkpoint: int) -> bool:
+        """Returns whether the requests of a checkpoint lead to nothing: it is older, or aborted."""
+        return checkpoint < self.ongoing or checkpoint <= self.aborted
+
+    def is_complete(self) -> bool:
+        """Returns whether every part of the file is final."""
+        return self.is_open and not self.awaited and all(final[0] and final[1] for final in self.parts.values())
+
+    def find(self, subtask: int, kind: RequestKind, checkpoint: int) -> tuple[Queued | None, str]:
+        """Returns the request that was executed, and what is wrong about that: empty if nothing is."""
+        if subtask not in self.task_lines:
+            return None, "this subtask does not use the executor"
+        lines = self.task_lines[subtask], self.input_lines[subtask]
+        line = lines[kind is RequestKind.INPUT]
+        for queued in line:
+            if queued.kind is ABORT is not kind:
+                continue
+            if queued.kind is kind and queued.checkpoint == checkpoint:
+                if not queued.is_ready:
+                    return queued, "its buffers are not there"
+                if kind is RequestKind.FINISH_INPUT and any(one.checkpoint == checkpoint for one in lines[1]):
+                    return queued, "input was handed in before that is not written"
+                return queued, ""
+            if kind is ABORT:
+                continue
+            return None, f"a request of kind {queued.kind} for checkpoint {queued.checkpoint} must come before it"
+        return None, "there is no such request in the queue"
+
+    def remove(self, subtask: int, queued: Queued) -> None:
+        """Notes that a request was executed. Aborts in front of it have nothing to do any more."""
+        line = self.input_lines[subtask] if queued.kind is RequestKind.INPUT else self.task_lines[subtask]
+        at = line.index(queued)
+        if queued.kind is not ABORT:
+            del line[: at + 1]
+            return
+        key = subtask, queued.checkpoint
+        for early in (self.front, self.rushing):
+            if key in early:
+                early.remove(key)
+                return
+        del line[at]
+
+    def waiting(self) -> Queued | None:
+        """Returns a request that can be executed now; None: there is none. Aborts need not be executed twice."""
+        for subtask, line in self.task_lines.items():
+            for queued in line:
+                if not queued.is_ready:
+                    break
+                if queued.kind is not ABORT:
+                    return queued
+            else:
+                if self.input_lines[subtask]:
+                    return self.input_lines[subtask][0]
+        return None
+
+    def is_queued(self, record: int) -> bool:
+        """Returns whether the buffer of this record waits to be written for a checkpoint that is not over."""
+        for lines in (self.input_lines, self.task_lines):
+            for subtask, line in lines.items():
+                for queued in line:
+                    if record in queued.records:
+                        checkpoint = queued.checkpoint
+                        over = self.is_over(checkpoint) or (subtask, checkpoint) in self.front
+                        return not over and (checkpoint != self.ongoing or self.is_open)
+        return False

@@ -1,0 +1,433 @@
+"""The ledger of the channel state writers: what the subtasks have handed in, and what they were told."""
+
+from __future__ import annotations
+
+from conformance.components.writer.executors import Executor, Queued
+from conformance.components.writer.results import ANY, AT_STOP, COMPLETED, Key, Results
+from conformance.driver import Seen
+from conformance.parts.faults import Breakable
+from conformance.ports import (
+    STATE_FILE_CLOSE,
+    BufferRecycled,
+    ChannelStateCompleted,
+    ChannelStateFailed,
+    CheckpointReason,
+    ErrorKind,
+    FaultStruck,
+    Places,
+    Request,
+    RequestKind,
+    Signal,
+)
+
+MOST_CHECKPOINTS = 9
+"""The highest checkpoint that a scenario names."""
+IO, SHARED, SUBSUMED = (
+    str(one)
+    for one in (CheckpointReason.IO_EXCEPTION, CheckpointReason.SHARED_STREAM, CheckpointReason.DECLINED_SUBSUMED)
+)
+
+
+class Ledger(Breakable):
+    """Each result is open until the writer says that it is completed or has failed."""
+
+    __slots__ = (
+        "abandoned", "adding", "at_work", "busy", "early", "ends", "executors", "filled", "finished_input",
+        "finished_output", "futures", "given_up", "held", "last", "most", "next_future", "next_record", "owed",
+        "refused", "results", "sharing", "subtasks", "twice", "using", "written",
+    )  # fmt: skip
+
+    def __init__(self, subtasks: int, sharing: int, most: int, can_fail: Places) -> None:
+        """`most`: how many results of a subtask can be open."""
+        super().__init__(can_fail)
+        self.subtasks = subtasks
+        self.sharing = sharing
+        self.most = most
+        self.restore()
+
+    def restore(self) -> None:
+        """Begins with a fresh writer, with which no subtask is registered."""
+        self.begin_life("live")
+        self.executors: list[Executor] = []
+        """Those that run."""
+        self.using: list[Executor | None] = [None] * self.subtasks
+        """By subtask, the executor that it uses; None: it is not registered."""
+        self.last = [0] * self.subtasks
+        """By subtask, the newest checkpoint that it has started. Later attempts start newer ones."""
+        self.given_up = [0] * self.subtasks
+        """By subtask, the newest checkpoint that it has aborted."""
+        self.results: list[list[int]] = [[] for _ in range(self.subtasks)]
+        """By subtask, the checkpoints whose result it has neither taken nor aborted."""
+        self.finished_input = [0] * self.subtasks
+        self.finished_output = [0] * self.subtasks
+        """By subtask, the newest checkpoint of which it has said that its input, or its output, is complete."""
+        self.next_record = self.next_future = 0
+        self.futures: dict[int, tuple[Executor, int, Queued]] = {}
+        """By future that is neither completed nor failed: its executor, its subtask and its request."""
+        self.abandoned = False
+        """Whether operations were in flight when the writer was released."""
+        self.adding: tuple[int, ...] | None = None
+        """The records that are handed in now as input; None: no thread hands in input."""
+        self.held: list[int] = []
+        """The records whose buffers were handed in and not recycled."""
+        self.owed: list[int] = []
+        """Those of them that must be recycled when no operation is in flight."""
+        self.refused = ""
+        """The kind of the error with which the start must be refused that is in flight; empty: it must not."""
+        self.twice = self.early = -1
+        """A record whose buffer was recycled twice; one whose buffer was recycled before it was written."""
+        self.written: dict[Key, dict[tuple[bool, int], list[int]]] = {}
+        """By result and channel state (an output or not, and the channel): what was written."""
+        self.filled: list[int] = []
+        """The checkpoints of the files that are complete, and in which something was written."""
+        self.at_work = Executor()
+        """The executor that executes a request, or has executed the last one; at first, one that nobody uses."""
+        self.ends = Results(self.subtasks)
+        self.busy = 0
+        """How many operations are in flight in which results can end."""
+
+    def executor_of(self, subtask: int) -> Executor:
+        """Returns the executor that a subtask uses."""
+        executor = self.using[subtask]
+        assert executor is not None
+        return executor
+
+    def top(self) -> int:
+        """Returns the newest checkpoint that a subtask has started."""
+        return max(self.last)
+
+    # ---- subtasks come and go ----------------------------------------------------------------------------------------
+    def joinable(self) -> Executor | None:
+        """Returns the executor that a subtask that registers joins; None: it gets a new one."""
+        for executor in self.executors:
+            if executor.registering and not executor.stopped and len(executor.users) < self.sharing:
+                return executor
+        return None
+
+    def shared_by(self, subtasks: tuple[int, ...], newcomer: int) -> Executor | None:
+        """Returns the executor that one of these subtasks uses besides the newcomer; None: none of them uses one."""
+        for executor in self.executors:
+            if any(one in executor.users for one in subtasks if one != newcomer):
+                return executor
+        return None
+
+    def begin_register(self, subtask: int) -> None:
+        """Notes that a subtask registers."""
+        self.begin_alone()
+
+    def registered(self, seen: Seen[tuple[int, ...]], subtask: int) -> None:
+        """Notes which executor a subtask was given."""
+        self.end()
+        executor = self.shared_by(seen.value, subtask)
+        if executor is None:
+            executor = Executor()
+            self.executors.append(executor)
+        executor.join(subtask)
+        if len(executor.users) >= self.sharing:
+            executor.registering = False
+        self.using[subtask] = executor
+        self.finished_input[subtask] = self.finished_output[subtask] = self.last[subtask]
+
+    def begin_close(self, subtask: int) -> None:
+        """Notes that a subtask is closing."""
+        self._begin_ending()
+        executor = self.using[subtask]
+        self.ends.deserted[subtask] = self.last[subtask]
+        if executor is not None:
+            executor.registering = False
+            executor.leaving = subtask
+            self.using[subtask] = None
+            self.queue(executor, subtask, Queued(RequestKind.CLOSE, 0))
+
+    def _begin_ending(self) -> None:
+        self.begin_alone()
+        self.busy += 1
+        if self.busy == 1:
+            self.ends.settled = []
+
+    def end_close(self, subtask: int) -> None:
+        """Notes that a subtask has closed."""
+        self.end()
+        self.busy -= 1
+        executor = next((one for one in self.executors if one.leaving == subtask), None)
+        if executor is None:
+            return
+        self.results[subtask] = []
+        executor.leaving = -1
+        executor.users.remove(subtask)
+        if not executor.users:
+            self._stop(executor)
+        self._settle()
+
+    def _stop(self, executor: Executor) -> None:
+        executor.stopped = True
+        self.executors.remove(executor)
+        open_results = [(of, executor.ongoing) for of in executor.parts] if executor.is_open else []
+        for lines in (executor.task_lines, executor.input_lines):
+            for of, line in lines.items():
+                for queued in line:
+                    self._owe(queued.records)
+                    if queued.kind is RequestKind.START:
+                        open_results.append((of, queued.checkpoint))
+                line.clear()
+        for key in open_results:
+            self.ends.expect(AT_STOP, key, *ANY)
+        executor.is_open = False
+
+    # ---- what a subtask asks for -------------------------------------------------------------------------------------
+    def queue(self, executor: Executor, subtask: int, queued: Queued) -> None:
+        """Notes that a request is in the queue, or on its way there."""
+        lines = executor.input_lines if queued.kind is RequestKind.INPUT else executor.task_lines
+        lines[subtask].append(queued)
+        executor.idle = False
+
+    def _refuses_start(self, subtask: int, checkpoint: int) -> str:
+        results = self.results[subtask]
+        if checkpoint in results:
+            return ErrorKind.ARGUMENT
+        return ErrorKind.STATE if len(results) >= self.most else ""
+
+    def start(self, subtask: int, checkpoint: int) -> None:
+        """Notes that a subtask asks to start a checkpoint."""
+        self.begin()
+        self.refused = self._refuses_start(subtask, checkpoint)
+        if not self.refused:
+            self.queue(self.executor_of(subtask), subtask, Queued(RequestKind.START, checkpoint))
+            self.results[subtask].append(checkpoint)
+            self.ends.open((subtask, checkpoint))
+
+    def started(self, subtask: int, checkpoint: int) -> None:
+        """Notes that a subtask has started a checkpoint, so that its threads hand in data."""
+        self.end()
+        if not self.refused:
+            self.last[subtask] = checkpoint
+
+    def newest(self, count: int) -> tuple[int, ...]:
+        """Returns the records that were handed in last."""
+        return tuple(range(self.next_record - count, self.next_record))
+
+    def _hand_in(self, count: int) -> tuple[int, ...]:
+        self.next_record += count
+        records = self.newest(count)
+        self.held += records
+        return records
+
+    def add(self, kind: RequestKind, subtask: int, channel: int, count: int) -> None:
+        """Notes that buffers are handed in for the newest checkpoint of a subtask."""
+        self.begin_alone()
+        records = self._hand_in(count)
+        if kind is RequestKind.INPUT:
+            self.adding = records
+        executor = self.using[subtask]
+        if executor is not None:
+            self.queue(executor, subtask, Queued(kind, self.last[subtask], channel, records))
+
+    def added(self, seen: Seen[None], subtask: int, channel: int, count: int) -> None:
+        """Notes whether buffers were taken; those of a subtask that is not registered may be refused."""
+        self.end()
+        if seen.error is not None:
+            self._owe(self.adding or ())
+        self.adding = None
+
+    def promise(self, subtask: int, channel: int) -> None:
+        """Notes that a subtask promises output."""
+        self.begin()
+        queued = Queued(RequestKind.OUTPUT, self.last[subtask], channel, is_ready=False)
+        executor = self.executor_of(subtask)
+        self.futures[self.next_future] = executor, subtask, queued
+        self.next_future += 1
+        self.queue(executor, subtask, queued)
+
+    def keep(self, future: int, count: int) -> None:
+        """Notes that the promised buffers are there."""
+        self.begin()
+        executor, _, queued = self.futures.pop(future)
+        queued.records = self._hand_in(count)
+        queued.is_ready = True
+        executor.idle = False
+        if executor.stopped:
+            self._owe(queued.records)
+
+    def break_promise(self, future: int, reason: str) -> None:
+        """Notes that the promised buffers will not come."""
+        self.begin()
+        executor, _, queued = self.futures.pop(future)
+        queued.reason = reason
+        queued.is_ready = True
+        executor.idle = False
+
+    def finish(self, kind: RequestKind, subtask: int) -> None:
+        """Notes that the input or the output of the newest checkpoint of a subtask is complete."""
+        self.begin()
+        finished = self.finished_input if kind is RequestKind.FINISH_INPUT else self.finished_output
+        finished[subtask] = self.last[subtask]
+        self.queue(self.executor_of(subtask), subtask, Queued(kind, self.last[subtask]))
+
+    def abort(self, subtask: int, checkpoint: int, reason: str) -> None:
+        """Notes that a subtask aborts a checkpoint."""
+        self.begin()
+        queued = Queued(RequestKind.ABORT, checkpoint)
+        queued.reason = reason
+        executor = self.executor_of(subtask)
+        self.queue(executor, subtask, queued)
+        executor.rushing.append((subtask, checkpoint))
+        self.given_up[subtask] = checkpoint
+
+    def aborted(self, subtask: int, checkpoint: int, reason: str) -> None:
+        """Notes that an abort is over: its request is in front of all others, or was executed."""
+        self.end()
+        executor = self.executor_of(subtask)
+        if (subtask, checkpoint) in executor.rushing:
+            executor.rushing.remove((subtask, checkpoint))
+            executor.front.append((subtask, checkpoint))
+        self.take(subtask, checkpoint)
+
+    def fail(self) -> None:
+        """Notes that the writer was released: nobody waits for a result any more."""
+        self.abandoned = self.abandoned or self.flying > 0
+        super().fail()
+        self.busy = 0
+        self.adding = None
+        self.executors = []
+        self.ends.deserted = [MOST_CHECKPOINTS] * self.subtasks
+
+    def taken(self, seen: Seen[None], subtask: int, checkpoint: int) -> None:
+        """Notes that a subtask has asked for a result."""
+        self.take(subtask, checkpoint)
+
+    def take(self, subtask: int, checkpoint: int) -> None:
+        """Notes that the writer need not keep a result any more."""
+        if checkpoint in self.results[subtask]:
+            self.results[subtask].remove(checkpoint)
+
+    # ---- what an executor executes -----------------------------------------------------------------------------------
+    def begin_execute(self, subtask: int) -> None:
+        """Notes that an executor begins to execute a request."""
+        self._begin_ending()
+        self.at_work = self.executor_of(subtask)
+
+    def executed(self, seen: Seen[Request | None], subtask: int) -> None:
+        """Notes which request was executed, and what must come of it."""
+        self.end()
+        self.busy -= 1
+        request, executor = seen.value, self.at_work
+        if request is None:
+            executor.idle = True
+        else:
+            queued, complaint = executor.find(request.subtask, request.kind, request.checkpoint)
+            if queued is not None and not complaint:
+                executor.remove(request.subtask, queued)
+                broken = [one.place for one in seen.signals if type(one) is FaultStruck]
+                self._execute(executor, request.subtask, queued, broken)
+        self._settle()
+
+    def _execute(self, executor: Executor, subtask: int, queued: Queued, broken: list[str]) -> None:
+        kind, checkpoint = queued.kind, queued.checkpoint
+        executor.registering = executor.registering and kind is not RequestKind.START
+        self._owe(queued.records)
+        if kind is RequestKind.CLOSE:
+            executor.leave(subtask)
+        elif kind is RequestKind.ABORT:
+            self._abort(executor, subtask, checkpoint, queued.reason)
+        elif executor.is_over(checkpoint):
+            if kind is RequestKind.START:
+                self._start_obsolete(executor, subtask, checkpoint)
+            return
+        elif kind is RequestKind.START:
+            self._start(executor, subtask, checkpoint)
+        elif executor.is_open:
+            self._go_on(executor, subtask, queued)
+        if any(place != STATE_FILE_CLOSE for place in broken):
+            self._give_up(executor, "a_failed_write_fails_its_checkpoint", IO, SHARED)
+        elif executor.is_complete():
+            self._complete(executor, bool(broken))
+
+    def _start_obsolete(self, executor: Executor, subtask: int, checkpoint: int) -> None:
+        end = SUBSUMED
+        if checkpoint == executor.aborted:
+            end = executor.cause if subtask == executor.aborted_by else SHARED
+        self.ends.expect("a_start_of_a_checkpoint_that_is_over_fails", (subtask, checkpoint), end)
+
+    def _start(self, executor: Executor, subtask: int, checkpoint: int) -> None:
+        if checkpoint > executor.ongoing:
+            self._give_up(executor, "a_newer_checkpoint_fails_what_is_unfinished", SUBSUMED)
+            executor.begin(checkpoint)
+        if executor.is_open:
+            executor.awaited.remove(subtask)
+            executor.parts[subtask] = [False, False]
+        else:
+            self.ends.expect("a_failed_write_fails_its_checkpoint", (subtask, checkpoint), IO, SHARED)
+
+    def _go_on(self, executor: Executor, subtask: int, queued: Queued) -> None:
+        kind = queued.kind
+        if kind in (RequestKind.FINISH_INPUT, RequestKind.FINISH_OUTPUT):
+            executor.parts[subtask][kind is RequestKind.FINISH_OUTPUT] = True
+        elif queued.reason:
+            self._give_up(executor, "a_failed_future_fails_its_checkpoint", SHARED, own=subtask, cause=queued.reason)
+        elif queued.records:
+            executor.written = True
+            of = self.written.setdefault((subtask, queued.checkpoint), {})
+            of.setdefault((kind is RequestKind.OUTPUT, queued.channel), []).extend(queued.records)
+
+    def _abort(self, executor: Executor, subtask: int, checkpoint: int, reason: str) -> None:
+        if executor.is_over(checkpoint):
+            return
+        executor.aborted, executor.aborted_by, executor.cause = checkpoint, subtask, reason
+        if checkpoint == executor.ongoing:
+            self._give_up(executor, "an_abort_fails_the_others_as_shared", SHARED, own=subtask, cause=reason)
+        else:
+            self._give_up(executor, "an_abort_fails_what_is_older", SUBSUMED)
+
+    def _complete(self, executor: Executor, broken: bool) -> None:
+        if not broken:
+            self._give_up(executor, "a_result_is_completed_when_every_part_is", COMPLETED)
+            if executor.written:
+                self.filled.append(executor.ongoing)
+        elif executor.written:
+            self._give_up(executor, "a_failed_write_fails_its_checkpoint", IO, SHARED)
+        else:  # that an empty file cannot be closed has lost nothing
+            self._give_up(executor, "a_failed_write_fails_its_checkpoint", COMPLETED, IO, SHARED)
+
+    def _give_up(self, executor: Executor, why: str, *others: str, own: int = -1, cause: str = "") -> None:
+        """Notes that every result of the file must end now. `cause`: how that of the subtask `own` must."""
+        if not executor.is_open:
+            return
+        executor.is_open = False
+        for subtask in executor.parts:
+            key = subtask, executor.ongoing
+            if subtask == own:
+                self.ends.expect("an_aborted_checkpoint_fails_with_its_cause", key, cause)
+            else:
+                self.ends.expect(why, key, *others)
+
+    # ---- what the writer tells ---------------------------------------------------------------------------------------
+    def hear(self, signals: list[Signal]) -> None:
+        """Notes which buffers were recycled, and which results have ended."""
+        for signal in signals:
+            if type(signal) is BufferRecycled:
+                self._recycled(signal.record)
+            elif type(signal) is ChannelStateCompleted:
+                self.ends.told.append(((signal.subtask, signal.checkpoint), COMPLETED))
+            elif type(signal) is ChannelStateFailed:
+                self.ends.told.append(((signal.subtask, signal.checkpoint), str(signal.reason)))
+            elif type(signal) is FaultStruck:
+                self.faults.struck([signal])
+        if self.ends.told:
+            self._settle()
+
+    def _owe(self, records: tuple[int, ...]) -> None:
+        self.owed += [record for record in records if record in self.held and record not in self.owed]
+
+    def _recycled(self, record: int) -> None:
+        if record not in self.held:
+            self.twice = record
+            return
+        self.held.remove(record)
+        if record in self.owed:
+            self.owed.remove(record)
+        elif not self.busy and any(executor.is_queued(record) for executor in self.executors):
+            self.early = record
+
+    def _settle(self) -> None:
+        if not self.busy:
+            self.ends.settle()

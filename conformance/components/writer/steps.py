@@ -1,0 +1,278 @@
+"""The steps of the channel state writers: what subtasks ask for, and what executors execute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
+from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
+from conformance.parts.faults import fault_step
+from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.ports import Answer, ChannelState, CheckpointReason, Request, RequestKind, WriterPort
+
+LIVE = ("live",)
+ALWAYS = ("live", "failed")
+REASONS = (str(CheckpointReason.DECLINED), str(CheckpointReason.EXPIRED))
+"""The reasons for which a subtask aborts a checkpoint, or output fails. One is as good as another."""
+COUNTS = (1, 2, 0)
+
+STEPS = Steps[WriterPort, Ledger]()
+step = STEPS.step
+
+
+# ---- when ------------------------------------------------------------------------------------------------------------
+def _registered(ledger: Ledger) -> list[int]:
+    return [subtask for subtask, executor in enumerate(ledger.using) if executor is not None]
+
+
+def unregistered(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Subtasks that may be deployed: those that are not registered, and not closing."""
+    closing = [executor.leaving for executor in ledger.executors]
+    return [(one,) for one, executor in enumerate(ledger.using) if executor is None and one not in closing]
+
+
+def executable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Executors in which something was queued since they had nothing to execute, each by one of its subtasks."""
+    return [(one,) for one, executor in enumerate(ledger.using) if executor is not None and not executor.idle]
+
+
+def closable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Subtasks that may be closed: all of them, also twice."""
+    return [(one,) for one in range(ledger.subtasks)]
+
+
+def startable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Checkpoints that a subtask may start: its next one, the newest, the one after that, and one that it has."""
+    top = ledger.top()
+    found = []
+    for subtask in _registered(ledger):
+        last = ledger.last[subtask]
+        found += [(subtask, checkpoint) for checkpoint in dict.fromkeys((last + 1, top, top + 1)) if checkpoint > last]
+        if last in ledger.results[subtask]:
+            found.append((subtask, last))
+    return [one for one in found if one[1] <= MOST_CHECKPOINTS]
+
+
+def abortable(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
+    """Checkpoints that a subtask may abort: its newest one, and the next, which it has not started."""
+    return [
+        (subtask, checkpoint, REASONS[checkpoint % 2])
+        for subtask in _registered(ledger)
+        for checkpoint in (ledger.last[subtask], ledger.last[subtask] + 1)
+        if ledger.given_up[subtask] < checkpoint <= MOST_CHECKPOINTS
+    ]
+
+
+def takable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Results that a subtask may ask for: those that it has, its newest one, and the next, which it has not started."""
+    return [
+        (subtask, checkpoint)
+        for subtask in _registered(ledger)
+        for checkpoint in dict.fromkeys((*ledger.results[subtask], ledger.last[subtask], ledger.last[subtask] + 1))
+        if checkpoint
+    ]
+
+
+def _writing(ledger: Ledger, finished: list[int]) -> list[int]:
+    """The subtasks whose newest checkpoint they have not aborted, and of which more data can come."""
+    last, given_up = ledger.last, ledger.given_up
+    return [one for one in _registered(ledger) if last[one] > finished[one] and last[one] > given_up[one]]
+
+
+def inputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """Input of a subtask that has said that more can come, also late: after it has aborted or closed."""
+    return [
+        (subtask, channel, count)
+        for subtask in range(ledger.subtasks)
+        if ledger.last[subtask] > ledger.finished_input[subtask]
+        for channel in (0, 1)
+        for count in COUNTS
+    ]
+
+
+def outputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """Output of a subtask."""
+    return [
+        (one, channel, count)
+        for one in _writing(ledger, ledger.finished_output)
+        for channel in (0, 1)
+        for count in COUNTS
+    ]
+
+
+def promises(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Promised output of a subtask. At most three promises are open."""
+    if len(ledger.futures) >= 3:
+        return DISABLED
+    return [(one, channel) for one in _writing(ledger, ledger.finished_output) for channel in (0, 1)]
+
+
+def promised(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Promises that may be kept."""
+    return [(future, count) for future in ledger.futures for count in COUNTS]
+
+
+def breakable(ledger: Ledger) -> Sequence[tuple[int, str]]:
+    """Promises that may be broken."""
+    return [(future, REASONS[future % 2]) for future in ledger.futures]
+
+
+def finishable_input(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Subtasks whose input may be complete: no thread hands in more."""
+    if ledger.adding is not None:
+        return DISABLED
+    return [(one,) for one in _writing(ledger, ledger.finished_input)]
+
+
+def finishable_output(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Subtasks whose output may be complete."""
+    return [(one,) for one in _writing(ledger, ledger.finished_output)]
+
+
+def started(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Results that may be read back, if they are there: those of the newest two checkpoints of a subtask."""
+    return [
+        (subtask, checkpoint)
+        for subtask, last in enumerate(ledger.last)
+        for checkpoint in (last, last - 1)
+        if checkpoint > 0
+    ]
+
+
+# ---- subtasks come and go --------------------------------------------------------------------------------------------
+@step("deployment", LIVE, when=unregistered, begin=Ledger.begin_register, learn=Ledger.registered, weight=14)
+def register(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[tuple[int, ...]]:
+    return port.register(subtask)
+
+
+@step("task", LIVE, when=closable, begin=Ledger.begin_close, end=Ledger.end_close, weight=2)
+def close(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[None]:
+    return port.close(subtask)
+
+
+# ---- what a subtask asks for -----------------------------------------------------------------------------------------
+@step("task", LIVE, when=startable, begin=Ledger.start, end=Ledger.started, weight=16, fails=True)
+def start(port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int) -> Answer[None]:
+    return port.start(subtask, checkpoint)
+
+
+def _add_input(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
+    ledger.add(RequestKind.INPUT, subtask, channel, count)
+
+
+@step("network", LIVE, when=inputs, begin=_add_input, learn=Ledger.added, weight=12, fails=True)
+def add_input(port: WriterPort, ledger: Ledger, subtask: int, channel: int, count: int) -> Answer[None]:
+    return port.add_input(subtask, ledger.last[subtask], channel, ledger.newest(count))
+
+
+def _add_output(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
+    ledger.add(RequestKind.OUTPUT, subtask, channel, count)
+
+
+@step("task", LIVE, when=outputs, begin=_add_output, end=Ledger.end, weight=12)
+def add_output(port: WriterPort, ledger: Ledger, subtask: int, channel: int, count: int) -> Answer[None]:
+    return port.add_output(subtask, ledger.last[subtask], channel, ledger.newest(count))
+
+
+@step("task", LIVE, when=promises, begin=Ledger.promise, end=Ledger.end, weight=6)
+def add_output_future(port: WriterPort, ledger: Ledger, subtask: int, channel: int) -> Answer[None]:
+    return port.add_output_future(subtask, ledger.last[subtask], channel, ledger.next_future - 1)
+
+
+@step("network", LIVE, when=promised, begin=Ledger.keep, end=Ledger.end, weight=6)
+def complete_future(port: WriterPort, ledger: Ledger, future: int, count: int) -> Answer[None]:
+    return port.complete_future(future, ledger.newest(count))
+
+
+@step("network", LIVE, when=breakable, begin=Ledger.break_promise, end=Ledger.end, weight=2)
+def fail_future(port: WriterPort, ledger: Ledger, future: int, reason: str) -> Answer[None]:
+    return port.fail_future(future, CheckpointReason(reason))
+
+
+def _finish(kind: RequestKind) -> Any:
+    return lambda ledger, subtask: ledger.finish(kind, subtask)
+
+
+@step("task", LIVE, when=finishable_input, begin=_finish(RequestKind.FINISH_INPUT), end=Ledger.end, weight=16)
+def finish_input(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[None]:
+    return port.finish_input(subtask, ledger.last[subtask])
+
+
+@step("task", LIVE, when=finishable_output, begin=_finish(RequestKind.FINISH_OUTPUT), end=Ledger.end, weight=16)
+def finish_output(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[None]:
+    return port.finish_output(subtask, ledger.last[subtask])
+
+
+@step("task", LIVE, when=abortable, begin=Ledger.abort, end=Ledger.aborted, weight=3)
+def abort(port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int, reason: str) -> Answer[None]:
+    return port.abort(subtask, checkpoint, CheckpointReason(reason))
+
+
+@step("task", LIVE, when=takable, learn=Ledger.taken, weight=3, fails=True)
+def take_result(port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int) -> Answer[None]:
+    return port.take_result(subtask, checkpoint)
+
+
+# ---- the executors, observers and the driver -------------------------------------------------------------------------
+@step("executor", LIVE, when=executable, begin=Ledger.begin_execute, learn=Ledger.executed, weight=60)
+def execute(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[Request | None]:
+    return port.execute(subtask)
+
+
+@step("observer", LIVE, when=started, weight=6)
+def read_back(
+    port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int
+) -> Answer[tuple[ChannelState, ...] | None]:
+    return port.read_back(subtask, checkpoint)
+
+
+@step("observer", LIVE, when=always, weight=4)
+def files(port: WriterPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
+    return port.files()
+
+
+@step("observer", LIVE, when=always, weight=3)
+def executors(port: WriterPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ...]]:
+    return port.executors()
+
+
+fault = fault_step(STEPS, LIVE)
+resources = resources_step(STEPS, ALWAYS, weight=4)
+fail = fail_step(STEPS, ALWAYS)
+restore = restart_step(STEPS, Ledger.restore)
+
+ENDINGS = (execute, close)
+"""The steps in which results end."""
+RECYCLES = (execute, close, add_input, complete_future)
+"""The steps in which buffers are recycled."""
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _unkept(ledger: Ledger) -> Any:
+    return complete_future(next(iter(ledger.futures)), 1) if ledger.futures and ledger.phase == "live" else None
+
+
+def _queued(ledger: Ledger) -> Any:
+    if ledger.phase != "live":
+        return None
+    for executor in ledger.executors:
+        if not executor.idle and executor.users:
+            return execute(executor.users[0])
+    return None
+
+
+def _rest(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
+    if ledger.phase != "live":
+        return ()
+    stored = [read_back(*key) for key in ledger.ends.stored]
+    return [*stored, files(), executors(), resources(), *(close(one) for one in range(ledger.subtasks)), files()]
+
+
+DRAIN = Drain[Ledger](
+    While((_unkept, _queued)),
+    Each(_rest),
+    Once((resources(), fail()), unless=lambda ledger: ledger.failed),
+    Once((resources(),)),
+)
+"""Keep every promise, execute what is queued, read back what is stored, close every subtask, then release."""

@@ -1,0 +1,38 @@
+"""Channel state files: their bytes, the list of what is in them, and the audit of a folder of them.
+
+The format is described in docs/channel-state-files.md. This package imports no other part of the suite.
+"""
+
+from conformance.state_files.layout import (
+    HEADER,
+    VERSION,
+    Damage,
+    Handle,
+    Place,
+    Segment,
+    StateList,
+    decode_records,
+    encode_header,
+    encode_record,
+    encode_segment,
+    read_header,
+    read_segment,
+    read_state,
+)
+
+__all__ = [
+    "HEADER",
+    "VERSION",
+    "Damage",
+    "Handle",
+    "Place",
+    "Segment",
+    "StateList",
+    "decode_records",
+    "encode_header",
+    "encode_record",
+    "encode_segment",
+    "read_header",
+    "read_segment",
+    "read_state",
+]

@@ -1,0 +1,1 @@
+"""The channel state writer. Specification: writer.md."""
