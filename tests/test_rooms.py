@@ -37,6 +37,8 @@ CHAIN = (
 BESIDES = {
     "conformance.driver": {"conformance.scheduling"},
     "conformance.engines": {"conformance.scheduling", "conformance.state_files"},
+    "conformance.ports": {"conformance.state_files"},
+    "conformance.reporting": {"conformance.state_files"},
     "conformance.scheduling": set(),
     "conformance.state_files": set(),
     "reference_impl": {"conformance.ports", "conformance.scheduling", "conformance.state_files"},

@@ -17,7 +17,7 @@ import click
 from conformance import __version__, campaigns
 from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
-from conformance.cli.examining import doctor
+from conformance.cli.examining import audit, doctor
 from conformance.cli.guarding import Guarded
 from conformance.cli.internal import told
 from conformance.cli.known_bugs import bugs
@@ -80,5 +80,17 @@ def cli() -> None:
     """Test the checkpointing and recovery of stream processors."""
 
 
-for _command in (check, explore, replay_command, shrink, bugs, variants, properties, implementations, doctor, campaign):
+for _command in (
+    check,
+    explore,
+    replay_command,
+    shrink,
+    bugs,
+    variants,
+    properties,
+    implementations,
+    doctor,
+    audit,
+    campaign,
+):
     cli.add_command(_command)

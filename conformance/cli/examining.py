@@ -1,17 +1,19 @@
-"""`conformance doctor`: checks an adapter before a search."""
+"""`conformance doctor`: checks an adapter before a search. `conformance audit`: checks a folder of channel state."""
 
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import click
 
 from conformance import reporting
 from conformance.cli.guarding import guarded
-from conformance.cli.options import in_process_option, memory_option, out
+from conformance.cli.options import in_process_option, json_option, memory_option, out
 from conformance.engines.doctor import examine
+from conformance.engines.stored import audit_folder
 from conformance.ports import Implementation, Limits, find_implementation
-from conformance.reporting.status import CONFORMS, VIOLATION
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 
 
 @click.command()
@@ -42,3 +44,36 @@ def doctor(name: str, memory: int, in_process: bool) -> int:
     for line in reporting.examined_lines(wrong, shlex.quote(name)):
         out.print(line, soft_wrap=True)
     return VIOLATION if wrong else CONFORMS
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--implementation", "name", metavar="NAME",
+    help="The implementation that wrote the folder in a format of its own, instead of the format of the suite.",
+)  # fmt: skip
+@memory_option
+@in_process_option
+@json_option
+def audit(folder: Path, name: str | None, memory: int, in_process: bool, json_path: Path | None) -> int:
+    """Read the channel state files of checkpoints in FOLDER and below: nothing is damaged (0), something is (1), there
+    is no file (3).
+
+    The format of the suite is described in docs/channel-state-files.md.
+    """
+    limits = Limits(memory_mib=memory)
+    if name is not None and not in_process and (status := guarded(name, limits, takes_steps=False)) is not None:
+        return status
+    implementation = None
+    if name is not None:
+        implementation = find_implementation(name)
+        implementation.limit(limits)
+    found = audit_folder(folder, implementation)
+    out.print(reporting.audit_table(found))
+    for line in reporting.audit_lines(found):
+        out.print(line, soft_wrap=True)
+    if json_path is not None:
+        reporting.write_json(json_path, reporting.audit_document(found))
+    if found.damaged:
+        return VIOLATION
+    return CONFORMS if found.files else INCONCLUSIVE

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from conformance.ports.capabilities import Capability
 from conformance.ports.examined import Examined
 from conformance.ports.outcomes import Outcome
 from conformance.ports.port import Port
+from conformance.state_files import StateAudit
 
 Factory: TypeAlias = Callable[[Any], Port]
 """Makes a fresh port from the configuration of its component."""
@@ -75,6 +77,15 @@ class Implementation(ABC):
         In the order in which the user should mend what is wrong.
         """
         return ()
+
+    def audit(self, folder: Path) -> StateAudit | None:
+        """Read the channel state that this implementation has written to a folder, in a format of its own.
+
+        Nothing is changed there; whatever is damaged is found.
+
+        Returns: None if it has no format of its own, or cannot read it. Raises: OSError if the folder cannot be read.
+        """
+        return None
 
     def limit(self, limits: Limits) -> None:
         """Apply limits to the processes that the implementation will start. Called before anything else, or not at all.

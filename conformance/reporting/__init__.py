@@ -52,6 +52,7 @@ from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.report_sections import report_page
 from conformance.reporting.specification import chapter_file, rules, specification_folder
+from conformance.reporting.stored import audit_document, audit_lines, audit_table
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
 from conformance.reporting.tables import (
     implementation_table,
@@ -70,6 +71,9 @@ __all__ = [
     "StoryStep",
     "Tested",
     "VariantRow",
+    "audit_document",
+    "audit_lines",
+    "audit_table",
     "bug_row",
     "bugs_document",
     "campaign_tables",

@@ -3,6 +3,7 @@
 The format is described in docs/channel-state-files.md. This package imports no other part of the suite.
 """
 
+from conformance.state_files.audit import Damaged, StateAudit, StoredState, audit, write_list
 from conformance.state_files.layout import (
     HEADER,
     VERSION,
@@ -24,10 +25,14 @@ __all__ = [
     "HEADER",
     "VERSION",
     "Damage",
+    "Damaged",
     "Handle",
     "Place",
     "Segment",
+    "StateAudit",
     "StateList",
+    "StoredState",
+    "audit",
     "decode_records",
     "encode_header",
     "encode_record",
@@ -35,4 +40,5 @@ __all__ = [
     "read_header",
     "read_segment",
     "read_state",
+    "write_list",
 ]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.ports import CheckpointReason, PortError, RequestKind
-from conformance.state_files import HEADER, Handle, Place, encode_header, encode_record, encode_segment
+from conformance.state_files import (
+    HEADER,
+    VERSION,
+    Handle,
+    Place,
+    StateList,
+    encode_header,
+    encode_record,
+    encode_segment,
+)
 
 from .requests import Asked, Result, recycle
 from .storage import Storage, Stream
@@ -122,6 +131,9 @@ class StateFile:
                 self.give_up(CheckpointReason.IO_EXCEPTION)
                 return
         self.is_open, self.stream = False, None
+        if name:
+            handles = tuple(handle for part in parts for handle in part.handles())
+            self.storage.describe(StateList(VERSION, self.checkpoint, name, stream.length, handles))
         for part in parts:
             part.result.complete(name, part.handles())
 

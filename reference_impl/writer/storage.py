@@ -14,6 +14,7 @@ from conformance.ports import (
     STATE_FILE_WRITE,
     PortError,
 )
+from conformance.state_files import StateList, write_list
 
 from ..faults import Faults
 
@@ -54,10 +55,16 @@ class Storage:
         """W22. All bytes of a file that is closed."""
         return self.path(name).read_bytes() if self.in_files else self.contents[name]
 
+    def describe(self, states: StateList) -> None:
+        """W19. Store what is in a file beside it; in memory, the handles are enough."""
+        if self.in_files:
+            write_list(self.path(states.file).parent, states)
+
     def delete(self, name: str) -> None:
         """W20. Delete a file that is closed."""
         if self.in_files:
             self.path(name).unlink()
+            self.path(f"{name}.json").unlink(missing_ok=True)
         self.contents.pop(name, None)
         del self.checkpoints[name]
 

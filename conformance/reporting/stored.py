@@ -1,0 +1,43 @@
+"""Shows the result of an audit of stored channel state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+from conformance.parts.words import are, many
+from conformance.reporting.documents import DOCUMENT_SCHEMA
+from conformance.reporting.looks import simple_table
+from conformance.state_files import StateAudit
+
+
+def audit_table(found: StateAudit) -> Table:
+    """Return a table of the channel states that could be read."""
+    table = simple_table("Channel state")
+    for name in ("file", "checkpoint", "subtask", "channel", "records", "bytes"):
+        table.add_column(name, justify="left" if name in ("file", "channel") else "right")
+    for state in found.states:
+        kind = "output" if state.output else "input"
+        numbers = f"{state.records:,}", f"{state.size:,}"
+        table.add_row(state.file, str(state.checkpoint), str(state.subtask), f"{kind} {state.channel}", *numbers)
+    return table
+
+
+def audit_lines(found: StateAudit) -> list[str]:
+    """Return one sentence for each thing that is wrong, and one that says what the result means."""
+    lines = [f"{one.file}{'' if one.offset is None else f', byte {one.offset}'}: {one.what}" for one in found.damaged]
+    read = f"{many(found.files, 'file')} with {many(len(found.states), 'channel state')}"
+    if found.damaged:
+        lines.append(f"DAMAGED: {are(len(found.damaged), 'place')} wrong in {read}.")
+    elif found.files:
+        lines.append(f"Nothing is damaged in {read}.")
+    else:
+        lines.append("There is no channel state file here, so nothing was checked.")
+    return lines
+
+
+def audit_document(found: StateAudit) -> dict[str, Any]:
+    """Return the result as a JSON document. Its names do not change."""
+    return {"schema": DOCUMENT_SCHEMA, **msgspec.to_builtins(found)}
