@@ -245,7 +245,7 @@ def test_the_checker_names_the_rule() -> None:
     assert violations("conformance/bridges/jsonl/wire.py", "import strategies") == [
         "conformance/bridges/jsonl/wire.py:1: imports strategies; "
         "conformance.bridges may import conformance.ports, conformance.scenarios, conformance.scheduling, "
-        "conformance.system"
+        "conformance.state_files, conformance.system"
     ]
 
 
