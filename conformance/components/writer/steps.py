@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
@@ -76,29 +77,29 @@ def takable(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 def _writing(ledger: Ledger, finished: list[int]) -> list[int]:
     """The subtasks whose newest checkpoint they have not aborted, and of which more data can come."""
-    last, given_up = ledger.last, ledger.given_up
-    return [one for one in _registered(ledger) if last[one] > finished[one] and last[one] > given_up[one]]
+    last, given_up, using = ledger.last, ledger.given_up, ledger.using
+    return [
+        one
+        for one in range(ledger.subtasks)
+        if last[one] > finished[one] and last[one] > given_up[one] and using[one] is not None
+    ]
+
+
+@cache
+def _data(subtasks: tuple[int, ...]) -> Sequence[tuple[int, int, int]]:
+    """Buffers of these subtasks, in either channel."""
+    return tuple((subtask, channel, count) for subtask in subtasks for channel in (0, 1) for count in COUNTS)
 
 
 def inputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Input of a subtask that has said that more can come, also late: after it has aborted or closed."""
-    return [
-        (subtask, channel, count)
-        for subtask in range(ledger.subtasks)
-        if ledger.last[subtask] > ledger.finished_input[subtask]
-        for channel in (0, 1)
-        for count in COUNTS
-    ]
+    last, finished = ledger.last, ledger.finished_input
+    return _data(tuple([one for one in range(ledger.subtasks) if last[one] > finished[one]]))
 
 
 def outputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Output of a subtask."""
-    return [
-        (one, channel, count)
-        for one in _writing(ledger, ledger.finished_output)
-        for channel in (0, 1)
-        for count in COUNTS
-    ]
+    return _data(tuple(_writing(ledger, ledger.finished_output)))
 
 
 def promises(ledger: Ledger) -> Sequence[tuple[int, int]]:
@@ -265,8 +266,7 @@ def _queued(ledger: Ledger) -> Any:
 def _rest(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
     if ledger.phase != "live":
         return ()
-    stored = [read_back(*key) for key in ledger.ends.stored]
-    return [*stored, files(), executors(), resources(), *(close(one) for one in range(ledger.subtasks)), files()]
+    return [*(read_back(*key) for key in ledger.ends.stored), files()]
 
 
 DRAIN = Drain[Ledger](
@@ -275,4 +275,4 @@ DRAIN = Drain[Ledger](
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),
 )
-"""Keep every promise, execute what is queued, read back what is stored, close every subtask, then release."""
+"""Keep every promise, execute what is queued, read back what is stored, then release."""
