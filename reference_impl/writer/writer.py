@@ -72,10 +72,9 @@ class ChannelStateWriter(Faulty, WriterPort):
             if self.registering is executor:
                 self.registering = None
             last = await executor.leave(subtask)
-            if last:
-                self.running.remove(executor)
         if last:
             await executor.stop()
+            self.running.remove(executor)
 
     # ---- what a subtask asks for -----------------------------------------------------------------------------------
     async def start(self, subtask: int, checkpoint: int) -> None:
@@ -185,7 +184,7 @@ class ChannelStateWriter(Faulty, WriterPort):
 
     def executors(self) -> tuple[tuple[int, ...], ...]:
         """W22."""
-        return tuple(sorted(tuple(sorted(executor.users)) for executor in self.running))
+        return tuple(sorted(tuple(sorted(executor.users)) for executor in self.running if executor.users))
 
     def resources(self) -> Resources:
         """W22. The buffers in requests, the files that are open, the results that are open."""

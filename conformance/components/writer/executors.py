@@ -10,7 +10,7 @@ ABORT = RequestKind.ABORT
 class Queued:
     """A request of a subtask that was not executed yet."""
 
-    __slots__ = ("channel", "checkpoint", "is_ready", "kind", "reason", "records")
+    __slots__ = ("channel", "checkpoint", "is_late", "is_ready", "kind", "reason", "records")
 
     def __init__(
         self, kind: RequestKind, checkpoint: int, channel: int = 0, records: tuple[int, ...] = (), is_ready: bool = True
@@ -22,6 +22,8 @@ class Queued:
         """Of data: the channel and the buffers."""
         self.is_ready = is_ready
         """Whether it does not wait for promised buffers."""
+        self.is_late = False
+        """Whether its subtask had closed before. It need not be executed."""
         self.reason = ""
         """Of an abort, or of promised buffers that do not come: why."""
 
@@ -138,7 +140,7 @@ class Executor:
                 if queued.kind is not ABORT:
                     return queued
             else:
-                if self.input_lines[subtask]:
+                if self.input_lines[subtask] and not self.input_lines[subtask][0].is_late:
                     return self.input_lines[subtask][0]
         return None
 
@@ -149,6 +151,6 @@ class Executor:
                 for queued in line:
                     if record in queued.records:
                         checkpoint = queued.checkpoint
-                        over = self.is_over(checkpoint) or (subtask, checkpoint) in self.front
+                        over = queued.is_late or self.is_over(checkpoint) or (subtask, checkpoint) in self.front
                         return not over and (checkpoint != self.ongoing or self.is_open)
         return False

@@ -66,8 +66,8 @@ class Ledger(Breakable):
         """By future that is neither completed nor failed: its executor, its subtask and its request."""
         self.abandoned = False
         """Whether operations were in flight when the writer was released."""
-        self.adding: tuple[int, ...] | None = None
-        """The records that are handed in now as input; None: no thread hands in input."""
+        self.adding: Queued | None = None
+        """The input that is handed in now; None: no thread hands in input."""
         self.held: list[int] = []
         """The records whose buffers were handed in and not recycled."""
         self.owed: list[int] = []
@@ -166,7 +166,7 @@ class Ledger(Breakable):
         for lines in (executor.task_lines, executor.input_lines):
             for of, line in lines.items():
                 for queued in line:
-                    self._owe(queued.records)
+                    self._owe(() if queued.is_late else queued.records)
                     if queued.kind is RequestKind.START:
                         open_results.append((of, queued.checkpoint))
                 line.clear()
@@ -213,21 +213,28 @@ class Ledger(Breakable):
         return records
 
     def add(self, kind: RequestKind, subtask: int, channel: int, count: int) -> None:
-        """Notes that buffers are handed in for the newest checkpoint of a subtask."""
+        """Notes that buffers are handed in for the newest checkpoint of a subtask, maybe after it has closed."""
         self.begin_alone()
-        records = self._hand_in(count)
+        queued = Queued(kind, self.last[subtask], channel, self._hand_in(count))
         if kind is RequestKind.INPUT:
-            self.adding = records
+            self.adding = queued
         executor = self.using[subtask]
+        if executor is None:
+            queued.is_late = True
+            executor = next((one for one in reversed(self.executors) if subtask in one.input_lines), None)
         if executor is not None:
-            self.queue(executor, subtask, Queued(kind, self.last[subtask], channel, records))
+            self.queue(executor, subtask, queued)
 
     def added(self, seen: Seen[None], subtask: int, channel: int, count: int) -> None:
         """Notes whether buffers were taken; those of a subtask that is not registered may be refused."""
         self.end()
-        if seen.error is not None:
-            self._owe(self.adding or ())
-        self.adding = None
+        queued, self.adding = self.adding, None
+        if seen.error is not None and queued is not None:
+            self._owe(queued.records)
+            for executor in self.executors:
+                line = executor.input_lines.get(subtask, [])
+                if queued in line:
+                    line.remove(queued)
 
     def promise(self, subtask: int, channel: int) -> None:
         """Notes that a subtask promises output."""
