@@ -25,6 +25,8 @@ from conformance.ports import (
     RemoteChannelPort,
     SubpartitionConfig,
     SubpartitionPort,
+    SubtaskCheckpointConfig,
+    SubtaskCheckpointPort,
     UnionGateConfig,
     UnionGatePort,
 )
@@ -41,6 +43,7 @@ from .deque import Deque
 from .design import Design
 from .gate import Gate
 from .subpartition import Subpartition
+from .subtask_checkpoint import SubtaskCheckpoint
 from .union_gate import UnionGate
 
 _RECOVERIES = {
@@ -83,6 +86,7 @@ class Reference(Implementation):
             "chain": self._chain,
             "coordinator": self._coordinator,
             "barrier-handler": self._barrier_handler,
+            "subtask-checkpoint": self._subtask_checkpoint,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -114,6 +118,9 @@ class Reference(Implementation):
 
     def _barrier_handler(self, config: BarrierHandlerConfig) -> BarrierHandlerPort:
         return BarrierHandler(config)
+
+    def _subtask_checkpoint(self, config: SubtaskCheckpointConfig) -> SubtaskCheckpointPort:
+        return SubtaskCheckpoint(config)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

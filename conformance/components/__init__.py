@@ -11,6 +11,7 @@ from conformance.components import (
     recovered_channel,
     remote_channel,
     subpartition,
+    subtask_checkpoint,
     union_gate,
 )
 from conformance.driver import Components
@@ -29,5 +30,6 @@ COMPONENTS = Components(
         local_channel.COMPONENT,
         coordinator.COMPONENT,
         barrier_handler.COMPONENT,
+        subtask_checkpoint.COMPONENT,
     ),
 )

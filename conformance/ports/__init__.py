@@ -62,6 +62,7 @@ from conformance.ports.faults import (
     CONNECTION,
     NETWORK_BUFFER_POOL,
     OPERATOR_COORDINATOR,
+    OPERATOR_SNAPSHOT,
     PRODUCER,
     SUBPARTITION_REQUEST,
     FaultKind,
@@ -121,6 +122,8 @@ from conformance.ports.subpartition import (
     SubpartitionConfig,
     SubpartitionPort,
 )
+from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
+from conformance.ports.subtask_signals import StatePart, SubtaskCall, SubtaskCalled
 
 __all__ = [
     "AVAILABILITY_LISTENER",
@@ -133,6 +136,7 @@ __all__ = [
     "NETWORK_BUFFER_POOL",
     "NO_CHECKPOINT",
     "OPERATOR_COORDINATOR",
+    "OPERATOR_SNAPSHOT",
     "PRODUCER",
     "SUBPARTITION_REQUEST",
     "Alignment",
@@ -220,9 +224,14 @@ __all__ = [
     "RestoredEvents",
     "Signal",
     "StateConsumed",
+    "StatePart",
     "StateStatus",
     "SubpartitionConfig",
     "SubpartitionPort",
+    "SubtaskCall",
+    "SubtaskCalled",
+    "SubtaskCheckpointConfig",
+    "SubtaskCheckpointPort",
     "SubtaskFailed",
     "SubtaskReady",
     "SubtaskReset",

@@ -16,6 +16,7 @@ from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
+from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
 
 
 class Interface(NamedTuple):
@@ -43,5 +44,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "chain": Interface(ChainPort, ChainConfig),
         "coordinator": Interface(CoordinatorPort, CoordinatorConfig),
         "barrier-handler": Interface(BarrierHandlerPort, BarrierHandlerConfig),
+        "subtask-checkpoint": Interface(SubtaskCheckpointPort, SubtaskCheckpointConfig),
     }
 )

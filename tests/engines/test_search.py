@@ -29,6 +29,7 @@ HISTORIES = {
     "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",
     "remote-channel": "97243a4a16e0c506b30d8653717cd33db1464737df40b783f491d70d9145b741",
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
+    "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 
