@@ -77,8 +77,9 @@ def channel_state_failed_in_a_shared_file(ledger: Ledger, seen: Seen[None, int, 
 @goal(steps.run_async)
 def two_checkpoints_were_in_progress(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A newer checkpoint was final while an older one was still written."""
-    older = [one for one in map(ledger.checkpoints.__getitem__, range(1, seen.operands[0])) if one.missing]
-    return not ledger.checkpoints[seen.operands[0]].missing and bool([one for one in older if not one.is_given_up()])
+    older = [ledger.checkpoints[number] for number in ledger.running if number < seen.operands[0]]
+    written = [one for one in older if one.missing and not one.is_given_up()]
+    return not ledger.checkpoints[seen.operands[0]].missing and bool(written)
 
 
 @goal(steps.decline)

@@ -63,10 +63,9 @@ def an_acknowledged_checkpoint_is_final(ledger: Ledger, seen: Acted) -> Judgemen
     and of the outputs that belongs to it is final."""
     for checkpoint in acknowledged(seen):
         one = ledger.checkpoints[checkpoint]
-        if one.stage is Stage.UNKNOWN or one.missing or one.failed:
+        if one.missing or one.failed:
             owed = f"the state of checkpoint {checkpoint} is not final, so it must not be acknowledged"
-            missing = ", ".join(one.missing)
-            return Broken(FailureClass.LOST, owed, f"it was, without the state of its {missing or 'failed parts'}")
+            return Broken(FailureClass.LOST, owed, f"it was, without {', '.join(one.missing) or 'what has failed'}")
     return True
 
 
@@ -89,17 +88,12 @@ def a_checkpoint_is_acknowledged_or_declined(ledger: Ledger, seen: Acted) -> Jud
     yes = [number for number, one in enumerate(ledger.checkpoints) if one.acknowledged]
     no = [number for number, one in enumerate(ledger.checkpoints) if one.declined]
     for signal in seen.signals:
-        if type(signal) is CheckpointAcknowledged:
-            if signal.checkpoint in yes or signal.checkpoint in no:
-                what = "acknowledged" if signal.checkpoint in yes else "declined"
-                owed = f"checkpoint {signal.checkpoint} was {what}, so it must not be acknowledged"
-                return Broken(FailureClass.DUPLICATED, owed, "it was")
-            yes.append(signal.checkpoint)
-        elif type(signal) is CheckpointDeclined:
-            if signal.checkpoint in yes:
-                owed = f"checkpoint {signal.checkpoint} was acknowledged, so it must not be declined"
-                return Broken(FailureClass.DUPLICATED, owed, f"it was, with the reason {signal.reason}")
-            no.append(signal.checkpoint)
+        if type(signal) is CheckpointAcknowledged or type(signal) is CheckpointDeclined:
+            mine, accepts = signal.checkpoint, type(signal) is CheckpointAcknowledged
+            if mine in yes or (accepts and mine in no):
+                owed = f"checkpoint {mine} was {'acknowledged' if mine in yes else 'declined'} before"
+                return Broken(FailureClass.DUPLICATED, owed, f"it was {'acknowledged' if accepts else 'declined'} now")
+            (yes if accepts else no).append(mine)
     return True
 
 

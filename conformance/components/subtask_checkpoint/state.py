@@ -62,8 +62,8 @@ class Checkpoint:
         """What was called for it."""
         self.result = False
         """Whether the channel state writer holds its result."""
-        self.missing: Sequence[StatePart] = ()
-        """The parts of its state that are not final."""
+        self.missing: Sequence[StatePart] = tuple(StatePart)
+        """The parts of its state that are not final, all of them before the task takes its part."""
         self.failed: tuple[CheckpointReason, ...] = ()
         """For each part that has failed, the reason to decline it."""
         self.aborted = False
