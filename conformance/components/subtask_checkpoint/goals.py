@@ -15,7 +15,7 @@ goal = RULES.goal
 
 
 @goal(steps.trigger)
-def the_barrier_of_an_aborted_checkpoint_came(ledger: Ledger, seen: Seen[None, int]) -> bool:
+def the_task_was_asked_for_an_aborted_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """The task was asked for its part of an unaligned checkpoint that was aborted before its inputs were started."""
     one = ledger.checkpoints[seen.operands[0]]
     first = one.told[0] if one.told else None
