@@ -25,6 +25,8 @@ from conformance.ports import (
     RemoteChannelPort,
     SubpartitionConfig,
     SubpartitionPort,
+    SubtaskCheckpointConfig,
+    SubtaskCheckpointPort,
     UnionGateConfig,
     UnionGatePort,
     WriterConfig,
@@ -43,6 +45,7 @@ from .deque import Deque
 from .design import Design
 from .gate import Gate
 from .subpartition import Subpartition
+from .subtask_checkpoint import SubtaskCheckpoint
 from .union_gate import UnionGate
 from .writer.writer import ChannelStateWriter
 
@@ -87,6 +90,7 @@ class Reference(Implementation):
             "coordinator": self._coordinator,
             "barrier-handler": self._barrier_handler,
             "writer": self._writer,
+            "subtask-checkpoint": self._subtask_checkpoint,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -121,6 +125,9 @@ class Reference(Implementation):
 
     def _writer(self, config: WriterConfig) -> WriterPort:
         return ChannelStateWriter(config)
+
+    def _subtask_checkpoint(self, config: SubtaskCheckpointConfig) -> SubtaskCheckpointPort:
+        return SubtaskCheckpoint(config)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

@@ -11,6 +11,7 @@ from conformance.components import (
     recovered_channel,
     remote_channel,
     subpartition,
+    subtask_checkpoint,
     union_gate,
     writer,
 )
@@ -31,5 +32,6 @@ COMPONENTS = Components(
         coordinator.COMPONENT,
         barrier_handler.COMPONENT,
         writer.COMPONENT,
+        subtask_checkpoint.COMPONENT,
     ),
 )

@@ -62,6 +62,7 @@ from conformance.ports.faults import (
     CONNECTION,
     NETWORK_BUFFER_POOL,
     OPERATOR_COORDINATOR,
+    OPERATOR_SNAPSHOT,
     PRODUCER,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
@@ -128,6 +129,8 @@ from conformance.ports.subpartition import (
     SubpartitionConfig,
     SubpartitionPort,
 )
+from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
+from conformance.ports.subtask_signals import StatePart, SubtaskCall, SubtaskCalled
 from conformance.ports.writer import ChannelState, Request, RequestKind, WriterConfig, WriterPort
 
 __all__ = [
@@ -141,6 +144,7 @@ __all__ = [
     "NETWORK_BUFFER_POOL",
     "NO_CHECKPOINT",
     "OPERATOR_COORDINATOR",
+    "OPERATOR_SNAPSHOT",
     "PRODUCER",
     "STATE_FILE_CLOSE",
     "STATE_FILE_FLUSH",
@@ -238,9 +242,14 @@ __all__ = [
     "RestoredEvents",
     "Signal",
     "StateConsumed",
+    "StatePart",
     "StateStatus",
     "SubpartitionConfig",
     "SubpartitionPort",
+    "SubtaskCall",
+    "SubtaskCalled",
+    "SubtaskCheckpointConfig",
+    "SubtaskCheckpointPort",
     "SubtaskFailed",
     "SubtaskReady",
     "SubtaskReset",

@@ -16,6 +16,7 @@ from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
+from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
 from conformance.ports.writer import WriterConfig, WriterPort
 
 
@@ -45,5 +46,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "coordinator": Interface(CoordinatorPort, CoordinatorConfig),
         "barrier-handler": Interface(BarrierHandlerPort, BarrierHandlerConfig),
         "writer": Interface(WriterPort, WriterConfig),
+        "subtask-checkpoint": Interface(SubtaskCheckpointPort, SubtaskCheckpointConfig),
     }
 )

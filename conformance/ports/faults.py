@@ -26,7 +26,8 @@ class FaultKind(StrEnum):
 Places: TypeAlias = Mapping[str, tuple[FaultKind, ...]]
 """What a component calls that can fail, each with how it can fail."""
 CHANNEL_STATE_WRITER = "channel-state-writer"
-"""The place where buffers are handed to the channel state writer (Flink: `ChannelStateWriter.addInputData`)."""
+"""The place where the channel state writer is handed buffers (Flink: `ChannelStateWriter.addInputData`), begins a
+checkpoint, or is told that the outputs are done."""
 BUFFER_POOL = "buffer-pool"
 """The place where a buffer is asked for (Flink: `BufferPool.requestBuffer`)."""
 NETWORK_BUFFER_POOL = "network-buffer-pool"
@@ -59,6 +60,8 @@ STATE_FILE_FLUSH = "state-file-flush"
 """The place where it flushes a file that is complete."""
 STATE_FILE_CLOSE = "state-file-close"
 """The place where it closes a file, because it is complete or is given up (Flink: `closeAndGetHandle`, `close`)."""
+OPERATOR_SNAPSHOT = "operator-snapshot"
+"""The place where the operators take the synchronous part of their snapshots (Flink: `OperatorChain.snapshotState`)."""
 WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 

@@ -29,6 +29,7 @@ from conformance.ports.coordinator_signals import (
     TurnQueued,
 )
 from conformance.ports.faults import FaultStruck
+from conformance.ports.subtask_signals import SubtaskCalled
 
 
 class ErrorKind(StrEnum):
@@ -83,6 +84,23 @@ class CheckpointReason(StrEnum):
     """The asynchronous part of a task failed."""
     FINALIZE_FAILURE = "finalize-failure"
     """The checkpoint coordinator could not finalize it."""
+
+    @property
+    def counts(self) -> bool:
+        """Returns whether the checkpoint coordinator counts it among the failed checkpoints that a job tolerates.
+
+        Source: Flink's `CheckpointFailureManager.checkFailureCounter`, read in 2.3.0.
+        """
+        return self in _COUNTED
+
+
+_COUNTED = (
+    CheckpointReason.DECLINED,
+    CheckpointReason.EXPIRED,
+    CheckpointReason.IO_EXCEPTION,
+    CheckpointReason.ASYNC_EXCEPTION,
+    CheckpointReason.FINALIZE_FAILURE,
+)
 
 
 class PortError(Exception):
@@ -209,6 +227,7 @@ Signal: TypeAlias = (
     | BufferRecycled
     | ChannelStateCompleted
     | ChannelStateFailed
+    | SubtaskCalled
     | TurnQueued
     | EventTransmitted
     | ReportTransmitted

@@ -1,0 +1,102 @@
+"""The subtask checkpoint coordinator takes the part of one task in a checkpoint, and answers for it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+from conformance.ports.elements import Alignment, Barrier
+from conformance.ports.faults import CHANNEL_STATE_WRITER, CHECKPOINT_START, OPERATOR_SNAPSHOT, FaultKind, Places
+from conformance.ports.outcomes import CheckpointReason
+from conformance.ports.port import Answer, Port
+from conformance.ports.subtask_signals import StatePart
+
+
+class SubtaskCheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the job is configured for."""
+
+    timeout: Annotated[int, Meta(ge=0)]
+    """Milliseconds after which a timeoutable barrier that is still queued in an output becomes unaligned, counted from
+    its timestamp."""
+
+
+class SubtaskCheckpointPort(Port):
+    """The part of one task in its checkpoints (Flink: `SubtaskCheckpointCoordinatorImpl`, `AsyncCheckpointRunnable`).
+    Specification: subtask-checkpoint.md.
+
+    Checkpoint ids are >= 1. Operations never pause, and time passes only in `advance`. What is called in other parts of
+    the task is a signal `SubtaskCalled`; what the checkpoint coordinator is told is `CheckpointAcknowledged` or
+    `CheckpointDeclined`.
+
+    `start_inputs` fails with an error of kind `checkpoint` and the reason `declined-task-not-ready` if the inputs
+    refuse; whoever has called declines the checkpoint then, and the task goes on. If the writer, the inputs or the
+    operators fail in another way, the operation fails with an error of kind `io`; the task fails then, and nothing is
+    called any more but observers and `release`.
+    """
+
+    can_fail: ClassVar[Places] = {
+        CHECKPOINT_START: (FaultKind.REFUSES, FaultKind.THROWS),
+        CHANNEL_STATE_WRITER: (FaultKind.THROWS,),
+        OPERATOR_SNAPSHOT: (FaultKind.THROWS,),
+    }
+
+    # ---- the task's thread -------------------------------------------------------------------------------------------
+    @abstractmethod
+    def start_inputs(self, checkpoint: int, alignment: Alignment) -> Answer[None]:
+        """The task is about to take its part: its channel state begins, if it has any (Flink: `initInputsCheckpoint`).
+
+        Raises: PortError CHECKPOINT with the reason of the inputs if they refuse.
+        """
+
+    @abstractmethod
+    def inputs_done(self, checkpoint: int) -> Answer[None]:
+        """All that the inputs write for an unaligned checkpoint was handed to the channel state writer."""
+
+    @abstractmethod
+    def inputs_failed(self, checkpoint: int) -> Answer[None]:
+        """The inputs will not write the rest of what belongs to an unaligned checkpoint."""
+
+    @abstractmethod
+    def trigger(self, barrier: Barrier, timestamp: int) -> Answer[None]:
+        """The task takes its part of a checkpoint (Flink: `checkpointState`).
+
+        `timestamp`: when the checkpoint was triggered, in milliseconds of the clock that `advance` moves.
+        """
+
+    @abstractmethod
+    def decline(self, checkpoint: int, reason: CheckpointReason) -> Answer[None]:
+        """The barrier handler gives a checkpoint up (Flink: `abortCheckpointOnBarrier`)."""
+
+    @abstractmethod
+    def complete(self, checkpoint: int) -> Answer[None]:
+        """The checkpoint coordinator says that a checkpoint is complete (Flink: `notifyCheckpointComplete`)."""
+
+    @abstractmethod
+    def abort(self, checkpoint: int) -> Answer[None]:
+        """The checkpoint coordinator says that a checkpoint was aborted, maybe before the task has heard of it
+        (Flink: `notifyCheckpointAborted`)."""
+
+    @abstractmethod
+    def advance(self, milliseconds: int) -> Answer[None]:
+        """Time passes. Timers that are due now act in this operation."""
+
+    # ---- other threads -----------------------------------------------------------------------------------------------
+    @abstractmethod
+    def finish_part(self, checkpoint: int, part: StatePart) -> Answer[None]:
+        """A part of the state of a checkpoint is final, from now on."""
+
+    @abstractmethod
+    def fail_part(self, checkpoint: int, part: StatePart, reason: CheckpointReason | None) -> Answer[None]:
+        """A part of the state of a checkpoint failed: with a reason (Flink: `CheckpointException`), or otherwise."""
+
+    @abstractmethod
+    def run_async(self, checkpoint: int) -> Answer[None]:
+        """The thread of the asynchronous part of a checkpoint goes on as far as it can (Flink:
+        `AsyncCheckpointRunnable.run`). It need not wait for this."""
+
+    @abstractmethod
+    def cancel(self) -> Answer[None]:
+        """The task is not running any more, and asynchronous parts are cancelled. The task's thread may still be about
+        to take its part of a checkpoint. A second call changes nothing."""
