@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from conformance.driver import Seen
 from conformance.parts.faults import Breakable
@@ -19,6 +19,8 @@ from conformance.ports import (
     Signal,
 )
 
+Times: TypeAlias = tuple[int, int]
+"""The duration and the start delay of an alignment."""
 MOST_CHECKPOINTS = 30
 """The highest checkpoint that a scenario names."""
 
@@ -30,8 +32,8 @@ class Ledger(Breakable):
     __slots__ = (
         "alternating", "announced", "before", "blocked", "came", "channels", "counts_ends", "current", "declined",
         "due", "elapsed", "ended", "hurried", "inputs", "kinds", "last", "may_decline", "now", "open_sources",
-        "prioritised", "progress", "received", "resumed", "seqs", "sources", "started", "stopped", "timeout",
-        "timestamps", "triggered", "unannounced", "unblocked",
+        "prioritised", "progress", "received", "resumed", "seqs", "sources", "started", "starts", "stopped", "timeout",
+        "times", "timestamps", "triggered", "unannounced", "unblocked",
     )  # fmt: skip
 
     def __init__(
@@ -79,6 +81,11 @@ class Ledger(Breakable):
         self.declined: list[int] = []
         self.started = self.stopped = 0
         """The newest checkpoint that the inputs have started; the newest that they have stopped."""
+        self.starts: tuple[int, ...] = ()
+        """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
+        of a channel before its first barrier, or with that barrier."""
+        self.times: tuple[Times, ...] = ((0, 0),)
+        """What the handler may answer about older alignments, if the current one need not have started."""
         self._act()
 
     def _act(self) -> None:
@@ -121,6 +128,13 @@ class Ledger(Breakable):
         """Returns the channels whose barrier of the current checkpoint is still to come."""
         return [number for number, received in enumerate(self.received) if not received]
 
+    def alignments(self) -> tuple[Times, ...]:
+        """Returns what the handler may answer about its alignments now."""
+        if not self.starts:
+            return self.times
+        triggered = self.timestamps[self.current]
+        return *self.times, *[(self.now - start, max(0, start - triggered)) for start in self.starts]
+
     def left_behind(self) -> list[int]:
         """Returns the channels whose barrier of the current checkpoint was announced, and not prioritised or taken."""
         return [
@@ -141,7 +155,22 @@ class Ledger(Breakable):
         """Notes whether the current checkpoint is in progress."""
         current = self.current
         over = current in self.declined or (current in self.triggered and False not in self.received)
+        if over and self.progress:
+            self._stop_clock(current in self.declined)
         self.progress = 0 if over else current
+
+    def _stop_clock(self, declined: bool) -> None:
+        """Notes that no alignment is in progress any more. What one took that was declined may be forgotten."""
+        known = self.alignments()
+        if declined:
+            known = *known, *[(0, delay) for _, delay in known], (0, 0)
+        self.times = tuple(dict.fromkeys(known))
+        self.starts = ()
+
+    def _start_clock(self) -> None:
+        """Notes that the alignment of the current checkpoint may start now."""
+        if self.now not in self.starts:
+            self.starts = (*self.starts, self.now)
 
     def _meet(self, checkpoint: int, kind: Alignment) -> None:
         """Notes that the handler was given something of a checkpoint that is not over."""
@@ -152,8 +181,10 @@ class Ledger(Breakable):
             if self.before:
                 self.due = self.before, CheckpointReason.DECLINED_SUBSUMED
             self._begin(checkpoint)
+            self._start_clock()
 
     def _begin(self, checkpoint: int) -> None:
+        self._stop_clock(self.progress > 0)
         self.current = self.progress = checkpoint
         self.came = self.hurried = self.elapsed = False
         self.received = list(self.ended)
@@ -168,6 +199,9 @@ class Ledger(Breakable):
             self._forget_announcement(channel)
         if not self.is_obsolete(checkpoint):
             self._meet(checkpoint, kind)
+            if not self.came:
+                self._start_clock()
+                self.times = ()
             self.received[channel] = self.came = True
             self.hurried = self.hurried or kind is Alignment.UNALIGNED
             if False not in self.received:
@@ -203,11 +237,16 @@ class Ledger(Breakable):
     def end_of(self, channel: int) -> None:
         """Notes that the handler was told of the end of a channel."""
         self._act()
-        self.ended[channel] = self.received[channel] = True
+        self.ended[channel] = True
         self._open()
+        if not self.counts_ends:
+            if self.before:
+                self.due = self.before, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
+            return
+        self.received[channel] = True
+        if self.progress and not self.came:
+            self._start_clock()
         self._settle()
-        if self.before and not self.counts_ends:
-            self.due = self.before, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""

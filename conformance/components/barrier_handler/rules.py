@@ -6,11 +6,12 @@ from typing import Any
 
 from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Level, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.words import channels
 from conformance.ports import (
+    AlignmentTimes,
     BarrierHandlerPort,
     BarrierPrioritized,
     CheckpointDeclined,
@@ -342,6 +343,29 @@ def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) 
         return True
     what = f"checkpoint {owed} is in progress" if owed else "no checkpoint is in progress"
     return Broken(FailureClass.PROTOCOL, what, f"the answer was {seen.value}")
+
+
+@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
+def the_duration_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
+    """The duration that the handler answers is counted from the start of the alignment in progress, or is that of the
+    last one; once its checkpoint was declined, it may be 0."""
+    return _measured("duration", [duration for duration, _ in ledger.alignments()], seen.value.duration)
+
+
+@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
+def the_start_delay_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
+    """The start delay that the handler answers is the time from the timestamp of a checkpoint to the start of its
+    alignment, and no other than that of the last alignment; once that checkpoint was declined, it may be 0."""
+    return _measured("start delay", [delay for _, delay in ledger.alignments()], seen.value.start_delay)
+
+
+def _measured(what: str, owed: list[int], answered: int | None) -> Judgement:
+    if answered is None:
+        return False
+    if answered in owed:
+        return True
+    may = " or ".join(map(str, sorted(dict.fromkeys(owed))))
+    return Broken(FailureClass.PROTOCOL, f"the {what} of the last alignment is {may} ms", f"{answered} was answered")
 
 
 @rule(steps.resources, invariant="I-50", needs=RESOURCES)

@@ -9,7 +9,7 @@ from conformance.components.barrier_handler.ledger import MOST_CHECKPOINTS, Ledg
 from conformance.driver import DISABLED, Drain, Once, Seen, Step, Steps, While, always
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
-from conformance.ports import Alignment, Answer, Barrier, BarrierHandlerPort
+from conformance.ports import Alignment, AlignmentTimes, Answer, Barrier, BarrierHandlerPort
 
 LIVE = ("live",)
 ALWAYS = ("live", "broken", "failed")
@@ -195,6 +195,11 @@ def pending(port: BarrierHandlerPort, ledger: Ledger) -> Answer[int | None]:
     return port.pending()
 
 
+@step("observer", LIVE, when=always, weight=4)
+def alignment_times(port: BarrierHandlerPort, ledger: Ledger) -> Answer[AlignmentTimes]:
+    return port.alignment_times()
+
+
 def strikable(ledger: Ledger) -> Sequence[tuple[str, str]]:
     """The faults that can strike: only unaligned checkpoints start in the inputs."""
     return ledger.faults.possible() if ledger.alternating else ()
@@ -234,8 +239,8 @@ def _due(ledger: Ledger) -> Any:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
-    Once((pending(),), unless=lambda ledger: ledger.phase != "live"),
+    Once((pending(), alignment_times()), unless=lambda ledger: ledger.phase != "live"),
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),
 )
-"""Let the missing barriers come, ask what is in progress, then release."""
+"""Let the missing barriers come, ask what is in progress and how long it took, then release."""
