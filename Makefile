@@ -137,6 +137,10 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	$(CONFORMANCE) explore --component gate --scope recovery=pushed --scope recovered=2 --scope interleaving=whole \
 	  --scope barriers=0 --json reports/exploration/gate-pushed.json
 	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
+	$(CONFORMANCE) explore --component barrier-handler --scope barriers=2 --scope announcements=1 --scope markers=1 \
+	  --scope ends=1 --scope time=1 --json reports/exploration/barrier-handler.json
+	$(CONFORMANCE) explore --component barrier-handler --scope alternating=false --scope barriers=4 --scope markers=2 \
+	  --scope ends=1 --scope time=1 --json reports/exploration/barrier-handler-aligned.json
 	$(call explore-coordinator,aborts,most_turns=1 kinds=2 aborts=1)
 	$(call explore-coordinator,failure,most_turns=1 kinds=2 aborts=0 failures=1)
 	$(call explore-coordinator,two-checkpoints,$(PROMPT) concurrent=2 checkpoints=2 events=2 reports=2 aborts=1 failures=1)

@@ -7,6 +7,7 @@ from enum import Enum
 from conformance.ports import (
     CHECKPOINT_START,
     Alignment,
+    AlignmentTimes,
     Barrier,
     BarrierHandlerConfig,
     BarrierHandlerPort,
@@ -58,6 +59,12 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         """Came: whether a barrier of the current checkpoint was taken."""
         self.due: int | None = None
         """Timer: when the alignment of the current checkpoint is overdue; None: there is none."""
+        self.start: int | None = None
+        """Start: when the alignment of the current checkpoint started; None: none is in progress."""
+        self.duration = 0
+        """Duration: how long the last alignment took that is over."""
+        self.start_delay = 0
+        """Start delay: how long after its timestamp the last checkpoint started to align."""
 
     # ---- what the task takes from its channels ---------------------------------------------------------------------
     def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
@@ -139,7 +146,10 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.due = max(self.now, timestamp + self.config.timeout)
 
     def receive(self, channel: int, alignment: Alignment, timestamp: int) -> None:
-        """H4 to H8. A barrier of the current checkpoint is here."""
+        """H4 to H8, H22. A barrier of the current checkpoint is here. The first one starts the alignment."""
+        if not self.came:
+            self.start = self.now
+            self.start_delay = max(0, self.now - timestamp)
         self.received[channel] = self.came = True
         self.announced.pop(channel, None)
         late = alignment is Alignment.TIMEOUTABLE and self.now - timestamp > self.config.timeout
@@ -174,16 +184,20 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.emit(BarrierPrioritized(channel, seq))
 
     def abort(self, checkpoint: int, reason: CheckpointReason) -> None:
-        """H3, H12, H15, H18."""
+        """H3, H12, H15, H18, H23."""
         self.end()
         self.current = checkpoint
         self.emit(CheckpointDeclined(checkpoint, reason))
+        self.duration = 0
 
     def end(self) -> None:
-        """H7. The current checkpoint is over: its inputs stop, and the channels that it has blocked are resumed."""
+        """H7, H23. The current checkpoint is over: the inputs stop it, the channels that it has blocked are resumed."""
         if self.state is State.UNALIGNED:
             self.emit(InputsCheckpointStopped(self.current))
         self.state = State.OVER
+        if self.start is not None:
+            self.duration = self.now - self.start
+        self.start = None
         self.received = [False] * self.config.channels
         self.came = False
         self.announced = {}
@@ -196,6 +210,11 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
     def pending(self) -> int | None:
         """H20."""
         return None if self.state is State.OVER else self.current
+
+    def alignment_times(self) -> AlignmentTimes:
+        """H24."""
+        duration = self.duration if self.start is None else self.now - self.start
+        return AlignmentTimes(duration, self.start_delay)
 
     def resources(self) -> Resources:
         """H20. A timer is something that listens."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from conformance.driver.judgement import UNSURE, Broken, FailureClass, Judgement, Unsure
-from conformance.driver.program import OPERAND, BySignal, Move, Program
+from conformance.driver.program import OPERAND, Move, Program
 from conformance.driver.rule import Property
 from conformance.driver.setting import Evidence
 from conformance.driver.step import Ledger, Operands, Seen
@@ -70,16 +70,26 @@ class Judge:
                     row[place] = row[place] + 1
                 elif judgement is not False:
                     self._other(place, judged, judgement, move, step)
-            if move.heard and seen.signals:
-                self._hold_heard(move.heard, row, move, step)
+            if seen.signals:
+                for place, check, judged in move.heard.of(seen.signals):
+                    judgement = check(ledger, seen)
+                    if judgement is True:
+                        row[place] = row[place] + 1
+                    elif judgement is not False:
+                        self._other(place, judged, judgement, move, step)
             if move.end is not None:
                 move.end(ledger, *operands)
             if move.learn is not None:
                 move.learn(ledger, seen, *operands)
             if signals:
                 ledger.hear(signals)
-            if move.heard_after and seen.signals:
-                self._hold_heard(move.heard_after, row, move, step)
+            if seen.signals:
+                for place, check, judged in move.heard_after.of(seen.signals):
+                    judgement = check(ledger, seen)
+                    if judgement is True:
+                        row[place] = row[place] + 1
+                    elif judgement is not False:
+                        self._other(place, judged, judgement, move, step)
             for place, check, judged in move.after:
                 judgement = check(ledger, seen)
                 if judgement is True:
@@ -100,16 +110,6 @@ class Judge:
             if nonsense is None:
                 raise
             raise nonsense from error
-
-    def _hold_heard(self, heard: BySignal, row: list[int], move: Move, step: Step) -> None:
-        """Check the properties that name a signal which the operation emitted. Raises: Violation."""
-        for kind in dict.fromkeys(map(type, self.seen.signals)):
-            for place, check, judged in heard.get(kind, ()):
-                judgement = check(self.ledger, self.seen)
-                if judgement is True:
-                    row[place] += 1
-                elif judgement is not False:
-                    self._other(place, judged, judgement, move, step)
 
     def _hold_struck(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
         """Check the outcome of an operation that a fault has struck. Raises: Violation."""

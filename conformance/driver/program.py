@@ -10,15 +10,13 @@ from conformance.driver.judgement import Judgement, Kind
 from conformance.driver.own_rules import ANSWERS
 from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
-from conformance.ports import Capability, Implementation
+from conformance.ports import Capability, Implementation, Signal
 from conformance.ports.implementation import Factory
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
 Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement], Property]
 """The place of a property in the rows of a run's evidence, its check, and the property."""
-BySignal: TypeAlias = dict[type[Any], tuple[Judged, ...]]
-"""By type of signal, the properties that are judged if an operation emitted one."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in its answer."""
 
@@ -34,6 +32,28 @@ class Log(Protocol):
 
     def entries(self) -> list[Entry]:
         """Returns the list to which the run will append each of its entries."""
+
+
+class BySignal:
+    """The properties that are judged if an operation emitted a signal of the types that they name."""
+
+    __slots__ = ("_known", "properties")
+
+    def __init__(self, properties: Sequence[tuple[int, Property]]) -> None:
+        self.properties = properties
+        self._known: dict[tuple[type[Any], ...], tuple[Judged, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.properties)
+
+    def of(self, signals: Sequence[Signal]) -> tuple[Judged, ...]:
+        """Returns the properties that these signals concern, each once, in the order of their first signal."""
+        kinds = tuple(map(type, signals))
+        found = self._known.get(kinds)
+        if found is None:
+            mine = dict.fromkeys(one for kind in kinds for one in self.properties if kind in one[1].signals)
+            found = self._known[kinds] = tuple((place, one.check, one) for place, one in mine)
+        return found
 
 
 class Move:
@@ -80,21 +100,13 @@ class Move:
         self.before = tuple(
             (place, one.check, one) for place, one in moving if not one.after_learning and not one.signals
         )
-        self.heard = _by_signal([(place, one) for place, one in moving if not one.after_learning])
-        """By type of signal, the properties that are judged if the operation emitted one."""
-        self.heard_after = _by_signal([(place, one) for place, one in moving if one.after_learning])
-        """By type of signal, those of them that are judged after the ledger has learned."""
+        heard = [(place, one) for place, one in moving if one.signals]
+        self.heard = BySignal([(place, one) for place, one in heard if not one.after_learning])
+        self.heard_after = BySignal([(place, one) for place, one in heard if one.after_learning])
+        """Those that are judged after the ledger has learned."""
         self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning and not one.signals)
         self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
-
-
-def _by_signal(properties: Sequence[tuple[int, Property]]) -> BySignal:
-    signals = dict.fromkeys(signal for _, one in properties for signal in one.signals)
-    return {
-        signal: tuple((place, one.check, one) for place, one in properties if signal in one.signals)
-        for signal in signals
-    }
 
 
 class Program:

@@ -5,7 +5,7 @@ outcomes, errors), the capabilities that an implementation claims, and how imple
 variants are found by name. This package imports no other part of the suite.
 """
 
-from conformance.ports.barrier_handler import BarrierHandlerConfig, BarrierHandlerPort
+from conformance.ports.barrier_handler import AlignmentTimes, BarrierHandlerConfig, BarrierHandlerPort
 from conformance.ports.capabilities import Capability
 from conformance.ports.catalogue import INTERFACES, Interface, Interfaces
 from conformance.ports.chain import ChainCheckpoint, ChainConfig, ChainPort, CheckpointStatus, Consumed
@@ -152,6 +152,7 @@ __all__ = [
     "STATE_FILE_WRITE",
     "SUBPARTITION_REQUEST",
     "Alignment",
+    "AlignmentTimes",
     "Announcement",
     "Answer",
     "Availability",

@@ -24,6 +24,15 @@ class BarrierHandlerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     `execution.checkpointing.checkpoints-after-tasks-finish`). If not, its end aborts the pending checkpoint."""
 
 
+class AlignmentTimes(Struct, frozen=True):
+    """How long an alignment took, in milliseconds. Flink reports it as metrics; None: it is not measured."""
+
+    duration: int | None = None
+    """From the start of the alignment in progress to now, or from the start of the last one to its end; 0: none."""
+    start_delay: int | None = None
+    """From the timestamp of the checkpoint to the start of that alignment; 0: none, or it started earlier."""
+
+
 class BarrierHandlerPort(Port):
     """The barrier handler of one task (Flink: `SingleCheckpointBarrierHandler`). Specification: barrier-handler.md.
 
@@ -72,3 +81,8 @@ class BarrierHandlerPort(Port):
     @abstractmethod
     def pending(self) -> Answer[int | None]:
         """Answer the checkpoint of which something was received and that is not over; nothing if there is none."""
+
+    def alignment_times(self) -> Answer[AlignmentTimes]:
+        """Answer how long the alignment in progress, or the last one, has taken (Flink: `getAlignmentDurationNanos`,
+        `getCheckpointStartDelayNanos`). An engine that does not measure it leaves this method as it is."""
+        return AlignmentTimes()

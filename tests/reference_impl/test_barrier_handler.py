@@ -7,6 +7,7 @@ import pytest
 from conformance.ports import (
     CHECKPOINT_START,
     Alignment,
+    AlignmentTimes,
     Barrier,
     BarrierHandlerConfig,
     BarrierPrioritized,
@@ -217,3 +218,30 @@ def test_the_timer_is_held_until_the_checkpoint_is_over_or_the_handler_released(
     one.release()
     one.release()
     assert one.resources().listeners == 0
+
+
+def test_an_alignment_starts_with_its_first_barrier_and_ends_with_its_last():
+    """barrier-handler.md H22, H23, H24."""
+    one = handler()
+    one.advance(3)
+    one.announcement(0, 1, 0, 1)
+    one.advance(2)
+    assert one.alignment_times() == AlignmentTimes(0, 0)
+    one.barrier(0, Barrier(1, TIMEOUTABLE), 1)
+    one.advance(3)
+    assert one.alignment_times() == AlignmentTimes(3, 4)
+    one.barrier(1, Barrier(1, TIMEOUTABLE), 1)
+    one.advance(1)
+    assert one.alignment_times() == AlignmentTimes(3, 4)
+
+
+def test_nothing_of_an_alignment_that_was_given_up_is_counted_for_the_next():
+    """barrier-handler.md H23."""
+    one = handler()
+    one.barrier(0, Barrier(1, ALIGNED), 0)
+    one.advance(5)
+    one.cancel_marker(1, 1)
+    assert one.alignment_times().duration == 0
+    one.barrier(0, Barrier(2, ALIGNED), 5)
+    one.advance(1)
+    assert one.alignment_times() == AlignmentTimes(1, 0)

@@ -17,18 +17,19 @@ goal = RULES.goal
 @goal(steps.advance)
 def an_alignment_timed_out_with_barriers_announced_and_taken(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An alignment timed out when a barrier had been taken, another one was announced, and a third was awaited."""
-    waits = [number for number in ledger.missing() if ledger.announced.get(number, (0, 0))[0] != ledger.current]
-    return _times_out(ledger, seen) and ledger.came and bool(ledger.left_behind()) and bool(waits)
+    if not (ledger.came and _times_out(ledger, seen) and ledger.left_behind()):
+        return False
+    return any(ledger.announced.get(number, (0, 0))[0] != ledger.current for number in ledger.missing())
 
 
 @goal(steps.advance)
 def an_alignment_timed_out_before_its_first_barrier(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An alignment timed out when barriers had been announced and none was taken."""
-    return _times_out(ledger, seen) and not ledger.came and bool(ledger.left_behind())
+    return not ledger.came and _times_out(ledger, seen) and bool(ledger.left_behind())
 
 
 def _times_out(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    if ledger.is_done() or ledger.elapsed or ledger.is_unaligned():
+    if not ledger.progress or ledger.elapsed or ledger.is_unaligned():
         return False
     if ledger.kinds[ledger.current] is not Alignment.TIMEOUTABLE:
         return False
@@ -39,8 +40,9 @@ def _times_out(ledger: Ledger, seen: Seen[None, int]) -> bool:
 def the_last_barrier_of_an_overdue_alignment_came(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """The barrier that completes an alignment came when the alignment was overdue and no time had passed since."""
     channel, checkpoint = seen.operands
-    late = ledger.timestamps.get(checkpoint, ledger.now) + ledger.timeout < ledger.now
-    return checkpoint == ledger.current and late and not ledger.elapsed and ledger.missing() == [channel]
+    if checkpoint != ledger.current or ledger.elapsed or ledger.missing() != [channel]:
+        return False
+    return ledger.timestamps.get(checkpoint, ledger.now) + ledger.timeout < ledger.now
 
 
 @goal(*steps.BARRIERS)
@@ -52,31 +54,31 @@ def the_barrier_of_an_aborted_checkpoint_came(ledger: Ledger, seen: Seen[None, i
 @goal(steps.end_of_partition)
 def a_channel_ended_during_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A channel ended while a checkpoint was in progress of which its barrier had not come."""
-    return not ledger.is_done() and not ledger.received[seen.operands[0]]
+    return ledger.progress > 0 and not ledger.received[seen.operands[0]]
 
 
 @goal(steps.end_of_partition)
 def the_end_of_a_channel_completed_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A channel ended whose barrier was the last one that was awaited."""
-    return not ledger.is_done() and ledger.came and ledger.missing() == list(seen.operands)
+    return ledger.progress > 0 and ledger.came and ledger.missing() == list(seen.operands)
 
 
 @goal(*steps.BARRIERS)
 def a_newer_barrier_came_during_a_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """A newer barrier came while an unaligned checkpoint was in progress."""
-    return not ledger.is_done() and ledger.is_unaligned() and seen.operands[1] > ledger.current
+    return ledger.progress > 0 and ledger.is_unaligned() and seen.operands[1] > ledger.current
 
 
 @goal(steps.aligned_barrier, steps.timeoutable_barrier)
 def an_aligned_barrier_came_during_an_unaligned_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """An aligned barrier came of a checkpoint that had been triggered unaligned."""
-    return not ledger.is_done() and ledger.is_unaligned() and seen.operands[1] == ledger.current
+    return ledger.progress > 0 and ledger.is_unaligned() and seen.operands[1] == ledger.current
 
 
 @goal(steps.cancel_marker)
 def a_cancel_marker_came_during_an_older_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """The cancel marker of a newer checkpoint came while one was in progress."""
-    return not ledger.is_done() and seen.operands[1] > ledger.current
+    return ledger.progress > 0 and seen.operands[1] > ledger.current
 
 
 @goal(steps.rpc_barrier)
@@ -88,4 +90,4 @@ def a_source_was_the_last_to_be_asked(ledger: Ledger, seen: Seen[None, int, int,
 @goal(steps.announcement)
 def an_announcement_came_during_an_unaligned_checkpoint(ledger: Ledger, seen: Seen[None, Any, Any]) -> bool:
     """A barrier was announced after its checkpoint had been triggered unaligned."""
-    return not ledger.is_done() and ledger.is_unaligned() and seen.operands[1] == ledger.current
+    return ledger.progress > 0 and ledger.is_unaligned() and seen.operands[1] == ledger.current

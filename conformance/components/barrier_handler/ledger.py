@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from conformance.driver import Seen
 from conformance.parts.faults import Breakable
@@ -19,7 +19,9 @@ from conformance.ports import (
     Signal,
 )
 
-MOST_CHECKPOINTS = 9
+Times: TypeAlias = tuple[int, int]
+"""The duration and the start delay of an alignment."""
+MOST_CHECKPOINTS = 30
 """The highest checkpoint that a scenario names."""
 
 
@@ -29,9 +31,9 @@ class Ledger(Breakable):
 
     __slots__ = (
         "alternating", "announced", "before", "blocked", "came", "channels", "counts_ends", "current", "declined",
-        "due", "elapsed", "ended", "hurried", "kinds", "last", "may_decline", "now", "prioritised", "received",
-        "resumed", "seqs", "sources", "started", "stopped", "timeout", "timestamps", "triggered", "unannounced",
-        "unblocked",
+        "due", "elapsed", "ended", "hurried", "inputs", "kinds", "last", "may_decline", "now", "open_sources",
+        "prioritised", "progress", "received", "resumed", "seqs", "sources", "started", "starts", "stopped", "timeout",
+        "times", "timestamps", "triggered", "unannounced", "unblocked",
     )  # fmt: skip
 
     def __init__(
@@ -51,13 +53,15 @@ class Ledger(Breakable):
         """Begins with a fresh handler, whose clock shows 0."""
         self.begin_life("live")
         self.now = 0
-        self.current = 0
+        self.current = self.progress = 0
+        """The newest checkpoint of which the handler has heard; the same if it is in progress, otherwise 0."""
         self.came = self.hurried = self.elapsed = False
         """Whether a barrier of the current checkpoint was taken; whether an unaligned one was; whether time has passed
         since it is overdue, or the handler has acted on that."""
         self.received = [False] * self.channels
         """By channel, whether its barrier of the current checkpoint was taken, or it has ended."""
         self.ended = [False] * self.channels
+        self._open()
         self.last = [0] * self.channels
         """By channel, the newest checkpoint of which it has delivered the barrier or the cancel marker."""
         self.seqs = [0] * self.channels
@@ -77,31 +81,31 @@ class Ledger(Breakable):
         self.declined: list[int] = []
         self.started = self.stopped = 0
         """The newest checkpoint that the inputs have started; the newest that they have stopped."""
+        self.starts: tuple[int, ...] = ()
+        """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
+        of a channel before its first barrier, or with that barrier."""
+        self.times: tuple[Times, ...] = ((0, 0),)
+        """What the handler may answer about older alignments, if the current one need not have started."""
         self._act()
 
     def _act(self) -> None:
         """Notes that the handler acts. What is noted here is known until it acts again."""
-        self.before = 0 if self.is_done() else self.current
+        self.before = self.progress
         """The checkpoint that was in progress before."""
         self.due: tuple[int, CheckpointReason] | None = None
         """The checkpoint that it must decline, and for which reason."""
         self.may_decline: tuple[int, ...] = ()
         """The checkpoints that it may decline besides."""
-        self.resumed: list[tuple[int, int]] = []
+        self.resumed: tuple[tuple[int, int], ...] = ()
         """The channels that it has resumed, each with the checkpoint that had blocked it."""
         self.unblocked = self.unannounced = 0
         """A channel, counted from 1, that it has resumed although it was not blocked; one of which it has turned a
         barrier into a priority event that was not announced, or was taken."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
-    def is_done(self) -> bool:
-        """Returns whether no checkpoint is in progress."""
-        current = self.current
-        return not current or current in self.declined or (current in self.triggered and False not in self.received)
-
     def is_obsolete(self, checkpoint: int) -> bool:
         """Returns whether the checkpoint is over, or a newer one is known."""
-        return checkpoint < self.current or (checkpoint == self.current and self.is_done())
+        return checkpoint < self.current or (checkpoint == self.current and not self.progress)
 
     def is_unaligned(self) -> bool:
         """Returns whether the current checkpoint was triggered unaligned."""
@@ -124,6 +128,13 @@ class Ledger(Breakable):
         """Returns the channels whose barrier of the current checkpoint is still to come."""
         return [number for number, received in enumerate(self.received) if not received]
 
+    def alignments(self) -> tuple[Times, ...]:
+        """Returns what the handler may answer about its alignments now."""
+        if not self.starts:
+            return self.times
+        triggered = self.timestamps[self.current]
+        return *self.times, *[(self.now - start, max(0, start - triggered)) for start in self.starts]
+
     def left_behind(self) -> list[int]:
         """Returns the channels whose barrier of the current checkpoint was announced, and not prioritised or taken."""
         return [
@@ -133,6 +144,34 @@ class Ledger(Breakable):
         ]
 
     # ---- updates -----------------------------------------------------------------------------------------------------
+    def _open(self) -> None:
+        """Notes which channels have not ended: the sources, and the others."""
+        still = [number for number, ended in enumerate(self.ended) if not ended]
+        first = self.channels - self.sources
+        self.inputs = tuple(number for number in still if number < first)
+        self.open_sources = tuple(number for number in still if number >= first)
+
+    def _settle(self) -> None:
+        """Notes whether the current checkpoint is in progress."""
+        current = self.current
+        over = current in self.declined or (current in self.triggered and False not in self.received)
+        if over and self.progress:
+            self._stop_clock(current in self.declined)
+        self.progress = 0 if over else current
+
+    def _stop_clock(self, declined: bool) -> None:
+        """Notes that no alignment is in progress any more. What one took that was declined may be forgotten."""
+        known = self.alignments()
+        if declined:
+            known = *known, *[(0, delay) for _, delay in known], (0, 0)
+        self.times = tuple(dict.fromkeys(known))
+        self.starts = ()
+
+    def _start_clock(self) -> None:
+        """Notes that the alignment of the current checkpoint may start now."""
+        if self.now not in self.starts:
+            self.starts = (*self.starts, self.now)
+
     def _meet(self, checkpoint: int, kind: Alignment) -> None:
         """Notes that the handler was given something of a checkpoint that is not over."""
         if checkpoint not in self.kinds:
@@ -142,9 +181,11 @@ class Ledger(Breakable):
             if self.before:
                 self.due = self.before, CheckpointReason.DECLINED_SUBSUMED
             self._begin(checkpoint)
+            self._start_clock()
 
     def _begin(self, checkpoint: int) -> None:
-        self.current = checkpoint
+        self._stop_clock(self.progress > 0)
+        self.current = self.progress = checkpoint
         self.came = self.hurried = self.elapsed = False
         self.received = list(self.ended)
 
@@ -154,15 +195,20 @@ class Ledger(Breakable):
         if blocks and kind is not Alignment.UNALIGNED:
             self.blocked[channel] = checkpoint
         self.last[channel] = checkpoint
-        if self.announced.get(channel, (checkpoint, 0))[0] <= checkpoint:
+        if channel in self.announced and self.announced[channel][0] <= checkpoint:
             self._forget_announcement(channel)
         if not self.is_obsolete(checkpoint):
             self._meet(checkpoint, kind)
+            if not self.came:
+                self._start_clock()
+                self.times = ()
             self.received[channel] = self.came = True
             self.hurried = self.hurried or kind is Alignment.UNALIGNED
+            if False not in self.received:
+                self._settle()
 
     def _forget_announcement(self, channel: int) -> None:
-        self.announced.pop(channel, None)
+        del self.announced[channel]
         if channel in self.prioritised:
             self.prioritised.remove(channel)
 
@@ -191,9 +237,16 @@ class Ledger(Breakable):
     def end_of(self, channel: int) -> None:
         """Notes that the handler was told of the end of a channel."""
         self._act()
-        self.ended[channel] = self.received[channel] = True
-        if self.before and not self.counts_ends:
-            self.due = self.before, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
+        self.ended[channel] = True
+        self._open()
+        if not self.counts_ends:
+            if self.before:
+                self.due = self.before, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
+            return
+        self.received[channel] = True
+        if self.progress and not self.came:
+            self._start_clock()
+        self._settle()
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
@@ -208,7 +261,7 @@ class Ledger(Breakable):
                 channel = signal.channel
                 if not self.blocked[channel]:
                     self.unblocked = channel + 1
-                self.resumed.append((channel, self.blocked[channel]))
+                self.resumed = (*self.resumed, (channel, self.blocked[channel]))
                 self.blocked[channel] = 0
             elif type(signal) is BarrierPrioritized:
                 channel = signal.channel
@@ -219,8 +272,10 @@ class Ledger(Breakable):
                     self.elapsed = self.elapsed or self.is_overdue(self.current)
             elif type(signal) is CheckpointTriggered:
                 self.triggered[signal.checkpoint] = signal.unaligned
+                self._settle()
             elif type(signal) is CheckpointDeclined:
                 self.declined.append(signal.checkpoint)
+                self._settle()
             elif type(signal) is InputsCheckpointStarted:
                 self.started = signal.checkpoint
             elif type(signal) is InputsCheckpointStopped:

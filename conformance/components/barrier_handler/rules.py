@@ -6,11 +6,12 @@ from typing import Any
 
 from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Level, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.words import channels
 from conformance.ports import (
+    AlignmentTimes,
     BarrierHandlerPort,
     BarrierPrioritized,
     CheckpointDeclined,
@@ -66,7 +67,7 @@ def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -
     return False
 
 
-@rule(*steps.ACTS, invariant="I-45", after_learning=True)
+@rule(*steps.BARRIERS, steps.rpc_barrier, steps.end_of_partition, invariant="I-45", after_learning=True)
 def a_checkpoint_whose_barriers_are_here_is_triggered(ledger: Ledger, seen: Acted) -> Judgement:
     """Once the barrier of every channel that has not ended was taken, the checkpoint was triggered or declined."""
     current = ledger.current
@@ -102,7 +103,7 @@ def an_unaligned_barrier_triggers_at_once(ledger: Ledger, seen: Acted) -> Judgem
 def the_last_barrier_keeps_a_checkpoint_aligned(ledger: Ledger, seen: Acted) -> Judgement:
     """If the barrier that completes an alignment is not unaligned itself, the checkpoint stays aligned, however late
     the barrier comes."""
-    if ledger.missing() or ledger.hurried or ledger.elapsed:
+    if False in ledger.received or ledger.hurried or ledger.elapsed:
         return False
     if not ledger.is_unaligned():
         return True
@@ -141,7 +142,7 @@ def a_checkpoint_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement
 def an_overdue_alignment_becomes_unaligned(ledger: Ledger, seen: Acted) -> Judgement:
     """If time has passed since a timeoutable checkpoint is overdue, and a barrier of it was taken but not all, the
     checkpoint was triggered, unaligned."""
-    if ledger.is_done() or not (ledger.elapsed and ledger.came):
+    if not (ledger.elapsed and ledger.came and ledger.progress):
         return False
     if ledger.is_unaligned():
         return True
@@ -153,7 +154,7 @@ def an_overdue_alignment_becomes_unaligned(ledger: Ledger, seen: Acted) -> Judge
 def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
     """If a checkpoint in progress was triggered unaligned, or time has passed since it is overdue, every barrier of it
     that was announced and not taken was turned into a priority event."""
-    if ledger.is_done() or not (ledger.elapsed or ledger.is_unaligned()):
+    if not (ledger.announced and ledger.progress and (ledger.elapsed or ledger.is_unaligned())):
         return False
     if late := ledger.left_behind():
         owed = f"checkpoint {ledger.current} is to be unaligned, so its announced barriers must overtake"
@@ -208,7 +209,7 @@ def an_end_that_does_not_count_declines_the_checkpoint(ledger: Ledger, seen: Act
 @rule(*steps.ACTS, invariant="I-45", signals=(CheckpointDeclined,))
 def a_checkpoint_is_declined_once(ledger: Ledger, seen: Acted) -> Judgement:
     """A checkpoint is declined at most once, and not after it was completed."""
-    over = [*ledger.declined, *([ledger.current] if ledger.is_done() and ledger.current else [])]
+    over = [*ledger.declined, *([ledger.current] if ledger.current and not ledger.progress else [])]
     for checkpoint, _ in declined(seen):
         if checkpoint in over:
             owed = f"checkpoint {checkpoint} is over, so it must not be declined"
@@ -232,7 +233,7 @@ def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judge
 def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgement:
     """What comes of a checkpoint that is over, or older than another one, triggers and declines nothing, and turns no
     barrier into a priority event."""
-    if not ledger.is_obsolete(seen.operands[1]):
+    if seen.operands[1] > ledger.current or not ledger.is_obsolete(seen.operands[1]):
         return False
     for signal in seen.signals:
         if type(signal) in (CheckpointTriggered, CheckpointDeclined, BarrierPrioritized, InputsCheckpointStarted):
@@ -246,11 +247,8 @@ def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgeme
 def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
     """When the checkpoint is over behind whose barrier a channel waits, the channel was resumed; at once, if the
     barrier was obsolete when it came."""
-    if not any(ledger.blocked):
-        return bool(ledger.resumed)
-    progress = 0 if ledger.is_done() else ledger.current
-    late = [number for number, checkpoint in enumerate(ledger.blocked) if checkpoint and checkpoint != progress]
-    if late:
+    progress = ledger.progress
+    if any(ledger.blocked) and (late := [n for n, waits in enumerate(ledger.blocked) if waits and waits != progress]):
         owed = f"checkpoint {ledger.blocked[late[0]]} is over, so the channels that it blocks must be resumed"
         return Broken(FailureClass.STUCK, owed, f"{channels(late)} still waits")
     return bool(ledger.resumed)
@@ -269,7 +267,7 @@ def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_stays_blocked_while_its_checkpoint_is_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
     """A channel is not resumed while the checkpoint is in progress behind whose barrier it waits."""
-    if ledger.is_done():
+    if not ledger.progress:
         return False
     for channel, checkpoint in ledger.resumed:
         if checkpoint == ledger.current:
@@ -305,7 +303,7 @@ def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) ->
     """The inputs are told that an unaligned checkpoint is over when it is, and not before."""
     if not ledger.started:
         return False
-    over = ledger.started != ledger.current or ledger.is_done()
+    over = ledger.started != ledger.current or not ledger.progress
     if over is (ledger.stopped >= ledger.started):
         return over
     owed = f"checkpoint {ledger.started} is {'over' if over else 'in progress'}"
@@ -340,11 +338,34 @@ faults.see_strikes(RULES, BarrierHandlerPort.can_fail, *steps.ACTS)
 @rule(steps.pending, invariant="I-45")
 def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
     """The handler answers the checkpoint that is in progress, or nothing if there is none."""
-    owed = None if ledger.is_done() else ledger.current
+    owed = ledger.progress or None
     if seen.value == owed:
         return True
     what = f"checkpoint {owed} is in progress" if owed else "no checkpoint is in progress"
     return Broken(FailureClass.PROTOCOL, what, f"the answer was {seen.value}")
+
+
+@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
+def the_duration_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
+    """The duration that the handler answers is counted from the start of the alignment in progress, or is that of the
+    last one; once its checkpoint was declined, it may be 0."""
+    return _measured("duration", [duration for duration, _ in ledger.alignments()], seen.value.duration)
+
+
+@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
+def the_start_delay_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
+    """The start delay that the handler answers is the time from the timestamp of a checkpoint to the start of its
+    alignment, and no other than that of the last alignment; once that checkpoint was declined, it may be 0."""
+    return _measured("start delay", [delay for _, delay in ledger.alignments()], seen.value.start_delay)
+
+
+def _measured(what: str, owed: list[int], answered: int | None) -> Judgement:
+    if answered is None:
+        return False
+    if answered in owed:
+        return True
+    may = " or ".join(map(str, sorted(dict.fromkeys(owed))))
+    return Broken(FailureClass.PROTOCOL, f"the {what} of the last alignment is {may} ms", f"{answered} was answered")
 
 
 @rule(steps.resources, invariant="I-50", needs=RESOURCES)
@@ -352,7 +373,7 @@ def no_timer_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Resources]) -> J
     """While no checkpoint is in progress, the handler holds no timer and no future; otherwise, at most one of each."""
     if ledger.phase != "live":
         return False
-    most = 0 if ledger.is_done() else 1
+    most = 1 if ledger.progress else 0
     for what in ("listeners", "futures"):
         held = getattr(seen.value, what)
         if held is not None and held > most:

@@ -9,7 +9,7 @@ from conformance.components.barrier_handler.ledger import MOST_CHECKPOINTS, Ledg
 from conformance.driver import DISABLED, Drain, Once, Seen, Step, Steps, While, always
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
-from conformance.ports import Alignment, Answer, Barrier, BarrierHandlerPort
+from conformance.ports import Alignment, AlignmentTimes, Answer, Barrier, BarrierHandlerPort
 
 LIVE = ("live",)
 ALWAYS = ("live", "broken", "failed")
@@ -21,96 +21,111 @@ step = STEPS.step
 
 
 # ---- what may come out of a channel ----------------------------------------------------------------------------------
-def _open(ledger: Ledger, sources: bool = False) -> Sequence[int]:
-    """The channels that have not ended, or the sources among them."""
-    first, ended = ledger.channels - ledger.sources, ledger.ended
-    numbers = range(first, ledger.channels) if sources else range(first)
-    return [number for number in numbers if not ended[number]] if True in ended else numbers
+def _next(
+    ledger: Ledger, channels: Sequence[int], suits: Sequence[Alignment], overtakes: bool
+) -> list[tuple[int, int]]:
+    """Channels, and the checkpoints of which they may deliver something next: the current one, the next, and an older
+    one.
 
-
-def _near(ledger: Ledger, channel: int) -> Sequence[int]:
-    """The checkpoints of which a channel may deliver something next: the current one, the next, and an older one."""
-    current, last = ledger.current, ledger.last[channel]
-    if last >= MOST_CHECKPOINTS:
-        return ()
-    if last >= current:
-        return (last + 1,)
-    near = (current, current + 1) if current < MOST_CHECKPOINTS else (current,)
-    return near if last + 1 == current else (last + 1, *near)
-
-
-def _pairs(ledger: Ledger, kind: Alignment, sources: bool = False) -> Sequence[tuple[int, int]]:
-    """Channels, and checkpoints whose barrier of this kind may come out of them."""
+    `suits`: how such a checkpoint may have begun upstream. `overtakes`: whether it comes out of blocked channels, too.
+    """
+    current, last, blocked, kinds = ledger.current, ledger.last, ledger.blocked, ledger.kinds
+    suited = suits[0]
+    fits = kinds.get(current, suited) in suits
     found = []
-    for channel in _open(ledger, sources):
-        if ledger.blocked[channel] and kind is not Alignment.UNALIGNED:
+    for channel in channels:
+        if blocked[channel] and not overtakes:
             continue
-        waits = ledger.announced.get(channel, (0, 0))[0]
-        for checkpoint in _near(ledger, channel):
-            began = ledger.kinds.get(checkpoint, kind)
-            if kind is not began and (kind is not Alignment.UNALIGNED or began is not Alignment.TIMEOUTABLE):
-                continue
-            if waits and (checkpoint < waits or (checkpoint > waits and kind is not Alignment.UNALIGNED)):
-                continue
-            if checkpoint == waits and (channel in ledger.prioritised) is not (kind is Alignment.UNALIGNED):
-                continue
-            found.append((channel, checkpoint))
+        newest = last[channel]
+        if newest < current:
+            newest += 1
+            if newest < current and kinds.get(newest, suited) in suits:
+                found.append((channel, newest))
+            if fits:
+                found.append((channel, current))
+            newest = current
+        if newest < MOST_CHECKPOINTS:
+            found.append((channel, newest + 1))
     return found
+
+
+_SUITS = {
+    Alignment.ALIGNED: (Alignment.ALIGNED,),
+    TIMEOUTABLE: (TIMEOUTABLE,),
+    Alignment.UNALIGNED: (Alignment.UNALIGNED, TIMEOUTABLE),
+}
+"""By kind of barrier, how its checkpoint may have begun upstream."""
+
+
+def _pairs(ledger: Ledger, kind: Alignment, channels: Sequence[int]) -> Sequence[tuple[int, int]]:
+    """Channels, and checkpoints whose barrier of this kind may come out of them. What a channel has announced comes
+    before what is newer, but for unaligned barriers."""
+    overtakes = kind is Alignment.UNALIGNED
+    found = _next(ledger, channels, _SUITS[kind], overtakes)
+    announced = ledger.announced
+    if not announced:
+        return found
+    return [
+        (channel, checkpoint)
+        for channel, checkpoint in found
+        if channel not in announced
+        or (checkpoint == announced[channel][0] and (channel in ledger.prioritised) is overtakes)
+        or (checkpoint > announced[channel][0] and overtakes)
+    ]
 
 
 def aligned(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Aligned barriers: of savepoints, and of all checkpoints of a job without unaligned ones."""
-    return _pairs(ledger, Alignment.ALIGNED)
+    return _pairs(ledger, Alignment.ALIGNED, ledger.inputs)
 
 
 def timeoutable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Timeoutable barriers."""
-    return _pairs(ledger, Alignment.TIMEOUTABLE) if ledger.alternating else DISABLED
+    return _pairs(ledger, TIMEOUTABLE, ledger.inputs) if ledger.alternating else DISABLED
 
 
 def unaligned(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Unaligned barriers, which come out of blocked channels, too."""
-    return _pairs(ledger, Alignment.UNALIGNED) if ledger.alternating else DISABLED
+    return _pairs(ledger, Alignment.UNALIGNED, ledger.inputs) if ledger.alternating else DISABLED
+
+
+_ALTERNATING, _ONLY_ALIGNED = tuple(Alignment), (Alignment.ALIGNED,)
 
 
 def triggered(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Checkpoints that a source is asked for by a call: the newest one, or the next."""
+    if not ledger.open_sources:
+        return DISABLED
     return [
         (channel, checkpoint, str(kind))
-        for kind in (Alignment if ledger.alternating else (Alignment.ALIGNED,))
-        for channel, checkpoint in _pairs(ledger, kind, sources=True)
+        for kind in (_ALTERNATING if ledger.alternating else _ONLY_ALIGNED)
+        for channel, checkpoint in _pairs(ledger, kind, ledger.open_sources)
         if checkpoint >= ledger.current
     ]
+
+
+def _silent(ledger: Ledger, channels: Sequence[int]) -> Sequence[int]:
+    """Those of the channels that have announced nothing that is still to come."""
+    announced = ledger.announced
+    return [number for number in channels if number not in announced] if announced else channels
 
 
 def announceable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Announcements: of barriers that are queued in channels that are not blocked and have announced nothing else."""
     if not ledger.alternating:
         return DISABLED
-    return [
-        (channel, checkpoint)
-        for channel, checkpoint in _pairs(ledger, Alignment.TIMEOUTABLE)
-        if channel not in ledger.announced
-    ]
+    return _next(ledger, _silent(ledger, ledger.inputs), _SUITS[TIMEOUTABLE], False)
 
 
 def cancellable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Cancel markers, which come in the place of a barrier."""
-    return [
-        (channel, checkpoint)
-        for channel in _open(ledger)
-        if not ledger.blocked[channel] and channel not in ledger.announced
-        for checkpoint in _near(ledger, channel)
-    ]
+    return _next(ledger, _silent(ledger, ledger.inputs), _ALTERNATING, False)
 
 
 def endable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels that may end: those that are not blocked and have announced nothing that is still to come."""
-    return [
-        (channel,)
-        for channel in (*_open(ledger), *_open(ledger, sources=True))
-        if not ledger.blocked[channel] and channel not in ledger.announced
-    ]
+    channels = _silent(ledger, (*ledger.inputs, *ledger.open_sources))
+    return [(channel,) for channel in channels if not ledger.blocked[channel]]
 
 
 def passing(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -164,7 +179,7 @@ def cancel_marker(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkp
     return port.cancel_marker(channel, checkpoint)
 
 
-@step("task", LIVE, when=endable, end=Ledger.end_of, struck=_refused(Ledger.end_of), weight=2)
+@step("task", LIVE, when=endable, end=Ledger.end_of, struck=_refused(Ledger.end_of), weight=1)
 def end_of_partition(port: BarrierHandlerPort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.end_of_partition(channel)
 
@@ -178,6 +193,11 @@ def advance(port: BarrierHandlerPort, ledger: Ledger, milliseconds: int) -> Answ
 @step("observer", LIVE, when=always, weight=6)
 def pending(port: BarrierHandlerPort, ledger: Ledger) -> Answer[int | None]:
     return port.pending()
+
+
+@step("observer", LIVE, when=always, weight=4)
+def alignment_times(port: BarrierHandlerPort, ledger: Ledger) -> Answer[AlignmentTimes]:
+    return port.alignment_times()
 
 
 def strikable(ledger: Ledger) -> Sequence[tuple[str, str]]:
@@ -204,7 +224,7 @@ ACTS = (*BARRIERS, rpc_barrier, announcement, cancel_marker, end_of_partition, a
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _due(ledger: Ledger) -> Any:
     """While a checkpoint is in progress, its missing barriers come."""
-    if ledger.phase != "live" or ledger.is_done():
+    if ledger.phase != "live" or not ledger.progress:
         return None
     for channel in ledger.missing():
         if ledger.blocked[channel] or ledger.last[channel] >= ledger.current:
@@ -219,8 +239,8 @@ def _due(ledger: Ledger) -> Any:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
-    Once((pending(),), unless=lambda ledger: ledger.phase != "live"),
+    Once((pending(), alignment_times()), unless=lambda ledger: ledger.phase != "live"),
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),
 )
-"""Let the missing barriers come, ask what is in progress, then release."""
+"""Let the missing barriers come, ask what is in progress and how long it took, then release."""
