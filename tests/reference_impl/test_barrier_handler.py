@@ -27,7 +27,7 @@ ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alig
 
 
 def handler(channels=2, counts_ends=True) -> BarrierHandler:
-    return BarrierHandler(BarrierHandlerConfig(channels, 10, counts_ends))
+    return BarrierHandler(BarrierHandlerConfig(channels, 10, counts_ends=counts_ends))
 
 
 def told(one: BarrierHandler) -> list[object]:

@@ -47,6 +47,11 @@ final class Errors {
         return reason;
     }
 
+    /** The name of a reason in the port; null if it has none. */
+    static String name(CheckpointFailureReason reason) {
+        return NAMES.get(reason);
+    }
+
     static ObjectNode describe(Throwable thrown) {
         String kind = kind(thrown);
         boolean speaks = !kind.equals("crashed") && thrown.getMessage() != null;
