@@ -58,7 +58,10 @@ class BarrierHandlerPort(Port):
 
     @abstractmethod
     def announcement(self, channel: int, checkpoint: int, seq: int, timestamp: int) -> Answer[None]:
-        """The task has taken the announcement of a timeoutable barrier, which is queued with this sequence number."""
+        """The task has taken the announcement of a timeoutable barrier, which is queued with this sequence number.
+
+        The barrier has blocked its channel, and comes as it was announced, also if it is made to overtake.
+        """
 
     @abstractmethod
     def cancel_marker(self, channel: int, checkpoint: int) -> Answer[None]:

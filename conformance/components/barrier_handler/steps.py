@@ -40,7 +40,10 @@ def _near(ledger: Ledger, channel: int) -> Sequence[int]:
 
 
 def _pairs(ledger: Ledger, kind: Alignment, sources: bool = False) -> Sequence[tuple[int, int]]:
-    """Channels, and checkpoints whose barrier of this kind may come out of them."""
+    """Channels, and checkpoints whose barrier of this kind may come out of them.
+
+    A barrier that was announced stays timeoutable, also if it overtakes. A newer one overtakes it only if unaligned.
+    """
     found = []
     for channel in _open(ledger, sources):
         if ledger.blocked[channel] and kind is not Alignment.UNALIGNED:
@@ -50,9 +53,7 @@ def _pairs(ledger: Ledger, kind: Alignment, sources: bool = False) -> Sequence[t
             began = ledger.kinds.get(checkpoint, kind)
             if kind is not began and (kind is not Alignment.UNALIGNED or began is not Alignment.TIMEOUTABLE):
                 continue
-            if waits and (checkpoint < waits or (checkpoint > waits and kind is not Alignment.UNALIGNED)):
-                continue
-            if checkpoint == waits and (channel in ledger.prioritised) is not (kind is Alignment.UNALIGNED):
+            if waits and (checkpoint < waits or (checkpoint == waits) is (kind is Alignment.UNALIGNED)):
                 continue
             found.append((channel, checkpoint))
     return found
@@ -212,8 +213,7 @@ def _due(ledger: Ledger) -> Any:
         if channel >= ledger.channels - ledger.sources:
             return rpc_barrier(channel, ledger.current, str(ledger.kinds[ledger.current]))
         checkpoint, _ = ledger.announced.get(channel, (ledger.current, 0))
-        kind = Alignment.UNALIGNED if channel in ledger.prioritised else ledger.kinds.get(checkpoint, TIMEOUTABLE)
-        return _BY_KIND[kind](channel, checkpoint)
+        return _BY_KIND[ledger.kinds.get(checkpoint, TIMEOUTABLE)](channel, checkpoint)
     return None
 
 
