@@ -47,9 +47,7 @@ COMPONENT = Component(
         _make(3, counts_ends=False),
         *[_make(3, faults=True)] * 2,
     ),
-    port_config=lambda config: BarrierHandlerConfig(
-        config.channels, TIMEOUT, config.alternating, config.counts_ends
-    ),
+    port_config=lambda config: BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends),
     make_ledger=lambda config, capabilities: Ledger(
         config.channels,
         min(config.sources, config.channels),
