@@ -16,7 +16,7 @@ from conformance.bridges.flink.releases import GUARDED
 from conformance.bridges.flink.shim import command
 
 MAIN_CLASS = "conformance.flink.guards.Main"
-_PACKAGE = "org.apache.flink.runtime.io.network.partition."
+_PACKAGE = "org.apache.flink."
 
 
 class Change(StrEnum):
@@ -39,7 +39,7 @@ class Guard(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     place: str
-    """The class, below Flink's package of partitions, a `#`, and the method."""
+    """The class, below `org.apache.flink`, a `#`, and the method."""
     at: str
     """The name of the field that the method reads there, or of the method that it calls."""
     change: Change
