@@ -17,6 +17,7 @@ from conformance.bridges.flink.shim import command
 
 MAIN_CLASS = "conformance.flink.guards.Main"
 _PACKAGE = "org.apache.flink."
+_TABLES = ("guards.toml", "guards-barrier-handler.toml")
 
 
 class Change(StrEnum):
@@ -54,8 +55,9 @@ class Guard(Struct, frozen=True, forbid_unknown_fields=True):
 
 def guards() -> tuple[Guard, ...]:
     """The guards that can be removed."""
-    table = tomllib.loads(files(__package__).joinpath("guards.toml").read_text(encoding="utf-8"))
-    return tuple(convert(table["guard"], list[Guard]))
+    folder = files(__package__)
+    tables = [tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in _TABLES]
+    return tuple(guard for table in tables for guard in convert(table["guard"], list[Guard]))
 
 
 class FlinkWithoutGuard(FlinkComponent):
