@@ -97,7 +97,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
 
     def cancel_marker(self, channel: int, checkpoint: int) -> None:
         """H12, H13."""
-        pending = self.state is not State.OVER and self.came
+        pending = self.state is not State.OVER
         if checkpoint > self.current or (checkpoint == self.current and pending):
             self.abort(checkpoint, CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER)
 

@@ -19,6 +19,9 @@ class BarrierHandlerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How many channels the task reads, numbered from 0."""
     timeout: Annotated[int, Meta(ge=0)]
     """Milliseconds after which the alignment of a timeoutable checkpoint is overdue, counted from its timestamp."""
+    alternating: bool = True
+    """Whether checkpoints may be timeoutable or unaligned (Flink: `execution.checkpointing.unaligned.enabled`). If not,
+    every barrier is aligned."""
     counts_ends: bool = True
     """Whether a channel that has ended counts as one whose barrier was received (Flink:
     `execution.checkpointing.checkpoints-after-tasks-finish`). If not, its end aborts the pending checkpoint."""
@@ -64,7 +67,10 @@ class BarrierHandlerPort(Port):
 
     @abstractmethod
     def announcement(self, channel: int, checkpoint: int, seq: int, timestamp: int) -> Answer[None]:
-        """The task has taken the announcement of a timeoutable barrier, which is queued with this sequence number."""
+        """The task has taken the announcement of a timeoutable barrier, which is queued with this sequence number.
+
+        The barrier has blocked its channel, and comes as it was announced, also if it is made to overtake.
+        """
 
     @abstractmethod
     def cancel_marker(self, channel: int, checkpoint: int) -> Answer[None]:

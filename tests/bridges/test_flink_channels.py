@@ -16,6 +16,7 @@ from conformance.engines import reduce
 from conformance.engines.batch import searching
 from conformance.engines.search import seeds
 from conformance.ports import (
+    CHANNEL_RELEASE,
     SUBPARTITION_REQUEST,
     Alignment,
     Announcement,
@@ -47,6 +48,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 OFFERED = (
     "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate", "union-gate",
+    "barrier-handler",
 )  # fmt: skip
 IN_MEMORY = Capability.RECOVERS_IN_MEMORY
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -103,7 +105,7 @@ def test_what_is_not_offered_is_refused_with_a_reason(port, component):
     opened = {
         "union-gate": UnionGateConfig((GateConfig((LOCAL,), Recovery.PUSHED),)),
         "gate": GateConfig((LOCAL,), Recovery.PUSHED),
-        "deque": None, "persister": None, "subpartition": None,
+        "deque": None, "persister": None, "subpartition": None, "barrier-handler": None,
     }.get(component, ChannelConfig(Recovery.PUSHED))  # fmt: skip
     if opened is None:
         pytest.skip(f"a {component} does not recover")
@@ -311,11 +313,18 @@ def test_a_gate_says_what_it_cannot_let_fail(port, component):
     opened = port(component, one if component == "gate" else UnionGateConfig((one, one)))
     possible = [
         (place, kind)
-        for place in ("channel-state-writer", "subpartition-request", "network-buffer-pool", "connection", "producer")
+        for place in (
+            "channel-state-writer",
+            "subpartition-request",
+            "network-buffer-pool",
+            "connection",
+            CHANNEL_RELEASE,
+        )
         for kind in (FaultKind.THROWS, FaultKind.REFUSES)
         if opened.fault(place, kind)
     ]
-    assert possible == [(place, FaultKind.THROWS) for place in type(opened).can_fail]
+    places = [place for place in type(opened).can_fail if place != CHANNEL_RELEASE]
+    assert possible == [(place, FaultKind.THROWS) for place in places]
 
 
 def test_a_union_numbers_channels_through(port):

@@ -45,11 +45,11 @@ def class_path(release: str) -> str:
     return os.pathsep.join(map(str, find_jars(release)))
 
 
-def run(folder: str, release: str, *arguments: str) -> tuple[int, list[str]]:
+def run(folder: str, release: str, *arguments: str, program: str = "Leak.java") -> tuple[int, list[str]]:
     """Compiles and runs a program that is one file."""
     jars = class_path(release)
     java, _ = find_jdk()
-    command = [java, "-cp", jars, str(FINDINGS / folder / "Leak.java"), *arguments]
+    command = [java, "-cp", jars, str(FINDINGS / folder / program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, done.stdout.splitlines()
@@ -75,6 +75,28 @@ def test_no_buffer_is_lost_without_the_failure(folder, release):
             "no buffer was lost",
         ],
     )
+
+
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
+def test_a_channel_stays_blocked_until_the_next_checkpoint(release):
+    status, lines = run("ignored-marker", release, program="Stall.java")
+    assert status == 1
+    assert lines == [
+        "record A",
+        "CancelCheckpointMarker",
+        "CheckpointBarrier",
+        "STALLED: the record behind the barrier does not come",
+        "checkpoint 2 begins",
+        "the task: abortCheckpointOnBarrier 1",
+        "CheckpointBarrier",
+        "record B",
+    ]
+
+
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
+def test_no_channel_stays_blocked_if_the_marker_comes_first(release):
+    status, lines = run("ignored-marker", release, "control", program="Stall.java")
+    assert (status, lines[0], lines[-1]) == (0, "the task: abortCheckpointOnBarrier 1", "the channel goes on")
 
 
 @pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])

@@ -65,7 +65,8 @@ def test_each_guard_has_an_id_of_its_own():
 
 def test_a_guard_that_is_not_there_is_told():
     skip_without(RELEASE)
-    guard = Guard("X", "consumer.RemoteInputChannel#onBuffer", "absent", Change.TRUE, "deque", "", "")
+    place = "runtime.io.network.partition.consumer.RemoteInputChannel#onBuffer"
+    guard = Guard("X", place, "absent", Change.TRUE, "deque", "", "")
     implementation = FlinkWithoutGuard(RELEASE, guard)
     with pytest.raises(UnusableImplementation, match="there are 0 places with"):
         implementation.components()

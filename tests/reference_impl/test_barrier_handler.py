@@ -28,7 +28,7 @@ ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alig
 
 
 def handler(channels=2, counts_ends=True) -> BarrierHandler:
-    return BarrierHandler(BarrierHandlerConfig(channels, 10, counts_ends))
+    return BarrierHandler(BarrierHandlerConfig(channels, 10, counts_ends=counts_ends))
 
 
 def told(one: BarrierHandler) -> list[object]:
@@ -157,12 +157,18 @@ def test_a_cancel_marker_declines_its_checkpoint_before_any_barrier_of_it_came()
     assert bring(one, 2, ALIGNED, 0) == [ConsumptionResumed(0)]
 
 
-def test_a_cancel_marker_of_a_checkpoint_that_is_over_or_was_only_announced_is_ignored():
-    """barrier-handler.md H12, H13."""
+def test_a_cancel_marker_declines_a_checkpoint_that_was_only_announced():
+    """barrier-handler.md H1, H12. The barrier that was announced blocks nothing when it comes."""
     one = handler()
     one.announcement(0, 1, 0, 0)
     one.cancel_marker(1, 1)
-    assert told(one) == []
+    assert told(one) == [CheckpointDeclined(1, CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER)]
+    assert bring(one, 1, TIMEOUTABLE, 0) == [ConsumptionResumed(0)]
+
+
+def test_a_cancel_marker_of_a_checkpoint_that_is_over_is_ignored():
+    """barrier-handler.md H13."""
+    one = handler()
     bring(one, 1, TIMEOUTABLE, 0)
     one.cancel_marker(1, 1)
     assert told(one)[-1] == CheckpointDeclined(1, CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER)

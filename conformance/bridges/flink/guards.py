@@ -16,7 +16,8 @@ from conformance.bridges.flink.releases import GUARDED
 from conformance.bridges.flink.shim import command
 
 MAIN_CLASS = "conformance.flink.guards.Main"
-_PACKAGE = "org.apache.flink.runtime.io.network.partition."
+_PACKAGE = "org.apache.flink."
+_TABLES = ("guards.toml", "guards-barrier-handler.toml")
 
 
 class Change(StrEnum):
@@ -39,7 +40,7 @@ class Guard(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     place: str
-    """The class, below Flink's package of partitions, a `#`, and the method."""
+    """The class, below `org.apache.flink`, a `#`, and the method."""
     at: str
     """The name of the field that the method reads there, or of the method that it calls."""
     change: Change
@@ -54,8 +55,9 @@ class Guard(Struct, frozen=True, forbid_unknown_fields=True):
 
 def guards() -> tuple[Guard, ...]:
     """The guards that can be removed."""
-    table = tomllib.loads(files(__package__).joinpath("guards.toml").read_text(encoding="utf-8"))
-    return tuple(convert(table["guard"], list[Guard]))
+    folder = files(__package__)
+    tables = [tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in _TABLES]
+    return tuple(guard for table in tables for guard in convert(table["guard"], list[Guard]))
 
 
 class FlinkWithoutGuard(FlinkComponent):

@@ -20,8 +20,7 @@ TIMEOUT = 10
 class BarrierHandlerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`sources`: how many of the channels, the last ones, are sources, which are asked for a checkpoint by a call.
 
-    `alternating`: whether the job has unaligned checkpoints, which begin aligned if they are timeoutable.
-    `counts_ends`: as in the configuration of the port.
+    `alternating`, `counts_ends`: as in the configuration of the port.
     """
 
     channels: Annotated[int, Meta(ge=1, le=4)] = 2
@@ -48,7 +47,7 @@ COMPONENT = Component(
         _make(3, counts_ends=False),
         *[_make(3, faults=True)] * 2,
     ),
-    port_config=lambda config: BarrierHandlerConfig(config.channels, TIMEOUT, config.counts_ends),
+    port_config=lambda config: BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends),
     make_ledger=lambda config, capabilities: Ledger(
         config.channels,
         min(config.sources, config.channels),

@@ -31,9 +31,9 @@ class Ledger(Breakable):
 
     __slots__ = (
         "alternating", "announced", "before", "blocked", "came", "channels", "counts_ends", "current", "declined",
-        "due", "elapsed", "ended", "hurried", "inputs", "kinds", "last", "may_decline", "now", "open_sources",
-        "prioritised", "progress", "received", "resumed", "seqs", "sources", "started", "starts", "stopped", "timeout",
-        "times", "timestamps", "triggered", "unannounced", "unblocked",
+        "due", "elapsed", "ended", "hurried", "inputs", "kinds", "last", "may_decline", "may_resume", "now",
+        "open_sources", "prioritised", "progress", "received", "resumed", "seqs", "sources", "started", "starts",
+        "stopped", "timeout", "times", "timestamps", "triggered", "unannounced", "unblocked",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +96,8 @@ class Ledger(Breakable):
         """The checkpoint that it must decline, and for which reason."""
         self.may_decline: tuple[int, ...] = ()
         """The checkpoints that it may decline besides."""
+        self.may_resume = 0
+        """A source, counted from 1, that it may resume although nothing blocks it."""
         self.resumed: tuple[tuple[int, int], ...] = ()
         """The channels that it has resumed, each with the checkpoint that had blocked it."""
         self.unblocked = self.unannounced = 0
@@ -206,6 +208,8 @@ class Ledger(Breakable):
             self.hurried = self.hurried or kind is Alignment.UNALIGNED
             if False not in self.received:
                 self._settle()
+        elif not blocks:
+            self.may_resume = channel + 1
 
     def _forget_announcement(self, channel: int) -> None:
         del self.announced[channel]
@@ -221,8 +225,7 @@ class Ledger(Breakable):
             self._meet(checkpoint, Alignment.TIMEOUTABLE)
 
     def cancel(self, channel: int, checkpoint: int) -> None:
-        """Notes that the handler was given a cancel marker. If nothing but announcements came of the checkpoint in
-        progress, the handler need not decline it."""
+        """Notes that the handler was given a cancel marker."""
         self._act()
         self.last[channel] = checkpoint
         reason = CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER
@@ -231,8 +234,7 @@ class Ledger(Breakable):
             self.may_decline = (self.before,)
             self._begin(checkpoint)
         elif checkpoint == self.before:
-            self.due = (checkpoint, reason) if self.came else None
-            self.may_decline = (checkpoint,)
+            self.due = checkpoint, reason
 
     def end_of(self, channel: int) -> None:
         """Notes that the handler was told of the end of a channel."""
@@ -259,7 +261,7 @@ class Ledger(Breakable):
         for signal in signals:
             if type(signal) is ConsumptionResumed:
                 channel = signal.channel
-                if not self.blocked[channel]:
+                if not self.blocked[channel] and channel + 1 != self.may_resume:
                     self.unblocked = channel + 1
                 self.resumed = (*self.resumed, (channel, self.blocked[channel]))
                 self.blocked[channel] = 0

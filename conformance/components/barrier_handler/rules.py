@@ -194,8 +194,8 @@ def a_newer_checkpoint_subsumes_the_one_in_progress(ledger: Ledger, seen: Acted)
 
 @rule(steps.cancel_marker, invariant="I-58", after_learning=True)
 def a_cancel_marker_declines_its_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
-    """A cancel marker of a checkpoint that is newer than all others, or in progress with a barrier taken, declines this
-    checkpoint with the reason declined-on-cancellation-barrier."""
+    """A cancel marker of a checkpoint that is newer than all others, or in progress, declines this checkpoint with the
+    reason declined-on-cancellation-barrier."""
     return _must_decline(ledger, seen)
 
 
@@ -257,7 +257,7 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
 @rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True, signals=(ConsumptionResumed,))
 def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
     """Only a channel is resumed that waits behind an aligned barrier, and once. A source that was asked for a
-    checkpoint by a call is not blocked."""
+    checkpoint by a call is not blocked, and may be resumed only by a call for a checkpoint that is over."""
     if ledger.unblocked:
         owed = f"channel {ledger.unblocked - 1} waits behind no barrier, so it must not be resumed"
         return Broken(FailureClass.PROTOCOL, owed, "it was resumed")

@@ -58,8 +58,10 @@ _SUITS = {
 
 
 def _pairs(ledger: Ledger, kind: Alignment, channels: Sequence[int]) -> Sequence[tuple[int, int]]:
-    """Channels, and checkpoints whose barrier of this kind may come out of them. What a channel has announced comes
-    before what is newer, but for unaligned barriers."""
+    """Channels, and checkpoints whose barrier of this kind may come out of them.
+
+    A barrier that was announced stays timeoutable, also if it overtakes. A newer one overtakes it only if unaligned.
+    """
     overtakes = kind is Alignment.UNALIGNED
     found = _next(ledger, channels, _SUITS[kind], overtakes)
     announced = ledger.announced
@@ -69,7 +71,7 @@ def _pairs(ledger: Ledger, kind: Alignment, channels: Sequence[int]) -> Sequence
         (channel, checkpoint)
         for channel, checkpoint in found
         if channel not in announced
-        or (checkpoint == announced[channel][0] and (channel in ledger.prioritised) is overtakes)
+        or (checkpoint == announced[channel][0] and not overtakes)
         or (checkpoint > announced[channel][0] and overtakes)
     ]
 
@@ -232,8 +234,7 @@ def _due(ledger: Ledger) -> Any:
         if channel >= ledger.channels - ledger.sources:
             return rpc_barrier(channel, ledger.current, str(ledger.kinds[ledger.current]))
         checkpoint, _ = ledger.announced.get(channel, (ledger.current, 0))
-        kind = Alignment.UNALIGNED if channel in ledger.prioritised else ledger.kinds.get(checkpoint, TIMEOUTABLE)
-        return _BY_KIND[kind](channel, checkpoint)
+        return _BY_KIND[ledger.kinds.get(checkpoint, TIMEOUTABLE)](channel, checkpoint)
     return None
 
 

@@ -37,7 +37,10 @@ enum Components {
             "floating_buffers",
             "first_number"),
     GATE("gate", GateSubject::new, "channels", "recovery", "exclusive_buffers", "floating_buffers"),
-    UNION_GATE("union-gate", UnionGateSubject::new, "gates");
+    UNION_GATE("union-gate", UnionGateSubject::new, "gates"),
+    BARRIER_HANDLER(
+            "barrier-handler", BarrierHandlerSubject::new, "channels", "timeout", "alternating", "counts_ends"),
+    WRITER("writer", WriterSubject::new, "subtasks", "sharing", "max_results", "files");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

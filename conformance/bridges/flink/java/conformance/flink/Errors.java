@@ -47,6 +47,11 @@ final class Errors {
         return reason;
     }
 
+    /** The name of a reason in the port; null if it has none. */
+    static String name(CheckpointFailureReason reason) {
+        return NAMES.get(reason);
+    }
+
     static ObjectNode describe(Throwable thrown) {
         String kind = kind(thrown);
         boolean speaks = !kind.equals("crashed") && thrown.getMessage() != null;
@@ -65,7 +70,7 @@ final class Errors {
         if (thrown.getClass().getSimpleName().equals("BufferReorderingException")) { // private in RemoteInputChannel
             return "reordering";
         }
-        if (thrown instanceof CancelTaskException) {
+        if (thrown instanceof CancelTaskException || isRefusedByWorker(thrown)) {
             return "released";
         }
         // Only what the checks of Flink throw. Their subclasses mean something else, such as a buffer that is recycled
@@ -92,6 +97,12 @@ final class Errors {
         return thrown.getClass() == IOException.class
                 && thrown.getCause() != null
                 && thrown.getStackTrace()[0].getMethodName().equals("checkError");
+    }
+
+    /** What {@code ChannelStateWriterImpl.enqueue} throws if the executor takes no request of its subtask any more. */
+    private static boolean isRefusedByWorker(Throwable thrown) {
+        return thrown.getClass() == RuntimeException.class
+                && thrown.getStackTrace()[0].getMethodName().equals("enqueue");
     }
 
     /** What {@code PrioritizedDeque.getAndRemove} throws if it does not contain the element that is looked for. */

@@ -57,6 +57,19 @@ final class Events {
         return EventSerializer.toBuffer(event, priority);
     }
 
+    /** The barrier of a checkpoint that was triggered at this time, as it comes out of a channel. */
+    static CheckpointBarrier barrier(JsonNode element, long timestamp, long timeout) throws BadRequest {
+        return new CheckpointBarrier(
+                Json.number(Json.field(element, "checkpoint")),
+                timestamp,
+                options(Json.text(Json.field(element, "alignment")), timeout));
+    }
+
+    /** The barrier in an announcement. */
+    static CheckpointBarrier timeoutable(long checkpoint, long timestamp, long timeout) throws BadRequest {
+        return new CheckpointBarrier(checkpoint, timestamp, options(TIMEOUTABLE, timeout));
+    }
+
     /** The barrier that a task passes to {@code checkpointStarted}. */
     static CheckpointBarrier barrier(JsonNode element) throws BadRequest {
         AbstractEvent event = event(element);
@@ -152,13 +165,16 @@ final class Events {
     }
 
     private static CheckpointOptions options(String alignment) throws BadRequest {
+        return options(alignment, ALIGNMENT_TIMEOUT_MILLIS);
+    }
+
+    private static CheckpointOptions options(String alignment, long timeout) throws BadRequest {
         CheckpointStorageLocationReference location = CheckpointStorageLocationReference.getDefault();
         switch (alignment) {
             case ALIGNED:
                 return CheckpointOptions.alignedNoTimeout(CheckpointType.CHECKPOINT, location);
             case TIMEOUTABLE:
-                return CheckpointOptions.alignedWithTimeout(
-                        CheckpointType.CHECKPOINT, location, ALIGNMENT_TIMEOUT_MILLIS);
+                return CheckpointOptions.alignedWithTimeout(CheckpointType.CHECKPOINT, location, timeout);
             case UNALIGNED:
                 return CheckpointOptions.unaligned(CheckpointType.CHECKPOINT, location);
             default:

@@ -3,12 +3,23 @@ package conformance.flink.guards;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
+import java.util.Map;
 
 /**
  * The components of a released Flink, one of whose classes lacks one guard. The class is read from the release and
  * changed in memory, before anything else loads it. Nothing is written.
  */
 public final class Main {
+
+    private static final String PACKAGE = "org.apache.flink.";
+
+    /** The suite's own class in each of these packages. */
+    private static final Map<String, String> NEIGHBOURS =
+            Map.of(
+                    "runtime.io.network.partition.", "SubpartitionAccess",
+                    "runtime.io.network.partition.consumer.", "ConsumerAccess",
+                    "runtime.checkpoint.channel.", "WriterAccess",
+                    "streaming.runtime.io.checkpointing.", "BarrierAccess");
 
     private Main() {}
 
@@ -36,6 +47,10 @@ public final class Main {
 
     private static String neighbour(String className) {
         String folder = className.substring(0, className.lastIndexOf('.') + 1);
-        return folder + (folder.endsWith("consumer.") ? "ConsumerAccess" : "SubpartitionAccess");
+        String name = NEIGHBOURS.get(folder.substring(PACKAGE.length()));
+        if (name == null) {
+            throw new IllegalArgumentException("the suite has no class in the package of " + className);
+        }
+        return folder + name;
     }
 }
