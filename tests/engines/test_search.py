@@ -29,7 +29,7 @@ HISTORIES = {
     "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",
     "remote-channel": "97243a4a16e0c506b30d8653717cd33db1464737df40b783f491d70d9145b741",
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
-    "writer": "6eaa51de14b6bba40c1d6ee317e4fbc2c6a2a62b1760020734337ee2877fa2f2",
+    "writer": "818966fed3215d4bd1ed4e3bfbe2de4a4400ec34b42d540510620fa8a14693fb",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }

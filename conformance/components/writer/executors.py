@@ -76,6 +76,10 @@ class Executor:
         self.task_lines[subtask] = []
         self.input_lines[subtask] = []
 
+    def is_starting(self) -> bool:
+        """Returns whether a start is in the queue."""
+        return any(one.kind is RequestKind.START for line in self.task_lines.values() for one in line)
+
     def begin(self, checkpoint: int) -> None:
         """Notes that a checkpoint is started which is newer than all others."""
         self.ongoing = checkpoint

@@ -28,7 +28,11 @@ def _registered(ledger: Ledger) -> list[int]:
 
 
 def unregistered(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Subtasks that may be deployed: those that are not registered, and not closing."""
+    """Subtasks that may be deployed: those that are not registered, and not closing. None of them comes between a start
+    that is queued and its execution: checkpoints are triggered when all subtasks run."""
+    joined = ledger.joinable()
+    if joined is not None and joined.is_starting():
+        return DISABLED
     closing = [executor.leaving for executor in ledger.executors]
     return [(one,) for one, executor in enumerate(ledger.using) if executor is None and one not in closing]
 

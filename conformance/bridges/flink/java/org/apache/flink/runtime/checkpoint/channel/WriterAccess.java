@@ -81,9 +81,9 @@ public final class WriterAccess {
 
         /**
          * Lets the executor execute its next request, besides requests of subtasks that have registered. Returns it; null
-         * if none is ready or the thread has ended.
+         * if none is ready or the thread has ended. Throws what has ended the thread of the executor.
          */
-        public Executed execute() throws InterruptedException {
+        public Executed execute() throws Exception {
             ChannelStateWriteRequest request;
             do {
                 request = executor.step();
@@ -155,7 +155,7 @@ public final class WriterAccess {
             return found;
         }
 
-        private ChannelStateWriteRequest step() throws InterruptedException {
+        private ChannelStateWriteRequest step() throws Exception {
             synchronized (lock) {
                 queue.isAllowed = true;
                 queue.isIdle = false;
@@ -163,6 +163,10 @@ public final class WriterAccess {
                 lock.notifyAll();
                 while (!queue.isIdle && executor.getThread().isAlive()) {
                     lock.wait(1); // nobody notifies of a thread that ends
+                }
+                Exception thrown = (Exception) get(ChannelStateWriteRequestExecutorImpl.class, "thrown", executor);
+                if (queue.taken != null && thrown != null) {
+                    throw thrown; // it has ended the thread
                 }
                 return queue.taken;
             }
