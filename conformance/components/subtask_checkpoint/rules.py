@@ -11,13 +11,13 @@ from conformance.components.subtask_checkpoint.state import ABORTS, BARRIERS, WR
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.words import got, refusal
 from conformance.ports import (
     OPERATOR_SNAPSHOT,
     Alignment,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
-    ErrorKind,
     FaultKind,
     Resources,
     StatePart,
@@ -161,9 +161,15 @@ def a_task_that_is_not_running_tells_nobody(ledger: Ledger, seen: Acted) -> Judg
     if not ledger.is_cancelled():
         return False
     for signal in seen.signals:
-        if type(signal) in TOLD or (type(signal) is SubtaskCalled and signal.call in ENDS):
-            owed = "the task is not running any more, so nobody may be told of a checkpoint"
-            return Broken(FailureClass.PROTOCOL, owed, f"{signal}")
+        did = ""
+        if type(signal) is SubtaskCalled and signal.call in ENDS:
+            did = f"{signal.call} was called for checkpoint {signal.checkpoint}"
+        elif type(signal) is CheckpointAcknowledged:
+            did = f"checkpoint {signal.checkpoint} was acknowledged"
+        elif type(signal) is CheckpointDeclined:
+            did = f"checkpoint {signal.checkpoint} was declined"
+        if did:
+            return Broken(FailureClass.PROTOCOL, "the task is not running any more: nobody may be told", did)
     return True
 
 
@@ -397,12 +403,10 @@ def a_refused_start_fails_with_its_reason(ledger: Ledger, seen: Acted) -> Judgem
         return again
     due = CheckpointReason.DECLINED_TASK_NOT_READY
     told = [one for one in seen.signals if type(one) in TOLD]
-    error = seen.error
-    if error is not None and error.kind is ErrorKind.CHECKPOINT and error.checkpoint_reason is due and not told:
+    if refusal(seen.error) is due and not told:
         return True
-    did = "it succeeded" if error is None else f"it failed: {error.kind.value}, {error.checkpoint_reason}"
     owed = f"the inputs refused, so the operation must fail for this checkpoint alone, with the reason {weighed(due)}"
-    return Broken(FailureClass.PROTOCOL, owed, did)
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
 @rule(steps.trigger, invariant="I-53", needs=FAULTS, struck=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.components.writer import steps
@@ -340,6 +340,14 @@ def a_file_is_left_only_of_what_is_stored(ledger: Ledger, seen: Seen[tuple[int, 
     return bool(ledger.ends.ended)
 
 
+def _subtasks(numbers: Sequence[int]) -> str:
+    return f"subtasks {', '.join(map(str, numbers))}" if numbers else "no subtask"
+
+
+def _executors(users: Sequence[Sequence[int]]) -> str:
+    return "; ".join(f"one of {_subtasks(one)}" for one in users) or "none"
+
+
 # ---- executors -------------------------------------------------------------------------------------------------------
 @rule(steps.register, invariant="I-67", tickets=("FLINK-32049", "FLINK-26803"))
 def a_subtask_joins_an_executor_that_others_can_join(ledger: Ledger, seen: Seen[tuple[int, ...], int]) -> Judgement:
@@ -350,16 +358,16 @@ def a_subtask_joins_an_executor_that_others_can_join(ledger: Ledger, seen: Seen[
     others = sorted(one for one in seen.value if one != subtask)
     if subtask not in seen.value or (others and (shared is None or others != sorted(shared.users))):
         owed = "the answer must name the subtasks that use the executor"
-        return Broken(FailureClass.PROTOCOL, owed, f"it named {list(seen.value)}")
+        return Broken(FailureClass.PROTOCOL, owed, f"it named {_subtasks(seen.value)}")
     if not ledger.alone:
         return False
     owing = ledger.joinable()
     if shared is owing:
         return True
-    what = f"shares one with subtasks {others}" if others else "has an executor of its own"
+    what = f"shares one with {_subtasks(others)}" if others else "has an executor of its own"
     if owing is None:
         return Broken(FailureClass.PROTOCOL, "no executor can be joined", f"subtask {subtask} {what}")
-    owed = f"subtask {subtask} must join the executor of subtasks {sorted(owing.users)}"
+    owed = f"subtask {subtask} must join the executor of {_subtasks(sorted(owing.users))}"
     return Broken(FailureClass.PROTOCOL, owed, f"it {what}")
 
 
@@ -372,7 +380,9 @@ def an_executor_runs_as_long_as_a_subtask_uses_it(ledger: Ledger, seen: Seen[tup
     owed = tuple(sorted(tuple(sorted(executor.users)) for executor in ledger.executors))
     if seen.value == owed:
         return bool(owed)
-    return Broken(FailureClass.PROTOCOL, f"the executors must be those of {list(owed)}", f"they are {list(seen.value)}")
+    return Broken(
+        FailureClass.PROTOCOL, f"the executors must be {_executors(owed)}", f"they are {_executors(seen.value)}"
+    )
 
 
 @rule(steps.resources, invariant="I-60", needs=RESOURCES)
