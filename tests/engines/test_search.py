@@ -17,6 +17,8 @@ from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Step, encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
+THE_SAME = ("barrier-handler", "deque", "persister", "subtask-checkpoint", "writer")
+"""The components that are the same in all generations."""
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "barrier-handler": "c2a7b440a1e016346e60b8631e30a9e8f45e58c0bdb0184f25b379d2ee936407",
@@ -35,8 +37,10 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("component", sorted(COMPONENTS))
-@pytest.mark.parametrize("name", GENERATIONS)
+@pytest.mark.parametrize(
+    ("name", "component"),
+    [(name, one) for name in GENERATIONS for one in sorted(COMPONENTS) if name == "reference" or one not in THE_SAME],
+)
 def test_the_reference_never_fails_and_every_goal_is_reached(name, component):
     ready = Program(COMPONENTS[component], find_implementation(name))
     tally = search_range(ready, "tests", range(4000))
