@@ -120,7 +120,7 @@ class Executor:
         return self.cause if request.subtask == self.aborted_by else CheckpointReason.SHARED_STREAM
 
     def start(self, request: Asked) -> None:
-        """W13, W14. A subtask starts a checkpoint; the first one begins a new file."""
+        """W13 to W15. A subtask starts a checkpoint; the first one begins a new file."""
         if request.checkpoint > self.ongoing:
             if self.file is not None:
                 self.file.give_up(CheckpointReason.DECLINED_SUBSUMED)
@@ -130,7 +130,7 @@ class Executor:
         self.file.start(request)
 
     def go_on(self, request: Asked) -> None:
-        """W17 to W19. Data comes, or is complete."""
+        """W17 to W19. Data comes, will not come, or is complete."""
         assert self.file is not None
         promise = request.promise
         if request.kind is RequestKind.INPUT:
@@ -145,7 +145,7 @@ class Executor:
             self.file.give_up(CheckpointReason.SHARED_STREAM, request.subtask, promise.reason)
 
     def abort(self, request: Asked) -> None:
-        """W12, W20. A subtask aborts a checkpoint."""
+        """W16. A subtask aborts a checkpoint."""
         assert request.reason is not None
         self.aborted, self.aborted_by, self.cause = request.checkpoint, request.subtask, request.reason
         if self.file is None:

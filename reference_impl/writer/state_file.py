@@ -48,7 +48,7 @@ class StateFile:
     __slots__ = ("awaited", "checkpoint", "is_open", "parts", "storage", "stream")
 
     def __init__(self, storage: Storage, checkpoint: int, subtasks: Sequence[int]) -> None:
-        """W14, W15."""
+        """W13. The file awaits these subtasks, and is not made yet."""
         self.storage = storage
         self.checkpoint = checkpoint
         self.awaited = list(subtasks)
@@ -60,7 +60,7 @@ class StateFile:
         """None: the file is not made yet, or is over."""
 
     def start(self, request: Asked) -> None:
-        """W14, W16. A subtask starts the checkpoint."""
+        """W14, W15. A subtask joins the file, which is made for the first one."""
         result = request.result
         assert result is not None
         if not self.is_open:
@@ -138,7 +138,7 @@ class StateFile:
             part.result.complete(name, part.handles())
 
     def give_up(self, others: CheckpointReason, subtask: int = -1, own: CheckpointReason | None = None) -> None:
-        """W12, W13, W20. Every result fails with the reason for others, that of this subtask with its own reason."""
+        """W13, W16, W17, W20. Every result fails for the reason for others, that of this subtask for its own."""
         if not self.is_open:
             return
         self.is_open = False

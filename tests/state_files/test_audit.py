@@ -33,7 +33,7 @@ from conformance.state_files import (
 )
 from reference_impl.faults import Faults
 from reference_impl.writer.storage import Storage
-from tests.reference_impl.test_writer import Writer, registered
+from tests.writers import Writer, registered
 
 CHECKPOINT = 4
 NAME = "checkpoint-4.state"

@@ -100,7 +100,7 @@ class Ledger(Breakable):
     def joinable(self) -> Executor | None:
         """Returns the executor that a subtask that registers joins; None: it gets a new one."""
         for executor in self.executors:
-            if executor.registering and not executor.stopped and len(executor.users) < self.sharing:
+            if executor.registering and len(executor.users) < self.sharing:
                 return executor
         return None
 
@@ -298,12 +298,8 @@ class Ledger(Breakable):
         self.executors = []
         self.ends.deserted = [MOST_CHECKPOINTS] * self.subtasks
 
-    def taken(self, seen: Seen[None], subtask: int, checkpoint: int) -> None:
-        """Notes that a subtask has asked for a result."""
-        self.take(subtask, checkpoint)
-
     def take(self, subtask: int, checkpoint: int) -> None:
-        """Notes that the writer need not keep a result any more."""
+        """Notes that the writer need not keep a result any more, if it has one."""
         if checkpoint in self.results[subtask]:
             self.results[subtask].remove(checkpoint)
 

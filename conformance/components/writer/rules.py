@@ -265,7 +265,7 @@ def a_buffer_is_recycled_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *
     """A buffer is recycled as soon as its request was executed, or refused, or will never be executed because the
     executor has stopped."""
     if ledger.busy or ledger.flying or not ledger.owed:
-        return bool(seen.signals)
+        return BufferRecycled in map(type, seen.signals)
     owed = f"the buffer of record {ledger.owed[0]} is not needed any more"
     return Broken(FailureClass.LEAKED, f"{owed}, and must be recycled", "it was not")
 

@@ -214,7 +214,7 @@ def abort(port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int, reaso
     return port.abort(subtask, checkpoint, CheckpointReason(reason))
 
 
-@step("task", LIVE, when=takable, learn=Ledger.taken, weight=3, fails=True)
+@step("task", LIVE, when=takable, end=Ledger.take, weight=3, fails=True)
 def take_result(port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int) -> Answer[None]:
     return port.take_result(subtask, checkpoint)
 
