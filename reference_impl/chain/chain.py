@@ -36,8 +36,8 @@ from ..faults import Faults, Faulty
 from ..gate import Gate
 from ..subpartition import Subpartition
 from .drainer import Drainer, Slices
-from .handler import Handler
 from .reader import Reader
+from .task import Task
 
 
 class ChainGate(Gate):
@@ -72,7 +72,7 @@ class ChainGate(Gate):
 
 
 class Chain(Faulty, ChainPort):
-    """Has the states of the producers and of the consumer. Readers, drainer and handler have their own."""
+    """Has the states of the producers and of the consumer. Readers, drainer and task have their own."""
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
         """C28."""
@@ -100,7 +100,7 @@ class Chain(Faulty, ChainPort):
         """Output left: by channel, recovered output records that are not in the subpartition yet."""
         self.records = [list(ids) for ids in restored.counted]
         """Counted: by channel, the records counted, in order."""
-        self.handler = Handler(self, self.gate, self.drainer, self.records)
+        self.task = Task(self, self.gate, self.drainer, self.records)
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
@@ -113,7 +113,7 @@ class Chain(Faulty, ChainPort):
         try:
             await self.send(channel, Barrier(checkpoint, alignment))
         except PortError:
-            self.handler.unwritten.append(checkpoint)
+            self.task.unwritten.append(checkpoint)
             raise
 
     async def finish(self, channel: int) -> None:
@@ -197,33 +197,31 @@ class Chain(Faulty, ChainPort):
         if type(element) is Buffer:
             self.records[taken.channel].extend(element.ids)
         elif type(element) is Barrier:
-            await self.handler.barrier(taken.channel, element)
+            await self.task.barrier(taken.channel, element)
         elif type(element) is EndOfPartition:
-            await self.handler.end_of_partition(taken.channel)
+            await self.task.end_of_partition(taken.channel)
         elif type(element) is RecoveryCompletion:
             await self.gate.end_of_output_state(taken.channel)
         return Consumed(taken.channel, element, taken.more)
 
     async def trigger(self, checkpoint: int) -> None:
         """C26."""
-        await self.handler.trigger(checkpoint)
+        await self.task.trigger(checkpoint)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def counted(self) -> Slices:
         """C17."""
-        return self.handler.take_counted()
+        return self.task.take_counted()
 
     def snapshot(self, checkpoint: int) -> ChainCheckpoint:
         """C27."""
-        written = self.handler.written.get(checkpoint)
-        if written is None:
-            return ChainCheckpoint(CheckpointStatus.ABSENT)
-        if written.status is not CheckpointStatus.COMPLETED:
-            return ChainCheckpoint(written.status)
+        status = self.task.status(checkpoint)
+        if status is not CheckpointStatus.COMPLETED:
+            return ChainCheckpoint(status)
         return ChainCheckpoint(
-            written.status,
-            written.counted,
-            written.complete_input(self.gate.persisted(checkpoint)),
+            status,
+            self.task.counted[checkpoint],
+            self.task.input_state(checkpoint),
             tuple(one.persisted(checkpoint).ids for one in self.subpartitions),
         )
 
@@ -233,6 +231,7 @@ class Chain(Faulty, ChainPort):
         for subpartition in self.subpartitions:
             subpartition.release()
         self.drainer.release()
+        self.task.release()
 
     def resources(self) -> Resources:
         """C29. What the gate holds, and the subpartitions that no local channel counts as its own."""
