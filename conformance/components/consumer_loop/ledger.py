@@ -25,38 +25,10 @@ class Ledger(Lifetime):
     """The current checkpoint is the newest that was sent. What an operation of the task tells is noted in its order."""
 
     __slots__ = (
-        "alternating",
-        "announced",
-        "arriving",
-        "behind",
-        "blocked",
-        "came",
-        "cancelled",
-        "channels",
-        "counts_ends",
-        "current",
-        "declined",
-        "early",
-        "inputs",
-        "kinds",
-        "lanes",
-        "last",
-        "met",
-        "misplaced",
-        "next_id",
-        "now",
-        "over",
-        "overdue",
-        "quiet",
-        "resumed",
-        "seqs",
-        "started",
-        "there",
-        "timeout",
-        "timestamps",
-        "triggered",
-        "twice",
-        "urgent",
+        "alternating", "announced", "arriving", "behind", "blocked", "came", "cancelled", "channels",
+        "counts_ends", "current", "declined", "early", "given_up", "inputs", "kinds", "lanes", "last", "met",
+        "misplaced", "next_id", "now", "over", "overdue", "quiet", "resumed", "seqs", "started", "there",
+        "timeout", "timestamps", "triggered", "twice", "urgent",
     )  # fmt: skip
 
     def __init__(self, channels: int, alternating: bool, timeout: int, counts_ends: bool) -> None:
@@ -93,6 +65,8 @@ class Ledger(Lifetime):
         self.triggered: dict[int, bool] = {}
         """By checkpoint that was triggered, whether unaligned."""
         self.declined: list[int] = []
+        self.given_up: list[int] = []
+        """The checkpoints that were in progress when the task took something of a newer one."""
         self.started: dict[int, tuple[int, ...]] = {}
         """By checkpoint that the inputs have started, how many records of each channel were taken then."""
         self.came = self.overdue = False
@@ -232,6 +206,8 @@ class Ledger(Lifetime):
             self.misplaced = channel, element
         checkpoint = getattr(element, "checkpoint", 0)
         if checkpoint > self.met:
+            if self.is_in_progress(self.met):
+                self.given_up.append(self.met)
             self.met = checkpoint
             self.came = self.overdue = False
         if isinstance(element, CancelMarker):

@@ -77,7 +77,7 @@ def in_flight_data_is_what_was_not_processed(ledger: Ledger, seen: Seen[tuple[tu
     """The in-flight data of a checkpoint are the records in front of its barriers that were not processed when the
     inputs started it, each once and in order."""
     (checkpoint,) = seen.operands
-    if checkpoint in ledger.declined or not ledger.is_settled():
+    if checkpoint in ledger.declined or checkpoint in ledger.given_up or not ledger.is_settled():
         return False
     judged = False
     for channel, (lane, start) in enumerate(zip(ledger.lanes, ledger.started[checkpoint], strict=True)):
@@ -116,10 +116,10 @@ def a_priority_event_is_there_as_a_mail(ledger: Ledger, seen: Seen[bool]) -> Jud
 
 @rule(steps.process, invariant="I-22")
 def the_default_action_takes_what_is_there(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
-    """The default action says that nothing is available only if nothing was there when it began."""
+    """The default action takes nothing, and says that nothing is available, only if nothing was there when it began."""
     if not ledger.there:
         return False
-    if seen.value is not InputStatus.NOTHING_AVAILABLE:
+    if seen.value is not InputStatus.NOTHING_AVAILABLE or seen.signals:
         return True
     return Broken(FailureClass.STUCK, "an element was there, so the default action must take one", "it found nothing")
 

@@ -175,6 +175,8 @@ def _ending(ledger: Ledger) -> Any:
 
 
 DRAIN = Drain[Ledger](
+    While((_mail, _default)),
+    Each(_rest),
     While((_mail, _default, _due)),
     Each(_rest),
     While((_mail, _default, _ending)),
@@ -182,4 +184,4 @@ DRAIN = Drain[Ledger](
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),
 )
-"""Let the task act until it finds nothing, let missing barriers come, then let every channel end, and release."""
+"""Let the task act until it finds nothing, ask what it did, let missing barriers come, then let every channel end, and release."""
