@@ -51,7 +51,7 @@ class ChainSubpartition(Subpartition):
         self.channel = channel
 
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """C2."""
+        """C2, C25."""
         super().write(checkpoint, ids)
         self.chain.states.write_output(self.channel, checkpoint, ids)
 
@@ -64,7 +64,7 @@ class ChainGate(Gate):
         super().__init__(config, design, faults=chain.faults)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """gate.md G9, C21. A local channel gets the subpartition of its producer, each channel its writer."""
+        """gate.md G9, C25. A local channel gets the subpartition of its producer, each channel its writer."""
         channel = super().physical_channel(number, handed_over, last_stopped)
         if isinstance(channel, LocalChannel):
             channel.subpartition = self.chain.subpartitions[number]

@@ -24,7 +24,7 @@ class ChainExecutor(Executor):
     """A chain has no thread for an executor: a request is executed in the operation that makes it."""
 
     async def submit(self, request: Asked, first: bool = False) -> None:
-        """writer.md W9, W11. The queue is always empty."""
+        """C25, writer.md W9, W11. The queue is always empty."""
         self.perform(request)
 
 
@@ -32,11 +32,11 @@ class ChainWriter(ChannelStateWriter):
     """The writer of all subtasks. Most of them never need it, so a subtask registers with its first checkpoint."""
 
     def make_executor(self, number: int) -> Executor:
-        """writer.md W1."""
+        """C25, writer.md W1."""
         return ChainExecutor(self.storage, number)
 
     async def start(self, subtask: int, checkpoint: int) -> None:
-        """writer.md W1, W3."""
+        """C25, writer.md W1, W3."""
         if subtask not in self.executor_of:
             await self.register(subtask)
         await super().start(subtask, checkpoint)
@@ -49,17 +49,17 @@ class ChannelStates:
     """
 
     def __init__(self, channels: int) -> None:
-        """C28. A result is taken at the latest when the task takes its part, so that nobody has two."""
+        """C25. A result is taken at the latest when the task takes its part, so that nobody has two."""
         self.channels = channels
         self.writer = ChainWriter(WriterConfig(subtasks=channels + 1, sharing=1, max_results=1))
 
     # ---- writing ---------------------------------------------------------------------------------------------------
     def add_input(self, channel: int, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """C21. Input state of a channel."""
+        """C21, C25. Input state of a channel."""
         at_once(self.writer.add_input(CONSUMER, checkpoint, channel, ids))
 
     def write_output(self, channel: int, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """C2. All output state of a channel."""
+        """C2, C25. All output state of a channel."""
         producer = channel + 1
         at_once(self.writer.start(producer, checkpoint))
         at_once(self.writer.add_output(producer, checkpoint, channel, ids))
@@ -68,7 +68,7 @@ class ChannelStates:
         self.writer.take_result(producer, checkpoint)
 
     def call(self, checkpoint: int, call: SubtaskCall) -> None:
-        """C21 to C23. The subtask checkpoint coordinator calls the writer of the consumer."""
+        """C21 to C25. The subtask checkpoint coordinator calls the writer of the consumer."""
         if call is SubtaskCall.WRITER_START:
             at_once(self.writer.start(CONSUMER, checkpoint))
         elif call is SubtaskCall.WRITER_FINISH_INPUT:
@@ -106,7 +106,7 @@ class ChannelStates:
 
 
 def at_once(operation: Coroutine[Any, Any, T]) -> T:
-    """C21. Run an operation of the writer to its end. It meets no other one, so that its locks are free."""
+    """C25. Run an operation of the writer to its end. It meets no other one, so that its locks are free."""
     try:
         while True:
             operation.send(None)

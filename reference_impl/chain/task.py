@@ -76,12 +76,12 @@ class Task:
         await self.hear()
 
     async def end_of_partition(self, channel: int) -> None:
-        """C19, C24."""
+        """C19."""
         await self.handler.end_of_partition(channel)
         await self.hear()
 
     async def trigger(self, checkpoint: int) -> None:
-        """C19, C25. It comes by a call, so no channel waits for it."""
+        """C20, C26. It comes by a call, so no channel waits for it."""
         self.meet(checkpoint)
         await self.handler.rpc_barrier(0, Barrier(checkpoint, Alignment.UNALIGNED), 0)
         await self.hear()
@@ -93,7 +93,7 @@ class Task:
 
     # ---- what the barrier handler tells ----------------------------------------------------------------------------
     async def hear(self) -> None:
-        """C19, C20, C22, C23. Do what the barrier handler has told. Then asynchronous parts go on."""
+        """C19, C20, C24. Do what the barrier handler has told. Then asynchronous parts go on."""
         told, self.handler.signals = self.handler.signals, []
         declined = [one.checkpoint for one in told if type(one) is CheckpointDeclined]
         for one in told:
@@ -130,7 +130,7 @@ class Task:
         self.subtask.finish_part(checkpoint, StatePart.OPERATORS)
 
     async def stop_inputs(self, checkpoint: int, declined: bool) -> None:
-        """C22, C23, C31. Every barrier was taken, so what the producers have written is final as well."""
+        """C23, C24, C31. Every barrier was taken, so what the producers have written is final as well."""
         await self.gate.checkpoint_stopped(checkpoint)
         if declined:
             self.subtask.inputs_failed(checkpoint)
@@ -144,7 +144,7 @@ class Task:
 
     # ---- what the subtask checkpoint coordinator calls -------------------------------------------------------------
     async def obey(self) -> None:
-        """C21 to C23. Do what the coordinator has called, and pass on what it tells the job master."""
+        """C21 to C24. Do what the coordinator has called, and pass on what it tells the job master."""
         called, self.subtask.signals = self.subtask.signals, []
         for one in called:
             if type(one) is SubtaskCalled:
@@ -181,10 +181,10 @@ class Task:
 
     # ---- whoever looks, and release --------------------------------------------------------------------------------
     def status(self, checkpoint: int) -> CheckpointStatus:
-        """C26. How far a checkpoint is."""
+        """C27. How far a checkpoint is."""
         return self.statuses.get(checkpoint, CheckpointStatus.ABSENT)
 
     def release(self) -> None:
-        """C28."""
+        """C29."""
         self.handler.release()
         self.subtask.release()
