@@ -64,7 +64,7 @@ class ChainGate(Gate):
         super().__init__(config, design, faults=chain.faults)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """gate.md G9, C25. A local channel gets the subpartition of its producer, each channel its writer."""
+        """C25, gate.md G9. A local channel gets the subpartition of its producer, each channel its writer."""
         channel = super().physical_channel(number, handed_over, last_stopped)
         if isinstance(channel, LocalChannel):
             channel.subpartition = self.chain.subpartitions[number]
