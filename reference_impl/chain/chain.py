@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from conformance.ports import (
@@ -35,9 +36,24 @@ from ..design import Design
 from ..faults import Faults, Faulty
 from ..gate import Gate
 from ..subpartition import Subpartition
+from .channel_state import ChannelStates
 from .drainer import Drainer, Slices
 from .reader import Reader
 from .task import Task
+
+
+class ChainSubpartition(Subpartition):
+    """The subpartition of a producer, whose output state is written."""
+
+    def __init__(self, config: SubpartitionConfig, design: Design, chain: Chain, channel: int) -> None:
+        super().__init__(config, design, chain.faults)
+        self.chain = chain
+        self.channel = channel
+
+    def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
+        """C2, C25."""
+        super().write(checkpoint, ids)
+        self.chain.states.write_output(self.channel, checkpoint, ids)
 
 
 class ChainGate(Gate):
@@ -48,13 +64,14 @@ class ChainGate(Gate):
         super().__init__(config, design, faults=chain.faults)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """gate.md G9. A local channel gets the subpartition of its producer."""
+        """C25, gate.md G9. A local channel gets the subpartition of its producer, each channel its writer."""
         channel = super().physical_channel(number, handed_over, last_stopped)
         if isinstance(channel, LocalChannel):
             channel.subpartition = self.chain.subpartitions[number]
             self.chain.local[number] = channel
         elif isinstance(channel, RemoteChannel):
             self.chain.remote[number] = channel
+        channel.persister.writer = partial(self.chain.states.add_input, number)
         return channel
 
     def emit(self, signal: Signal) -> None:
@@ -80,8 +97,10 @@ class Chain(Faulty, ChainPort):
         self.faults = Faults(self)
         nothing = tuple(() for _ in config.channels)
         restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
+        self.states = ChannelStates(len(config.channels))
         self.subpartitions = [
-            Subpartition(SubpartitionConfig(config.exclusive_buffers), design, self.faults) for _ in config.channels
+            ChainSubpartition(SubpartitionConfig(config.exclusive_buffers), design, self, channel)
+            for channel in range(len(config.channels))
         ]
         """Subpartition: by channel, the one of its producer."""
         self.readers: list[Reader | None] = [None] * len(config.channels)
@@ -100,7 +119,7 @@ class Chain(Faulty, ChainPort):
         """Output left: by channel, recovered output records that are not in the subpartition yet."""
         self.records = [list(ids) for ids in restored.counted]
         """Counted: by channel, the records counted, in order."""
-        self.task = Task(self, self.gate, self.drainer, self.records)
+        self.task = Task(self, self.gate, self.drainer, self.states, self.records)
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
@@ -221,8 +240,8 @@ class Chain(Faulty, ChainPort):
         return ChainCheckpoint(
             status,
             self.task.counted[checkpoint],
-            self.task.input_state(checkpoint),
-            tuple(one.persisted(checkpoint).ids for one in self.subpartitions),
+            self.states.input_state(checkpoint),
+            self.states.output_state(checkpoint),
         )
 
     async def release(self) -> None:
@@ -232,6 +251,7 @@ class Chain(Faulty, ChainPort):
             subpartition.release()
         self.drainer.release()
         self.task.release()
+        self.states.close()
 
     def resources(self) -> Resources:
         """C29. What the gate holds, and the subpartitions that no local channel counts as its own."""

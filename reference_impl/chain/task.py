@@ -11,6 +11,7 @@ from conformance.ports import (
     Alignment,
     Barrier,
     BarrierHandlerConfig,
+    ChannelStateFailed,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
@@ -30,6 +31,7 @@ from conformance.ports import (
 from ..barrier_handler import BarrierHandler
 from ..gate import Gate
 from ..subtask_checkpoint import SubtaskCheckpoint
+from .channel_state import ChannelStates
 from .drainer import Drainer, Slices
 
 
@@ -45,40 +47,22 @@ class TaskHandler(BarrierHandler):
         return await self.task.start_inputs(checkpoint)
 
 
-class Undrained:
-    """The undrained records of a checkpoint, and their place in its input state."""
-
-    __slots__ = ("places", "slices")
-
-    def __init__(self, slices: Slices, persisted: Slices) -> None:
-        self.slices = slices
-        """The undrained records, by channel."""
-        self.places = tuple(len(ids) for ids in persisted)
-        """By channel, how many records of the input state stand in front of the undrained records."""
-
-    def complete_input(self, persisted: Slices) -> Slices:
-        """C26. By channel: what was written until the start was over, the undrained records, what was written later."""
-        return tuple(
-            ids[:place] + part + ids[place:]
-            for ids, part, place in zip(persisted, self.slices, self.places, strict=True)
-        )
-
-
 class Task:
     """Does what the barrier handler and the subtask checkpoint coordinator tell, and knows what became of it."""
 
-    def __init__(self, port: Port, gate: Gate, drainer: Drainer, records: list[list[int]]) -> None:
+    def __init__(
+        self, port: Port, gate: Gate, drainer: Drainer, states: ChannelStates, records: list[list[int]]
+    ) -> None:
         self.port = port
         self.gate = gate
         self.drainer = drainer
+        self.states = states
         self.records = records
         """Counted: by channel, the records counted, in order."""
         self.handler = TaskHandler(self, len(records))
         self.subtask = SubtaskCheckpoint(SubtaskCheckpointConfig(timeout=0))
         self.counted: dict[int, Slices] = {}
         """Snapshots: by checkpoint of which the task has taken its part, what was counted then."""
-        self.undrained: dict[int, Undrained] = {}
-        """Undrained: by checkpoint that was started in the inputs, the records that were not drained then."""
         self.unwritten: list[int] = []
         """Unwritten: the checkpoints for which output state of a channel could not be written."""
         self.statuses: dict[int, CheckpointStatus] = {}
@@ -92,12 +76,12 @@ class Task:
         await self.hear()
 
     async def end_of_partition(self, channel: int) -> None:
-        """C19, C24."""
+        """C19."""
         await self.handler.end_of_partition(channel)
         await self.hear()
 
     async def trigger(self, checkpoint: int) -> None:
-        """C19, C25. It comes by a call, so no channel waits for it."""
+        """C20, C26. It comes by a call, so no channel waits for it."""
         self.meet(checkpoint)
         await self.handler.rpc_barrier(0, Barrier(checkpoint, Alignment.UNALIGNED), 0)
         await self.hear()
@@ -109,7 +93,7 @@ class Task:
 
     # ---- what the barrier handler tells ----------------------------------------------------------------------------
     async def hear(self) -> None:
-        """C19, C20, C22, C23. Do what the barrier handler has told. Then asynchronous parts go on."""
+        """C19, C20, C24. Do what the barrier handler has told. Then asynchronous parts go on."""
         told, self.handler.signals = self.handler.signals, []
         declined = [one.checkpoint for one in told if type(one) is CheckpointDeclined]
         for one in told:
@@ -146,13 +130,12 @@ class Task:
         self.subtask.finish_part(checkpoint, StatePart.OPERATORS)
 
     async def stop_inputs(self, checkpoint: int, declined: bool) -> None:
-        """C22, C23, C31. Every barrier was taken, so what the producers have written is final as well."""
+        """C23, C24, C31. Every barrier was taken, so what the producers have written is final as well."""
         await self.gate.checkpoint_stopped(checkpoint)
         if declined:
             self.subtask.inputs_failed(checkpoint)
         else:
             self.subtask.inputs_done(checkpoint)
-            self.subtask.finish_part(checkpoint, StatePart.INPUTS)
             if checkpoint in self.unwritten:
                 self.subtask.fail_part(checkpoint, StatePart.OUTPUTS, CheckpointReason.IO_EXCEPTION)
             else:
@@ -161,7 +144,7 @@ class Task:
 
     # ---- what the subtask checkpoint coordinator calls -------------------------------------------------------------
     async def obey(self) -> None:
-        """C21 to C23. Do what the coordinator has called, and pass on what it tells the job master."""
+        """C21 to C24. Do what the coordinator has called, and pass on what it tells the job master."""
         called, self.subtask.signals = self.subtask.signals, []
         for one in called:
             if type(one) is SubtaskCalled:
@@ -169,20 +152,28 @@ class Task:
                     await self.prepare_inputs(one.checkpoint)
                 elif one.call is SubtaskCall.OPERATORS_SNAPSHOT:
                     self.counted[one.checkpoint] = self.take_counted()
+                else:
+                    self.states.call(one.checkpoint, one.call)
             else:
                 if type(one) is CheckpointAcknowledged:
                     self.statuses[one.checkpoint] = CheckpointStatus.COMPLETED
                 elif type(one) is CheckpointDeclined:
                     self.statuses[one.checkpoint] = CheckpointStatus.DECLINED
                 self.port.emit(one)
+        for result in self.states.results():
+            if type(result) is ChannelStateFailed:
+                self.subtask.fail_part(result.checkpoint, StatePart.INPUTS, result.reason)
+            else:
+                self.subtask.finish_part(result.checkpoint, StatePart.INPUTS)
 
     async def prepare_inputs(self, checkpoint: int) -> None:
         """C21, C31. The order of the steps matters."""
         slices = await self.drainer.snapshot(checkpoint)
         await self.gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
-        self.undrained[checkpoint] = Undrained(slices, self.gate.persisted(checkpoint))
-        if any(slices):
-            self.gate.faults.reach(CHANNEL_STATE_WRITER)
+        for channel, ids in enumerate(slices):
+            if ids:
+                self.gate.faults.reach(CHANNEL_STATE_WRITER)
+                self.states.add_input(channel, checkpoint, ids)
 
     def take_counted(self) -> Slices:
         """C22. A copy of the records counted so far."""
@@ -190,16 +181,10 @@ class Task:
 
     # ---- whoever looks, and release --------------------------------------------------------------------------------
     def status(self, checkpoint: int) -> CheckpointStatus:
-        """C26. How far a checkpoint is."""
+        """C27. How far a checkpoint is."""
         return self.statuses.get(checkpoint, CheckpointStatus.ABSENT)
 
-    def input_state(self, checkpoint: int) -> Slices:
-        """C26. The input state of a completed checkpoint."""
-        persisted = self.gate.persisted(checkpoint)
-        undrained = self.undrained.get(checkpoint)
-        return persisted if undrained is None else undrained.complete_input(persisted)
-
     def release(self) -> None:
-        """C28."""
+        """C29."""
         self.handler.release()
         self.subtask.release()
