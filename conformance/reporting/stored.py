@@ -20,7 +20,7 @@ def audit_table(found: StateAudit) -> Table:
         table.add_column(name, justify="left" if name in ("file", "channel") else "right")
     for state in found.states:
         kind = "output" if state.output else "input"
-        numbers = f"{state.records:,}", f"{state.size:,}"
+        numbers = "" if state.records is None else f"{state.records:,}", f"{state.size:,}"
         table.add_row(state.file, str(state.checkpoint), str(state.subtask), f"{kind} {state.channel}", *numbers)
     return table
 

@@ -33,8 +33,8 @@ class StoredState(Struct, frozen=True):
     subtask: int
     output: bool
     channel: int
-    records: int
-    """How many records it has."""
+    records: int | None
+    """How many records it has; None: its format does not say where the first one begins."""
     size: int
     """In bytes."""
 

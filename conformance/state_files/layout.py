@@ -173,10 +173,10 @@ def describe(place: Place) -> str:
     return f"checkpoint {place.checkpoint}, subtask {place.subtask}, {kind} channel {place.channel}"
 
 
-def gaps(length: int, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def gaps(length: int, ranges: Sequence[tuple[int, int]], header: int = HEADER) -> list[tuple[int, int]]:
     """Returns the ranges of a file of this length, behind its header, that none of these ranges covers."""
     found = []
-    at = HEADER
+    at = header
     for begin, end in sorted(ranges):
         if begin > at:
             found.append((at, begin))

@@ -17,7 +17,7 @@ from conformance.bridges.flink.shim import command
 
 MAIN_CLASS = "conformance.flink.guards.Main"
 _PACKAGE = "org.apache.flink."
-_TABLES = ("guards.toml", "guards-barrier-handler.toml")
+_TABLES = ("guards.toml", "guards-barrier-handler.toml", "guards-subtask-checkpoint.toml")
 
 
 class Change(StrEnum):

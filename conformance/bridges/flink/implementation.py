@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
 from conformance.bridges.flink.releases import COMPONENTS, COORDINATORS, RELEASES, SourceSet, check_release
 from conformance.bridges.flink.shim import MAIN_CLASS, command
+from conformance.bridges.flink.stored import audit_checkpoints
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.ports import Implementation
+from conformance.state_files import StateAudit
 
 FATAL_EXIT = 239
 """The exit status of a JVM that Flink's `FatalExitExceptionHandler` has ended."""
@@ -40,6 +43,10 @@ class FlinkComponent(FlinkPrograms):
 
     sources = COMPONENTS
     main_class = MAIN_CLASS
+
+    def audit(self, folder: Path) -> StateAudit:
+        """Read the channel state of checkpoints that Flink has written. Raises: OSError; UnusableImplementation."""
+        return audit_checkpoints(folder, self.release)
 
 
 class FlinkCoordinator(FlinkPrograms):

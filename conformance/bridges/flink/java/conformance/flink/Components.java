@@ -40,7 +40,8 @@ enum Components {
     UNION_GATE("union-gate", UnionGateSubject::new, "gates"),
     BARRIER_HANDLER(
             "barrier-handler", BarrierHandlerSubject::new, "channels", "timeout", "alternating", "counts_ends"),
-    WRITER("writer", WriterSubject::new, "subtasks", "sharing", "max_results", "files");
+    WRITER("writer", WriterSubject::new, "subtasks", "sharing", "max_results", "files"),
+    SUBTASK_CHECKPOINT("subtask-checkpoint", SubtaskCheckpointSubject::new, "timeout");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

@@ -168,7 +168,8 @@ final class Events {
         return options(alignment, ALIGNMENT_TIMEOUT_MILLIS);
     }
 
-    private static CheckpointOptions options(String alignment, long timeout) throws BadRequest {
+    /** The options of a checkpoint whose barriers may be queued for so long. */
+    static CheckpointOptions options(String alignment, long timeout) throws BadRequest {
         CheckpointStorageLocationReference location = CheckpointStorageLocationReference.getDefault();
         switch (alignment) {
             case ALIGNED:

@@ -19,7 +19,8 @@ public final class Main {
                     "runtime.io.network.partition.", "SubpartitionAccess",
                     "runtime.io.network.partition.consumer.", "ConsumerAccess",
                     "runtime.checkpoint.channel.", "WriterAccess",
-                    "streaming.runtime.io.checkpointing.", "BarrierAccess");
+                    "streaming.runtime.io.checkpointing.", "BarrierAccess",
+                    "streaming.runtime.tasks.", "SubtaskAccess");
 
     private Main() {}
 
