@@ -184,4 +184,5 @@ DRAIN = Drain[Ledger](
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),
 )
-"""Let the task act until it finds nothing, ask what it did, let missing barriers come, then let every channel end, and release."""
+"""Let the task act until it finds nothing, and ask what it did. Let missing barriers come, let every channel end, and
+release."""
