@@ -149,7 +149,8 @@ def a_task_with_nothing_to_do_waits(ledger: Ledger, seen: Seen[bool]) -> Judgeme
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 @rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
 def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
-    """The task takes its part of a checkpoint at most once, not after a newer one, and not after it declined it."""
+    """The task is asked for its part of a checkpoint at most once, not after a newer one, and not after the checkpoint
+    was declined."""
     if not ledger.twice:
         return True
     owed = f"checkpoint {ledger.twice} or a newer one was triggered or declined before"
