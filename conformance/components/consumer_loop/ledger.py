@@ -195,8 +195,11 @@ class Ledger(Lifetime):
 
     def _take(self, channel: int, element: Element) -> None:
         lane = self.lanes[channel]
-        if isinstance(element, Buffer) and (checkpoint := lane.behind(element.ids)):
-            self.behind = channel, checkpoint
+        if isinstance(element, Buffer):
+            over = self.met in self.triggered or self.met in self.declined
+            checkpoint = lane.behind(element.ids, 0 if over else self.met)
+            if checkpoint:
+                self.behind = channel, checkpoint
         if not lane.take(element):
             self.misplaced = channel, element
         checkpoint = getattr(element, "checkpoint", 0)

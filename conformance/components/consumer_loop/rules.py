@@ -53,12 +53,15 @@ def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judg
 
 
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ElementTaken,))
-def nothing_behind_a_barrier_is_processed_before_it(ledger: Ledger, seen: Acted) -> Judgement:
-    """A record that arrived behind an unaligned barrier is processed only after the task took the barrier."""
+def nothing_behind_a_barrier_is_processed_before_its_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
+    """A record that arrived behind an unaligned barrier is processed only after the task took the barrier, and its part
+    of the checkpoint if that is not over."""
     if ledger.behind is None:
         return True
     channel, checkpoint = ledger.behind
-    owed = f"barrier {checkpoint} of channel {channel} must be taken before the records behind it"
+    owed = (
+        f"checkpoint {checkpoint} must begin before the records behind its barrier in channel {channel} are processed"
+    )
     return Broken(FailureClass.PROTOCOL, owed, "such a record was processed first")
 
 
