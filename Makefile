@@ -48,7 +48,9 @@ campaign: venv ## SCENARIOS scenarios on two references and a known bug; finding
 	$(CONFORMANCE) campaign start $(REPORT) --scenarios $(SCENARIOS) --runner $(RUNNER) \
 	  --implementation reference --implementation reference-recover-first --implementation known-bug:B-01
 
+# Many tests start processes. Compiled once, each of them starts in half the time, also if Python may not write bytecode.
 test: campaign ## the test command: a campaign, then every test that needs no JDK and no patience
+	$(BIN)/python -m compileall -q conformance reference_impl strategies tests
 	$(PYTEST)
 	@echo "Not run: flink (make test-flink), slow (make nightly), benchmark (make bench)."
 

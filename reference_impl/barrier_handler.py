@@ -67,7 +67,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         """Start delay: how long after its timestamp the last checkpoint started to align."""
 
     # ---- what the task takes from its channels ---------------------------------------------------------------------
-    def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
+    async def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
         """H1 to H8."""
         if self.is_obsolete(barrier.checkpoint):
             if barrier.alignment is not Alignment.UNALIGNED:
@@ -76,14 +76,14 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.meet(barrier.checkpoint, barrier.alignment, timestamp)
         if barrier.alignment is not Alignment.UNALIGNED:
             self.blocked.append(channel)
-        self.receive(channel, barrier.alignment, timestamp)
+        await self.receive(channel, barrier.alignment, timestamp)
 
-    def rpc_barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
+    async def rpc_barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
         """H9. As a barrier, but nothing is blocked, so that nothing is resumed."""
         if self.is_obsolete(barrier.checkpoint):
             return
         self.meet(barrier.checkpoint, barrier.alignment, timestamp)
-        self.receive(channel, barrier.alignment, timestamp)
+        await self.receive(channel, barrier.alignment, timestamp)
 
     def announcement(self, channel: int, checkpoint: int, seq: int, timestamp: int) -> None:
         """H10, H11."""
@@ -101,7 +101,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         if checkpoint > self.current or (checkpoint == self.current and pending):
             self.abort(checkpoint, CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER)
 
-    def end_of_partition(self, channel: int) -> None:
+    async def end_of_partition(self, channel: int) -> None:
         """H14, H15."""
         self.ended[channel] = True
         self.announced.pop(channel, None)
@@ -109,12 +109,12 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             return
         if self.config.counts_ends:
             self.received[channel] = True
-            self.go_on(unaligned=False)
+            await self.go_on(unaligned=False)
         else:
             self.abort(self.current, CheckpointReason.DECLINED_INPUT_END_OF_STREAM)
 
     # ---- time ------------------------------------------------------------------------------------------------------
-    def advance(self, milliseconds: int) -> None:
+    async def advance(self, milliseconds: int) -> None:
         """H16, H17."""
         self.now += milliseconds
         if self.due is None or self.now < self.due:
@@ -123,7 +123,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         if self.state is not State.ALIGNING:
             return
         if self.came:
-            self.start_unaligned()
+            await self.start_unaligned()
         else:
             self.prioritize_all()
             self.state = State.OVERDUE
@@ -145,7 +145,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         if alignment is Alignment.TIMEOUTABLE:
             self.due = max(self.now, timestamp + self.config.timeout)
 
-    def receive(self, channel: int, alignment: Alignment, timestamp: int) -> None:
+    async def receive(self, channel: int, alignment: Alignment, timestamp: int) -> None:
         """H4 to H8, H22. A barrier of the current checkpoint is here. The first one starts the alignment."""
         if not self.came:
             self.start = self.now
@@ -153,12 +153,12 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.received[channel] = self.came = True
         self.announced.pop(channel, None)
         late = alignment is Alignment.TIMEOUTABLE and self.now - timestamp > self.config.timeout
-        self.go_on(alignment is Alignment.UNALIGNED or (late and not all(self.received)))
+        await self.go_on(alignment is Alignment.UNALIGNED or (late and not all(self.received)))
 
-    def go_on(self, unaligned: bool) -> None:
+    async def go_on(self, unaligned: bool) -> None:
         """H4 to H7. The task takes its part as soon as it can; when every barrier is here, the checkpoint is over."""
         begins = self.state is State.OVERDUE or (unaligned and self.state is State.ALIGNING)
-        if begins and self.came and not self.start_unaligned():
+        if begins and self.came and not await self.start_unaligned():
             return
         if not all(self.received):
             return
@@ -166,16 +166,24 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.emit(CheckpointTriggered(self.current, unaligned=False))
         self.end()
 
-    def start_unaligned(self) -> bool:
+    async def start_unaligned(self) -> bool:
         """H5, H16, H18, H19. The inputs start first, then the task. Answers no if the start was refused."""
         self.prioritize_all()
-        if self.faults.refuses(CHECKPOINT_START):
-            self.abort(self.current, CheckpointReason.DECLINED)
+        refused = await self.start_inputs(self.current)
+        if refused is not None:
+            self.abort(self.current, refused)
             return False
         self.emit(InputsCheckpointStarted(self.current))
         self.emit(CheckpointTriggered(self.current, unaligned=True))
         self.state = State.UNALIGNED
         return True
+
+    async def start_inputs(self, checkpoint: int) -> CheckpointReason | None:
+        """H5, H18, H19. The inputs start a checkpoint. Returns why they refuse it; None: they have started it.
+
+        A task overrides this. The handler alone has no inputs, only what a scenario lets fail. Raises: PortError IO.
+        """
+        return CheckpointReason.DECLINED if self.faults.refuses(CHECKPOINT_START) else None
 
     def prioritize_all(self) -> None:
         """H5, H17. Every announced barrier becomes a priority event."""

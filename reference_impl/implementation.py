@@ -12,6 +12,7 @@ from conformance.ports import (
     ChainConfig,
     ChainPort,
     ChannelConfig,
+    ConsumerLoopPort,
     CoordinatorConfig,
     CoordinatorPort,
     DequePort,
@@ -40,6 +41,7 @@ from .channels.local import LocalChannel
 from .channels.persister import Persister
 from .channels.recovered import RecoveredChannel
 from .channels.remote import RemoteChannel
+from .consumer_loop import ConsumerLoop
 from .coordinator.coordinator import Coordinator
 from .deque import Deque
 from .design import Design
@@ -89,6 +91,7 @@ class Reference(Implementation):
             "chain": self._chain,
             "coordinator": self._coordinator,
             "barrier-handler": self._barrier_handler,
+            "consumer-loop": self._consumer_loop,
             "writer": self._writer,
             "subtask-checkpoint": self._subtask_checkpoint,
         }
@@ -128,6 +131,9 @@ class Reference(Implementation):
 
     def _subtask_checkpoint(self, config: SubtaskCheckpointConfig) -> SubtaskCheckpointPort:
         return SubtaskCheckpoint(config)
+
+    def _consumer_loop(self, config: BarrierHandlerConfig) -> ConsumerLoopPort:
+        return ConsumerLoop(config, self.design)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

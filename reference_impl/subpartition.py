@@ -115,7 +115,7 @@ class Subpartition(Faulty, SubpartitionPort):
             overtaken = self.queue.elements[self.queue.priority :]
             if any(one.is_buffer for one in overtaken):  # an empty buffer counts as well (executed: 2.3.0)
                 self.faults.reach(CHANNEL_STATE_WRITER)
-                self.written[element.checkpoint] = OutputState(StateStatus.WRITTEN, copies(overtaken))
+                self.write(element.checkpoint, copies(overtaken))
             return self.may_announce_priority()
         if type(element) is Barrier and element.alignment is Alignment.TIMEOUTABLE:
             self.fail_channel_state_future()
@@ -272,8 +272,12 @@ class Subpartition(Faulty, SubpartitionPort):
     def complete_channel_state_future(self, ids: tuple[int, ...]) -> None:
         """S12, S18. Give these records to the channel state writer; there may be none."""
         assert self.channel_state_future is not None
-        self.written[self.channel_state_future] = OutputState(StateStatus.WRITTEN, ids)
+        self.write(self.channel_state_future, ids)
         self.channel_state_future = None
+
+    def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
+        """S3, S12, S18. The channel state writer has the output state of a checkpoint."""
+        self.written[checkpoint] = OutputState(StateStatus.WRITTEN, ids)
 
     def fail_channel_state_future(self) -> None:
         """S4, S13, S26. Nothing happens if no channel state future is open."""

@@ -3,6 +3,7 @@
 from conformance.components import (
     barrier_handler,
     chain,
+    consumer_loop,
     coordinator,
     deque,
     gate,
@@ -31,6 +32,7 @@ COMPONENTS = Components(
         local_channel.COMPONENT,
         coordinator.COMPONENT,
         barrier_handler.COMPONENT,
+        consumer_loop.COMPONENT,
         writer.COMPONENT,
         subtask_checkpoint.COMPONENT,
     ),

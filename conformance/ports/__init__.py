@@ -18,6 +18,7 @@ from conformance.ports.channel import (
     Recovery,
     RemoteChannelPort,
 )
+from conformance.ports.consumer_loop import MOST_QUEUED, ConsumerLoopPort, InputStatus
 from conformance.ports.coordinator import NO_CHECKPOINT, CoordinatorConfig, CoordinatorPort, RestoredEvents
 from conformance.ports.coordinator_signals import (
     CheckpointAbortNotified,
@@ -96,6 +97,7 @@ from conformance.ports.outcomes import (
     ConsumptionResumed,
     CreditAnnounced,
     DataAvailable,
+    ElementTaken,
     Error,
     ErrorKind,
     InputsCheckpointStarted,
@@ -141,6 +143,7 @@ __all__ = [
     "CHECKPOINT_START",
     "CONNECTION",
     "INTERFACES",
+    "MOST_QUEUED",
     "NETWORK_BUFFER_POOL",
     "NO_CHECKPOINT",
     "OPERATOR_COORDINATOR",
@@ -184,6 +187,7 @@ __all__ = [
     "CheckpointStatus",
     "CheckpointTriggered",
     "Consumed",
+    "ConsumerLoopPort",
     "ConsumptionResumed",
     "CoordinatorCheckpointed",
     "CoordinatorConfig",
@@ -195,6 +199,7 @@ __all__ = [
     "DequeConfig",
     "DequePort",
     "Element",
+    "ElementTaken",
     "EndOfData",
     "EndOfPartition",
     "Error",
@@ -209,6 +214,7 @@ __all__ = [
     "GlobalFailoverTriggered",
     "Implementation",
     "InputChannelPort",
+    "InputStatus",
     "InputsCheckpointStarted",
     "InputsCheckpointStopped",
     "Interface",

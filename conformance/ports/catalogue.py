@@ -11,6 +11,7 @@ from msgspec import Struct
 from conformance.ports.barrier_handler import BarrierHandlerConfig, BarrierHandlerPort
 from conformance.ports.chain import ChainConfig, ChainPort
 from conformance.ports.channel import ChannelConfig, LocalChannelPort, RecoveredChannelPort, RemoteChannelPort
+from conformance.ports.consumer_loop import ConsumerLoopPort
 from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
 from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
@@ -45,6 +46,7 @@ INTERFACES: Interfaces = MappingProxyType(
         "chain": Interface(ChainPort, ChainConfig),
         "coordinator": Interface(CoordinatorPort, CoordinatorConfig),
         "barrier-handler": Interface(BarrierHandlerPort, BarrierHandlerConfig),
+        "consumer-loop": Interface(ConsumerLoopPort, BarrierHandlerConfig),
         "writer": Interface(WriterPort, WriterConfig),
         "subtask-checkpoint": Interface(SubtaskCheckpointPort, SubtaskCheckpointConfig),
     }

@@ -23,6 +23,7 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -189,6 +190,15 @@ def _loader(spec: ModuleSpec) -> InspectLoader:
     return spec.loader  # type: ignore[return-value]
 
 
+@cache
+def _original_code(loader: InspectLoader, name: str, text: str | None) -> CodeType | None:
+    """The code of an unchanged module. Most copies of a package differ in one file, so the others are compiled once.
+
+    `text` is its source, so that a file that was edited meanwhile is compiled again.
+    """
+    return loader.get_code(name)
+
+
 class _Copied(InspectLoader):
     """Loads one module of a copy. Tracebacks get its lines from here, since a changed file is not on disk."""
 
@@ -208,7 +218,7 @@ class _Copied(InspectLoader):
     def get_code(self, fullname: str) -> CodeType | None:
         """For an unchanged file, the code of the original, which may have been compiled before."""
         if self.text is None:
-            return _loader(self.original).get_code(self.original.name)
+            return _original_code(_loader(self.original), self.original.name, self.get_source(fullname))
         code: CodeType = compile(self.text, str(self.file), "exec", dont_inherit=True)
         return code
 

@@ -28,6 +28,7 @@ from conformance.ports.coordinator_signals import (
     TicketEnded,
     TurnQueued,
 )
+from conformance.ports.elements import Element
 from conformance.ports.faults import FaultStruck
 from conformance.ports.subtask_signals import SubtaskCalled
 
@@ -189,6 +190,13 @@ class BarrierPrioritized(Struct, frozen=True, tag="barrier-prioritized"):
     seq: int
 
 
+class ElementTaken(Struct, frozen=True, tag="element-taken"):
+    """The task has taken an element from its gate. A record that it contains is processed now."""
+
+    channel: int
+    element: Element
+
+
 class BufferRecycled(Struct, frozen=True, tag="buffer-recycled"):
     """The writer has recycled the buffer that holds this record (Flink: `Buffer.recycleBuffer`)."""
 
@@ -224,6 +232,7 @@ Signal: TypeAlias = (
     | InputsCheckpointStarted
     | InputsCheckpointStopped
     | BarrierPrioritized
+    | ElementTaken
     | BufferRecycled
     | ChannelStateCompleted
     | ChannelStateFailed

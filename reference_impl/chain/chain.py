@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from conformance.ports import (
@@ -35,9 +36,24 @@ from ..design import Design
 from ..faults import Faults, Faulty
 from ..gate import Gate
 from ..subpartition import Subpartition
+from .channel_state import ChannelStates
 from .drainer import Drainer, Slices
-from .handler import Handler
 from .reader import Reader
+from .task import Task
+
+
+class ChainSubpartition(Subpartition):
+    """The subpartition of a producer, whose output state is written."""
+
+    def __init__(self, config: SubpartitionConfig, design: Design, chain: Chain, channel: int) -> None:
+        super().__init__(config, design, chain.faults)
+        self.chain = chain
+        self.channel = channel
+
+    def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
+        """C2, C25."""
+        super().write(checkpoint, ids)
+        self.chain.states.write_output(self.channel, checkpoint, ids)
 
 
 class ChainGate(Gate):
@@ -48,13 +64,14 @@ class ChainGate(Gate):
         super().__init__(config, design, faults=chain.faults)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """gate.md G9. A local channel gets the subpartition of its producer."""
+        """C25, gate.md G9. A local channel gets the subpartition of its producer, each channel its writer."""
         channel = super().physical_channel(number, handed_over, last_stopped)
         if isinstance(channel, LocalChannel):
             channel.subpartition = self.chain.subpartitions[number]
             self.chain.local[number] = channel
         elif isinstance(channel, RemoteChannel):
             self.chain.remote[number] = channel
+        channel.persister.writer = partial(self.chain.states.add_input, number)
         return channel
 
     def emit(self, signal: Signal) -> None:
@@ -72,7 +89,7 @@ class ChainGate(Gate):
 
 
 class Chain(Faulty, ChainPort):
-    """Has the states of the producers and of the consumer. Readers, drainer and handler have their own."""
+    """Has the states of the producers and of the consumer. Readers, drainer and task have their own."""
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
         """C28."""
@@ -80,8 +97,10 @@ class Chain(Faulty, ChainPort):
         self.faults = Faults(self)
         nothing = tuple(() for _ in config.channels)
         restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
+        self.states = ChannelStates(len(config.channels))
         self.subpartitions = [
-            Subpartition(SubpartitionConfig(config.exclusive_buffers), design, self.faults) for _ in config.channels
+            ChainSubpartition(SubpartitionConfig(config.exclusive_buffers), design, self, channel)
+            for channel in range(len(config.channels))
         ]
         """Subpartition: by channel, the one of its producer."""
         self.readers: list[Reader | None] = [None] * len(config.channels)
@@ -100,7 +119,7 @@ class Chain(Faulty, ChainPort):
         """Output left: by channel, recovered output records that are not in the subpartition yet."""
         self.records = [list(ids) for ids in restored.counted]
         """Counted: by channel, the records counted, in order."""
-        self.handler = Handler(self, self.gate, self.drainer, self.records)
+        self.task = Task(self, self.gate, self.drainer, self.states, self.records)
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
@@ -113,7 +132,7 @@ class Chain(Faulty, ChainPort):
         try:
             await self.send(channel, Barrier(checkpoint, alignment))
         except PortError:
-            self.handler.unwritten.append(checkpoint)
+            self.task.unwritten.append(checkpoint)
             raise
 
     async def finish(self, channel: int) -> None:
@@ -197,34 +216,32 @@ class Chain(Faulty, ChainPort):
         if type(element) is Buffer:
             self.records[taken.channel].extend(element.ids)
         elif type(element) is Barrier:
-            await self.handler.barrier(taken.channel, element)
+            await self.task.barrier(taken.channel, element)
         elif type(element) is EndOfPartition:
-            await self.handler.end_of_partition(taken.channel)
+            await self.task.end_of_partition(taken.channel)
         elif type(element) is RecoveryCompletion:
             await self.gate.end_of_output_state(taken.channel)
         return Consumed(taken.channel, element, taken.more)
 
     async def trigger(self, checkpoint: int) -> None:
         """C26."""
-        await self.handler.trigger(checkpoint)
+        await self.task.trigger(checkpoint)
 
     # ---- observers and release -------------------------------------------------------------------------------------
     def counted(self) -> Slices:
         """C17."""
-        return self.handler.take_counted()
+        return self.task.take_counted()
 
     def snapshot(self, checkpoint: int) -> ChainCheckpoint:
         """C27."""
-        written = self.handler.written.get(checkpoint)
-        if written is None:
-            return ChainCheckpoint(CheckpointStatus.ABSENT)
-        if written.status is not CheckpointStatus.COMPLETED:
-            return ChainCheckpoint(written.status)
+        status = self.task.status(checkpoint)
+        if status is not CheckpointStatus.COMPLETED:
+            return ChainCheckpoint(status)
         return ChainCheckpoint(
-            written.status,
-            written.counted,
-            written.complete_input(self.gate.persisted(checkpoint)),
-            tuple(one.persisted(checkpoint).ids for one in self.subpartitions),
+            status,
+            self.task.counted[checkpoint],
+            self.states.input_state(checkpoint),
+            self.states.output_state(checkpoint),
         )
 
     async def release(self) -> None:
@@ -233,6 +250,8 @@ class Chain(Faulty, ChainPort):
         for subpartition in self.subpartitions:
             subpartition.release()
         self.drainer.release()
+        self.task.release()
+        self.states.close()
 
     def resources(self) -> Resources:
         """C29. What the gate holds, and the subpartitions that no local channel counts as its own."""

@@ -18,6 +18,7 @@ from conformance.ports import (
 from conformance.scheduling import Lock
 
 from .listener import Listener, Signals
+from .persister import Persister
 
 
 class EndOfRecoveredState:
@@ -90,6 +91,8 @@ class Channel(InputChannelPort):
 
 class PhysicalChannel(Channel, PhysicalChannelPort):
     """A local or a remote channel, in contrast to a recovered one. It hands out recovered data before live data."""
+
+    persister: Persister
 
     async def take(self) -> BufferAndBacklog | None:
         """local-channel.md L10 to L16, remote-channel.md R22 to R25. Here the channel stands alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from conformance.ports import (
@@ -41,6 +42,8 @@ class Persister(Faulty, PersisterPort):
         """Newest checkpoint: the newest that was started or stopped here, or whose barrier came."""
         self.written: dict[int, list[int]] = {}
         """Written: by checkpoint, the records handed to the channel state writer, in the order of writing."""
+        self.writer: Callable[[int, tuple[int, ...]], None] | None = None
+        """Takes records of a checkpoint for the channel state writer; None: there is none."""
 
     def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
         """P1 to P3."""
@@ -92,6 +95,8 @@ class Persister(Faulty, PersisterPort):
         if ids:
             self.faults.reach(CHANNEL_STATE_WRITER)
             self.written.setdefault(checkpoint, []).extend(ids)
+            if self.writer is not None:
+                self.writer(checkpoint, ids)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
         """P13."""

@@ -97,8 +97,15 @@ class Executor:
             return self.ready.pop(0)
 
     def execute(self, request: Asked) -> Request:
-        """W11 to W21. Execute a request."""
+        """W11. Execute the request that was taken."""
         assert self.executing is not None
+        self.perform(request)
+        self.executing.complete()
+        self.executing = None
+        return request.described()
+
+    def perform(self, request: Asked) -> None:
+        """W12 to W21. Do what a request asks for."""
         if request.kind is RequestKind.CLOSE:
             self.close(request.subtask)
         elif request.checkpoint < self.ongoing or request.checkpoint <= self.aborted:
@@ -109,9 +116,6 @@ class Executor:
             self.abort(request)
         else:
             self.go_on(request)
-        self.executing.complete()
-        self.executing = None
-        return request.described()
 
     def why_obsolete(self, request: Asked) -> CheckpointReason:
         """W12. Why a request of a checkpoint is not executed that is over."""

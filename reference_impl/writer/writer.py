@@ -52,7 +52,7 @@ class ChannelStateWriter(Faulty, WriterPort):
             executor = self.registering
             if executor is None:
                 self.made += 1
-                executor = self.registering = Executor(self.storage, self.made)
+                executor = self.registering = self.make_executor(self.made)
                 self.running.append(executor)
             executor.join(subtask)
             self.executor_of[subtask] = executor
@@ -60,6 +60,10 @@ class ChannelStateWriter(Faulty, WriterPort):
             if len(executor.users) == self.config.sharing:
                 self.registering = None
             return tuple(sorted(executor.users))
+
+    def make_executor(self, number: int) -> Executor:
+        """W1."""
+        return Executor(self.storage, number)
 
     async def close(self, subtask: int) -> None:
         """W21, W23."""

@@ -6,7 +6,6 @@ import pytest
 
 from conformance.engines.matrix import Asked, matrix
 from conformance.ports import (
-    Implementation,
     UnusableImplementation,
     find_implementation,
     find_known_bug,
@@ -61,9 +60,3 @@ def test_a_change_of_text_of_other_people_is_found_by_the_suite():
 def test_what_cannot_be_found_is_told(name, said):
     with pytest.raises(UnusableImplementation, match=said):
         find_implementation(name)
-
-
-def test_known_bugs_have_unique_ids_and_build_implementations():
-    bugs = known_bugs()
-    assert len({bug.id for bug in bugs}) == len(bugs)
-    assert all(isinstance(bug.build(), Implementation) for bug in bugs)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
+from typing import Any
+
 import pytest
 
+from conformance.driver.turns import whole
 from conformance.ports import (
     CHECKPOINT_START,
     Alignment,
@@ -27,18 +31,29 @@ from reference_impl.barrier_handler import BarrierHandler
 ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alignment.UNALIGNED
 
 
-def handler(channels=2, counts_ends=True) -> BarrierHandler:
-    return BarrierHandler(BarrierHandlerConfig(channels, 10, counts_ends=counts_ends))
+class WholeHandler:
+    """A handler whose operations run whole."""
+
+    def __init__(self, config: BarrierHandlerConfig) -> None:
+        self.port = BarrierHandler(config)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.port, name)
+        return (lambda *operands: whole(value(*operands))) if iscoroutinefunction(value) else value
 
 
-def told(one: BarrierHandler) -> list[object]:
+def handler(channels=2, counts_ends=True) -> WholeHandler:
+    return WholeHandler(BarrierHandlerConfig(channels, 10, counts_ends=counts_ends))
+
+
+def told(one: WholeHandler) -> list[object]:
     """What the handler has signalled since the last question."""
     signals: list[object] = list(one.signals)
     one.signals.clear()
     return signals
 
 
-def bring(one: BarrierHandler, checkpoint: int, alignment: Alignment, *channels: int) -> list[object]:
+def bring(one: WholeHandler, checkpoint: int, alignment: Alignment, *channels: int) -> list[object]:
     """The barriers of these channels come; returns what the handler signals."""
     for channel in channels:
         one.barrier(channel, Barrier(checkpoint, alignment), 0)
@@ -97,10 +112,10 @@ def test_a_newer_checkpoint_declines_the_one_in_progress():
 def test_the_last_barrier_keeps_an_overdue_checkpoint_aligned_and_another_does_not():
     """barrier-handler.md H6, H8."""
     one = handler(3)
-    one.now = 11  # the checkpoint was triggered at 0, and its barriers have been on their way for too long
+    one.port.now = 11  # the checkpoint was triggered at 0, and its barriers have been on their way for too long
     assert bring(one, 1, TIMEOUTABLE, 0) == started(1)
     one = handler(1)
-    one.now = 11
+    one.port.now = 11
     assert bring(one, 1, TIMEOUTABLE, 0) == [CheckpointTriggered(1, unaligned=False), ConsumptionResumed(0)]
 
 

@@ -27,6 +27,7 @@ from conformance.ports import (
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
+    Resources,
     find_implementation,
 )
 from reference_impl import PUSHED
@@ -161,6 +162,45 @@ def test_an_aligned_checkpoint_waits_for_the_slow_channel_and_holds_no_channel_s
     assert chain.snapshot(1) == checkpoint(((), (0,)), ((), ()), ((), ()))
 
 
+def test_the_file_of_a_producer_outlives_the_next_checkpoint_of_that_producer():
+    """chain.md C25, C27. The producer of channel 0 is ahead when checkpoint 1 completes."""
+    chain = WholeChain(REMOTE, LOCAL).start()
+    chain.produce(0, (0,))
+    chain.barrier(0, 1, UNALIGNED)
+    chain.transfer(0)
+    chain.produce(0, (1,))
+    chain.barrier(0, 2, UNALIGNED)
+    chain.produce(1, (0,))
+    chain.barrier(1, 1, UNALIGNED)
+    chain.consume()
+    chain.consume()
+    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.snapshot(1) == checkpoint(((), ()), ((), ()), ((0,), (0,)))
+    assert chain.port.states.writer.files() == (1, 1, 2), "no file of the consumer, which had nothing to write"
+
+
+def test_a_release_gives_up_the_file_of_a_pending_checkpoint_and_keeps_the_others():
+    """chain.md C25, C27, C29."""
+    chain = WholeChain(REMOTE, LOCAL).start()
+    for number in (1, 2):
+        chain.produce(0, (number - 1,))
+        chain.transfer(0)
+        chain.barrier(1, number, UNALIGNED)
+        while chain.consume().element != Barrier(number, UNALIGNED):
+            pass
+        chain.produce(0, (number + 1,))
+        if number == 1:
+            chain.barrier(0, 1, UNALIGNED)
+            chain.take_all()
+    completed = chain.snapshot(1)
+    assert completed.status is CheckpointStatus.COMPLETED
+    assert chain.port.states.writer.resources().files == 1
+    chain.release()
+    assert chain.port.states.writer.resources() == Resources(0, 0, 0, 0, 0)
+    assert chain.snapshot(1) == completed
+    assert chain.snapshot(2).status is CheckpointStatus.PENDING
+
+
 def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
     """chain.md C19, C20, C24, C27."""
     chain = WholeChain(LOCAL, LOCAL).start()
@@ -181,7 +221,7 @@ def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
 
 
 def test_a_channel_that_ends_counts_as_received():
-    """chain.md C3, C25."""
+    """chain.md C3, C19, C23."""
     chain = WholeChain(LOCAL, REMOTE).start()
     chain.produce(1, (0,))
     chain.barrier(0, 1, UNALIGNED)

@@ -48,6 +48,7 @@ COMPONENT = Component(
     drain=DRAIN,
     final_phase="failed",
     explored=_make(faults=True),
+    alike=lambda config: {"subtask": config.subtasks} if config.sharing in (1, config.subtasks) else {},
     bounds={
         "registrations": Bound(("register",), 2),
         "closes": Bound(("close",), 1),

@@ -1,0 +1,56 @@
+"""The component consumer-loop: the task in front of its barrier handler. Specification: consumer-loop.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from conformance.components.barrier_handler import TIMEOUT
+from conformance.components.consumer_loop import goals
+from conformance.components.consumer_loop.ledger import Ledger
+from conformance.components.consumer_loop.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.ports import BarrierHandlerConfig, ConsumerLoopPort
+
+
+class ConsumerLoopScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`alternating`, `counts_ends`: as in the configuration of the barrier handler."""
+
+    channels: Annotated[int, Meta(ge=1, le=4)] = 2
+    alternating: bool = True
+    counts_ends: bool = True
+    interleaving: Literal["whole", "fine"] = "whole"
+
+
+_make = ConsumerLoopScenarioConfig
+COMPONENT = Component(
+    name="consumer-loop",
+    port=ConsumerLoopPort,
+    config_type=ConsumerLoopScenarioConfig,
+    configs=(
+        *[_make()] * 2, _make(3), _make(1), _make(alternating=False), _make(3, counts_ends=False),
+        *[_make(interleaving="fine")] * 4, *[_make(3, interleaving="fine")] * 2,
+    ),
+    port_config=lambda config: BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends),
+    make_ledger=lambda config, capabilities: Ledger(config.channels, config.alternating, TIMEOUT, config.counts_ends),
+    threads=("network", "timer", "task"),
+    steps=tuple(STEPS.all),
+    properties=tuple(goals.RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    bounds={
+        "records": Bound(("buffer",), 1),
+        "barriers": Bound(("aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 2),
+        "markers": Bound(("cancel_marker",), 1),
+        "ends": Bound(("end_of_data", "end_of_partition"), 0),
+        "time": Bound(("advance",), 1),
+        "other": Bound(("fail", "restore"), 0),
+    },
+    alike=lambda config: {"channel": config.channels},
+    biases=(
+        {"timeoutable_barrier": 30, "advance": 20, "run_mail": 60},
+        {"unaligned_barrier": 30, "buffer": 60},
+        {"end_of_data": 10, "end_of_partition": 20},
+    ),
+)  # fmt: skip

@@ -1,0 +1,263 @@
+"""The rules of the consumer loop. Specification: consumer-loop.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.consumer_loop import steps
+from conformance.components.consumer_loop.ledger import Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts import lifetime
+from conformance.parts.designs import RESOURCES
+from conformance.parts.records import compare_ids, in_words
+from conformance.parts.words import channels, name
+from conformance.ports import (
+    Alignment,
+    CheckpointDeclined,
+    CheckpointTriggered,
+    ConsumptionResumed,
+    ElementTaken,
+    EndOfData,
+    InputsCheckpointStarted,
+    InputsCheckpointStopped,
+    InputStatus,
+)
+
+RULES = Rules[Ledger]("consumer-loop", answers_property("consumer-loop"))
+rule, adopt = RULES.rule, RULES.adopt
+Acted = Seen[Any, *tuple[Any, ...]]
+DEEDS = (
+    ElementTaken,
+    ConsumptionResumed,
+    CheckpointTriggered,
+    CheckpointDeclined,
+    InputsCheckpointStarted,
+    InputsCheckpointStopped,
+)
+"""What only the task tells."""
+
+
+# ---- what the operators process --------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-01", after_learning=True, signals=(ElementTaken,))
+def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judgement:
+    """The task takes each element once: priority events as soon as they are there, the others in the order in which
+    they arrived in their channel."""
+    if ledger.misplaced is None:
+        return True
+    channel, element = ledger.misplaced
+    waiting = ledger.lanes[channel].waiting
+    first = name(waiting[0]) if waiting else "nothing"
+    return Broken(
+        FailureClass.REORDERED, f"{first} is the next in channel {channel}, besides priority events", name(element)
+    )
+
+
+@rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ElementTaken,))
+def nothing_behind_a_barrier_is_processed_before_it(ledger: Ledger, seen: Acted) -> Judgement:
+    """A record that arrived behind an unaligned barrier is processed only after the task took the barrier."""
+    if ledger.behind is None:
+        return True
+    channel, checkpoint = ledger.behind
+    owed = f"barrier {checkpoint} of channel {channel} must be taken before the records behind it"
+    return Broken(FailureClass.PROTOCOL, owed, "such a record was processed first")
+
+
+@rule(*steps.ACTS, invariant="I-08", after_learning=True, signals=(ConsumptionResumed,))
+def a_channel_is_resumed_when_its_checkpoint_is_over(ledger: Ledger, seen: Acted) -> Judgement:
+    """A channel is not resumed while the checkpoint is in progress behind whose barrier its producer waits."""
+    for channel, checkpoint in ledger.resumed:
+        if checkpoint and (checkpoint > ledger.met or ledger.is_in_progress(checkpoint)):
+            owed = f"channel {channel} must wait until checkpoint {checkpoint} is over"
+            return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
+    return True
+
+
+@rule(steps.persisted, invariant="I-34", tickets=("FLINK-17315", "FLINK-40016"))
+def in_flight_data_is_what_was_not_processed(ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...], int]) -> Judgement:
+    """The in-flight data of a checkpoint are the records in front of its barriers that were not processed when the
+    inputs started it, each once and in order."""
+    (checkpoint,) = seen.operands
+    if checkpoint in ledger.declined or checkpoint in ledger.given_up or not ledger.is_settled():
+        return False
+    judged = False
+    for channel, (lane, start) in enumerate(zip(ledger.lanes, ledger.started[checkpoint], strict=True)):
+        expected = lane.in_flight(checkpoint, start)
+        if expected is None:
+            continue
+        judged = judged or bool(expected)
+        if seen.value[channel] != expected:
+            kind = compare_ids(expected, seen.value[channel], expected[0] if expected else 0)
+            owed = f"{in_words(expected)} of channel {channel} must be in-flight data of checkpoint {checkpoint}"
+            return Broken(kind, owed, in_words(seen.value[channel]))
+    return judged
+
+
+# ---- who acts, and when ----------------------------------------------------------------------------------------------
+@rule(*steps.OTHERS, invariant="I-45", tickets=("FLINK-17994",))
+def only_the_task_acts_on_what_arrives(ledger: Ledger, seen: Acted) -> Judgement:
+    """Neither the network thread nor the timer takes elements, starts or ends checkpoints, or resumes channels."""
+    for signal in seen.signals:
+        if type(signal) in DEEDS:
+            owed = "only a mail and the default action of the task may act on checkpoints and channels"
+            return Broken(FailureClass.PROTOCOL, owed, "this operation did")
+    return True
+
+
+@rule(steps.run_mail, invariant="I-10")
+def a_priority_event_is_there_as_a_mail(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """When there is no mail, every priority event that has arrived was taken: none waits for the default action."""
+    if not ledger.urgent:
+        return False
+    if seen.value or seen.signals:
+        return True
+    owed = f"{channels(ledger.urgent)} had a priority event, so there must be a mail that takes it"
+    return Broken(FailureClass.STUCK, owed, "there was none")
+
+
+@rule(steps.process, invariant="I-22")
+def the_default_action_takes_what_is_there(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
+    """The default action takes nothing, and says that nothing is available, only if nothing was there when it began."""
+    if not ledger.there:
+        return False
+    if seen.value is not InputStatus.NOTHING_AVAILABLE or seen.signals:
+        return True
+    return Broken(FailureClass.STUCK, "an element was there, so the default action must take one", "it found nothing")
+
+
+@rule(steps.idle, invariant="I-22")
+def a_task_waits_only_if_nothing_is_left(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """A task that waits has taken everything that has arrived: no wake-up is lost."""
+    if not (seen.value and ledger.is_settled()):
+        return False
+    if left := ledger.left():
+        owed = f"something is left in {channels(left)}, so the task must not wait"
+        return Broken(FailureClass.STUCK, owed, "it waits")
+    return True
+
+
+@rule(steps.idle, invariant="I-32", tickets=("FLINK-20145",))
+def a_task_with_nothing_to_do_waits(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """Once there was no mail and the default action found nothing, the task waits until something happens."""
+    if ledger.quiet != (True, True) or not ledger.is_settled():
+        return False
+    if seen.value:
+        return True
+    owed = "there was no mail and nothing to take, and nothing has happened since: the task must wait"
+    return Broken(FailureClass.STUCK, owed, "it does not")
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
+def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
+    """The task takes its part of a checkpoint at most once, not after a newer one, and not after it declined it."""
+    if not ledger.twice:
+        return True
+    owed = f"checkpoint {ledger.twice} or a newer one was triggered or declined before"
+    return Broken(FailureClass.DUPLICATED, owed, f"checkpoint {ledger.twice} was triggered")
+
+
+@rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
+def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -> Judgement:
+    """An aligned checkpoint is triggered only once the barrier of every channel that has not ended was taken."""
+    if not ledger.early:
+        return True
+    owed = f"a barrier of checkpoint {ledger.early} is still to be taken"
+    return Broken(FailureClass.PROTOCOL, owed, "the checkpoint was triggered, aligned")
+
+
+@rule(steps.idle, invariant="I-45")
+def a_checkpoint_whose_barriers_are_taken_is_triggered(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """When the task waits and has taken the newest barrier of every channel, it has triggered or declined that
+    checkpoint."""
+    met = ledger.met
+    if not (seen.value and ledger.came and ledger.is_settled()) or ledger.left() or ledger.missing():
+        return False
+    if met in ledger.triggered or met in ledger.declined:
+        return True
+    owed = f"every barrier of checkpoint {met} was taken, so the task must trigger it"
+    return Broken(FailureClass.STUCK, owed, "it did not")
+
+
+@rule(steps.idle, invariant="I-58", tickets=("FLINK-18252",))
+def a_cancelled_checkpoint_is_declined(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """When the task waits and has taken a cancel marker of the newest checkpoint, it has declined this checkpoint."""
+    if not (seen.value and ledger.is_settled()) or ledger.met not in ledger.cancelled:
+        return False
+    if ledger.met in ledger.declined:
+        return True
+    owed = f"a cancel marker of checkpoint {ledger.met} was taken, so the task must decline it"
+    return Broken(FailureClass.STUCK, owed, "it did not")
+
+
+@rule(steps.idle, invariant="I-46", tickets=("FLINK-19681",))
+def no_channel_waits_for_a_checkpoint_that_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """When the task waits, a channel is blocked only by the newest checkpoint, and only while that is in progress."""
+    if not (seen.value and ledger.is_settled()) or ledger.left():
+        return False
+    waits = [
+        number
+        for number, checkpoint in enumerate(ledger.blocked)
+        if checkpoint and not ledger.is_in_progress(checkpoint)
+    ]
+    if not waits:
+        return any(ledger.blocked)
+    return Broken(FailureClass.STUCK, f"the checkpoint is over for which {channels(waits)} waits", "it is not resumed")
+
+
+@rule(steps.idle, invariant="I-48", tickets=("FLINK-19681",))
+def an_alignment_that_takes_too_long_becomes_unaligned(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """When the task waits, and time has passed since the alignment of the newest checkpoint is overdue, the task has
+    triggered it as soon as it took a barrier."""
+    if not (seen.value and ledger.overdue and ledger.came and ledger.is_settled()):
+        return False
+    if ledger.met in ledger.triggered or ledger.met in ledger.declined:
+        return True
+    owed = f"the alignment of checkpoint {ledger.met} is overdue, so the task must trigger it unaligned"
+    return Broken(FailureClass.STUCK, owed, "it waits for more barriers")
+
+
+@rule(*steps.ACTS, invariant="I-49", after_learning=True, signals=(CheckpointTriggered,))
+def an_aligned_savepoint_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement:
+    """A checkpoint whose barriers are aligned is never triggered unaligned."""
+    aligned = [
+        signal
+        for signal in seen.signals
+        if type(signal) is CheckpointTriggered and ledger.kinds.get(signal.checkpoint) is Alignment.ALIGNED
+    ]
+    for signal in aligned:
+        if signal.unaligned:
+            owed = f"the barriers of checkpoint {signal.checkpoint} are aligned, so it must stay aligned"
+            return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
+    return bool(aligned)
+
+
+# ---- the end of the input --------------------------------------------------------------------------------------------
+@rule(steps.process, invariant="I-33", tickets=("FLINK-38544",), after_learning=True)
+def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
+    """The default action answers the end of the input once the end of every channel was taken and it has nothing to
+    take, and not before."""
+    ended = ledger.has_ended()
+    answered = seen.value is InputStatus.END_OF_INPUT
+    if answered and not ended:
+        owed = "a channel has not ended, so the input must not end"
+        return Broken(FailureClass.LOST, owed, "the default action answered the end of the input")
+    if ended and not answered and not seen.signals:
+        owed = "every channel has ended and nothing was taken, so the input must end"
+        return Broken(FailureClass.STUCK, owed, "the default action answered something else")
+    return ended
+
+
+@rule(steps.process, invariant="I-33", after_learning=True)
+def the_end_of_data_is_told_once(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
+    """The default action answers the end of data when it takes the end of data of the last channel, and only then."""
+    ends = any(type(signal) is ElementTaken and isinstance(signal.element, EndOfData) for signal in seen.signals)
+    owed = ends and all(lane.out for lane in ledger.lanes)
+    if owed == (seen.value is InputStatus.END_OF_DATA):
+        return owed
+    if owed:
+        return Broken(FailureClass.LOST, "the data of the last channel has ended, which must be told", "it was not")
+    return Broken(FailureClass.PROTOCOL, "the end of data is told once, with the last one", "it was told now")
+
+
+# ---- resources -------------------------------------------------------------------------------------------------------
+adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

@@ -1,0 +1,187 @@
+"""The steps of a consumer loop: elements arrive, time passes, the task runs mails and its default action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from conformance.components.barrier_handler.steps import aligned, cancellable, timeoutable, unaligned
+from conformance.components.consumer_loop.ledger import Ledger
+from conformance.driver import Drain, Each, Once, Step, Steps, While, always
+from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.ports import (
+    MOST_QUEUED,
+    Alignment,
+    Answer,
+    Barrier,
+    Buffer,
+    CancelMarker,
+    ConsumerLoopPort,
+    Element,
+    EndOfData,
+    EndOfPartition,
+    InputStatus,
+)
+
+LIVE = ("live",)
+ALWAYS = ("live", "failed")
+
+STEPS = Steps[ConsumerLoopPort, Ledger]()
+step = STEPS.step
+
+
+# ---- when ------------------------------------------------------------------------------------------------------------
+def has_room(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Channels in which a record may arrive: its producer has credit, and has not ended its data."""
+    return [
+        (number,)
+        for number in ledger.inputs
+        if not (lane := ledger.lanes[number]).data_ended and len(lane.records) - lane.taken < MOST_QUEUED
+    ]
+
+
+def ends_data(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Channels whose data may end."""
+    return [(number,) for number in ledger.inputs if not ledger.lanes[number].data_ended]
+
+
+def ends(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Channels that may end: those whose data has ended."""
+    return [(number,) for number in ledger.inputs if ledger.lanes[number].data_ended]
+
+
+def started(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The newest two checkpoints that the inputs have started."""
+    return [(checkpoint,) for checkpoint in list(ledger.started)[-2:]]
+
+
+def passing(ledger: Ledger) -> Sequence[tuple[int]]:
+    """A moment, or as long as an alignment may take."""
+    return ((1,), (ledger.timeout,))
+
+
+# ---- the network -----------------------------------------------------------------------------------------------------
+def _arrival(
+    name: str, when: Callable[[Ledger], Sequence[tuple[int]]], make: Callable[[Ledger], Element], weight: int
+) -> Step[Ledger, None, int]:
+    def begin(ledger: Ledger, channel: int) -> None:
+        ledger.begin_arrival(channel, make(ledger))
+
+    @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    def arrive(port: ConsumerLoopPort, ledger: Ledger, channel: int) -> Answer[None]:
+        return port.arrive(channel, ledger.arriving, 0)
+
+    return arrive
+
+
+def _of_checkpoint(name: str, when: Any, make: Callable[[int], Element], weight: int) -> Step[Ledger, None, int, int]:
+    def begin(ledger: Ledger, channel: int, checkpoint: int) -> None:
+        ledger.begin_arrival(channel, make(checkpoint))
+
+    @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    def arrive(port: ConsumerLoopPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
+        return port.arrive(channel, ledger.arriving, ledger.timestamps.get(checkpoint, 0))
+
+    return arrive
+
+
+buffer = _arrival("buffer", has_room, lambda ledger: Buffer((ledger.next_id,)), 30)
+aligned_barrier = _of_checkpoint("aligned_barrier", aligned, lambda one: Barrier(one, Alignment.ALIGNED), 8)
+timeoutable_barrier = _of_checkpoint(
+    "timeoutable_barrier", timeoutable, lambda one: Barrier(one, Alignment.TIMEOUTABLE), 14
+)
+unaligned_barrier = _of_checkpoint("unaligned_barrier", unaligned, lambda one: Barrier(one, Alignment.UNALIGNED), 10)
+cancel_marker = _of_checkpoint("cancel_marker", cancellable, CancelMarker, 3)
+end_of_data = _arrival("end_of_data", ends_data, lambda ledger: EndOfData(), 2)
+end_of_partition = _arrival("end_of_partition", ends, lambda ledger: EndOfPartition(), 4)
+
+
+# ---- time and the task -----------------------------------------------------------------------------------------------
+@step("timer", LIVE, when=passing, end=Ledger.pass_time, weight=8)
+def advance(port: ConsumerLoopPort, ledger: Ledger, milliseconds: int) -> Answer[None]:
+    return port.advance(milliseconds)
+
+
+@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.mail_run, weight=30)
+def run_mail(port: ConsumerLoopPort, ledger: Ledger) -> Answer[bool]:
+    return port.run_mail()
+
+
+@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.processed, weight=40)
+def process(port: ConsumerLoopPort, ledger: Ledger) -> Answer[InputStatus]:
+    return port.process()
+
+
+# ---- observers and the driver ----------------------------------------------------------------------------------------
+@step("observer", LIVE, when=always, weight=8)
+def idle(port: ConsumerLoopPort, ledger: Ledger) -> Answer[bool]:
+    return port.idle()
+
+
+@step("observer", LIVE, when=started, weight=8)
+def persisted(port: ConsumerLoopPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
+    return port.persisted(checkpoint)
+
+
+resources = resources_step(STEPS, ALWAYS, weight=4)
+fail = fail_step(STEPS, ALWAYS)
+restore = restart_step(STEPS, Ledger.restore)
+
+OTHERS = (
+    buffer, aligned_barrier, timeoutable_barrier, unaligned_barrier, cancel_marker, end_of_data, end_of_partition,
+    advance,
+)  # fmt: skip
+"""The steps of the threads that must leave all acting to the task."""
+ACTS = (run_mail, process)
+"""The steps in which the task acts."""
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+_BY_KIND = {
+    Alignment.ALIGNED: aligned_barrier,
+    Alignment.TIMEOUTABLE: timeoutable_barrier,
+    Alignment.UNALIGNED: unaligned_barrier,
+}
+
+
+def _mail(ledger: Ledger) -> Any:
+    return run_mail() if ledger.phase == "live" and not ledger.quiet[1] else None
+
+
+def _default(ledger: Ledger) -> Any:
+    return process() if ledger.phase == "live" and not ledger.quiet[0] else None
+
+
+def _due(ledger: Ledger) -> Any:
+    """While a checkpoint is in progress, its missing barriers come. Then every channel ends."""
+    if ledger.phase != "live":
+        return None
+    for channel in ledger.inputs:
+        if 0 < ledger.last[channel] < ledger.current or (ledger.current and not ledger.last[channel]):
+            return _BY_KIND[ledger.kinds.get(ledger.current, Alignment.ALIGNED)](channel, ledger.current)
+    return None
+
+
+def _rest(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
+    return [idle(), *(persisted(*one) for one in started(ledger))] if ledger.phase == "live" else ()
+
+
+def _ending(ledger: Ledger) -> Any:
+    if ledger.phase != "live":
+        return None
+    for number in ledger.inputs:
+        return end_of_partition(number) if ledger.lanes[number].data_ended else end_of_data(number)
+    return None
+
+
+DRAIN = Drain[Ledger](
+    While((_mail, _default)),
+    Each(_rest),
+    While((_mail, _default, _due)),
+    Each(_rest),
+    While((_mail, _default, _ending)),
+    Each(_rest),
+    Once((resources(), fail()), unless=lambda ledger: ledger.failed),
+    Once((resources(),)),
+)
+"""Let the task act until it finds nothing, ask what it did, let missing barriers come, then let every channel end, and release."""
