@@ -67,7 +67,7 @@ class LoopGate(Gate):
         return channel
 
     def emit(self, signal: Signal) -> None:
-        """M3, M8. What the gate tells the task of priority events becomes a mail."""
+        """M3, M11. What the gate tells the task of priority events becomes a mail."""
         if type(signal) is PriorityAvailable:
             self.loop.mails.put(Mail.PRIORITY)
         elif type(signal) is ConsumptionResumed:
@@ -168,7 +168,7 @@ class ConsumerLoop(ConsumerLoopPort):
         await self.obey()
 
     async def obey(self) -> None:
-        """M9, M11. Do what the handler has told, in its order, and pass it on."""
+        """M11. Do what the handler has told, in its order, and pass it on."""
         told, self.handler.signals = self.handler.signals, []
         for one in told:
             if type(one) is ConsumptionResumed:

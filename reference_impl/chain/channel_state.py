@@ -51,15 +51,20 @@ class ChannelStates:
     def __init__(self, channels: int) -> None:
         """C25. A result is taken at the latest when the task takes its part, so that nobody has two."""
         self.channels = channels
+        self.closed = False
+        """Closed: whether the chain was released. What an operation still writes that was under way is dropped."""
         self.writer = ChainWriter(WriterConfig(subtasks=channels + 1, sharing=1, max_results=1))
 
     # ---- writing ---------------------------------------------------------------------------------------------------
     def add_input(self, channel: int, checkpoint: int, ids: tuple[int, ...]) -> None:
         """C21, C25. Input state of a channel."""
-        at_once(self.writer.add_input(CONSUMER, checkpoint, channel, ids))
+        if not self.closed:
+            at_once(self.writer.add_input(CONSUMER, checkpoint, channel, ids))
 
     def write_output(self, channel: int, checkpoint: int, ids: tuple[int, ...]) -> None:
         """C2, C25. All output state of a channel."""
+        if self.closed:
+            return
         producer = channel + 1
         at_once(self.writer.start(producer, checkpoint))
         at_once(self.writer.add_output(producer, checkpoint, channel, ids))
@@ -69,6 +74,8 @@ class ChannelStates:
 
     def call(self, checkpoint: int, call: SubtaskCall) -> None:
         """C21 to C25. The subtask checkpoint coordinator calls the writer of the consumer."""
+        if self.closed:
+            return
         if call is SubtaskCall.WRITER_START:
             at_once(self.writer.start(CONSUMER, checkpoint))
         elif call is SubtaskCall.WRITER_FINISH_INPUT:
@@ -101,6 +108,7 @@ class ChannelStates:
 
     def close(self) -> None:
         """C29. The file of a checkpoint that is pending is given up. Complete files stay."""
+        self.closed = True
         for subtask in list(self.writer.executor_of):
             at_once(self.writer.close(subtask))
 

@@ -94,6 +94,8 @@ class Task:
     # ---- what the barrier handler tells ----------------------------------------------------------------------------
     async def hear(self) -> None:
         """C19, C20, C24. Do what the barrier handler has told. Then asynchronous parts go on."""
+        if not self.handler.signals:
+            return
         told, self.handler.signals = self.handler.signals, []
         declined = [one.checkpoint for one in told if type(one) is CheckpointDeclined]
         for one in told:

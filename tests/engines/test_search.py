@@ -17,12 +17,13 @@ from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Step, encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
-THE_SAME = ("barrier-handler", "deque", "persister", "subtask-checkpoint", "writer")
+THE_SAME = ("barrier-handler", "consumer-loop", "deque", "persister", "subtask-checkpoint", "writer")
 """The components that are the same in all generations."""
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "barrier-handler": "c2a7b440a1e016346e60b8631e30a9e8f45e58c0bdb0184f25b379d2ee936407",
     "chain": "138e03447984040b965ee154c62f2fef2b32216df202ee4d6aaf5aeb4766184c",
+    "consumer-loop": "10548ef7df7727d0cda6ed0480bc5082f51b46d7cc38814ce178778ac4d2ec29",
     "coordinator": "dba2c8bd964df3317119fffa0164e40db729e3a533228569ca8bb102222b3acd",
     "deque": "2acdbfe1228e25cec577aa099bdd9cdd1734fd4a70e89300caf6c3aa36c9c4d2",
     "gate": "fa3174c7579c6eb70c9b9ccc91e7cd24dbfccef5e812f79197b9d85a798d72ac",

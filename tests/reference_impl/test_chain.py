@@ -28,6 +28,7 @@ from conformance.ports import (
     RecoveryCompletion,
     RecoveryMetadata,
     Resources,
+    SubtaskCall,
     find_implementation,
 )
 from reference_impl import PUSHED
@@ -199,6 +200,11 @@ def test_a_release_gives_up_the_file_of_a_pending_checkpoint_and_keeps_the_other
     assert chain.port.states.writer.resources() == Resources(0, 0, 0, 0, 0)
     assert chain.snapshot(1) == completed
     assert chain.snapshot(2).status is CheckpointStatus.PENDING
+    chain.port.states.call(3, SubtaskCall.WRITER_START)  # an operation that was under way goes on
+    chain.port.states.add_input(0, 3, (9,))
+    chain.port.states.write_output(0, 3, (9,))
+    assert chain.port.states.writer.resources() == Resources(0, 0, 0, 0, 0)
+    assert 3 not in chain.port.states.writer.files()
 
 
 def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():

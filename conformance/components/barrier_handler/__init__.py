@@ -10,11 +10,9 @@ from conformance.components.barrier_handler import goals
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.components.barrier_handler.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
+from conformance.parts.barriers import TIMEOUT
 from conformance.parts.faults import WithFaults
 from conformance.ports import BarrierHandlerConfig, BarrierHandlerPort
-
-TIMEOUT = 10
-"""Milliseconds that an alignment may take. No scenario needs another number: only relations of times matter."""
 
 
 class BarrierHandlerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):

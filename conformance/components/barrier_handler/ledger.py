@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from conformance.driver import Seen
+from conformance.parts.barriers import timestamp
 from conformance.parts.faults import Breakable
 from conformance.ports import (
     Alignment,
@@ -21,8 +22,6 @@ from conformance.ports import (
 
 Times: TypeAlias = tuple[int, int]
 """The duration and the start delay of an alignment."""
-MOST_CHECKPOINTS = 30
-"""The highest checkpoint that a scenario names."""
 
 
 class Ledger(Breakable):
@@ -121,10 +120,8 @@ class Ledger(Breakable):
         )
 
     def timestamp(self, checkpoint: int) -> int:
-        """Returns when a checkpoint was triggered. Every fourth was triggered long before its first barrier comes."""
-        if checkpoint in self.timestamps:
-            return self.timestamps[checkpoint]
-        return max(0, self.now - 2 * self.timeout) if checkpoint % 4 == 0 else self.now
+        """Returns when a checkpoint was triggered."""
+        return timestamp(self, checkpoint)
 
     def missing(self) -> list[int]:
         """Returns the channels whose barrier of the current checkpoint is still to come."""

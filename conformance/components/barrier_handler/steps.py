@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.components.barrier_handler.ledger import MOST_CHECKPOINTS, Ledger
+from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Seen, Step, Steps, While, always
+from conformance.parts.barriers import (
+    KINDS,
+    ONLY_ALIGNED,
+    SUITS,
+    TIMEOUTABLE,
+    aligned,
+    cancellable,
+    next_of,
+    pairs,
+    passing,
+    silent,
+    timeoutable,
+    unaligned,
+)
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import Alignment, AlignmentTimes, Answer, Barrier, BarrierHandlerPort
@@ -14,125 +28,34 @@ from conformance.ports import Alignment, AlignmentTimes, Answer, Barrier, Barrie
 LIVE = ("live",)
 ALWAYS = ("live", "broken", "failed")
 
-TIMEOUTABLE = Alignment.TIMEOUTABLE
-
 STEPS = Steps[BarrierHandlerPort, Ledger]()
 step = STEPS.step
 
 
 # ---- what may come out of a channel ----------------------------------------------------------------------------------
-def _next(
-    ledger: Ledger, channels: Sequence[int], suits: Sequence[Alignment], overtakes: bool
-) -> list[tuple[int, int]]:
-    """Channels, and the checkpoints of which they may deliver something next: the current one, the next, and an older
-    one.
-
-    `suits`: how such a checkpoint may have begun upstream. `overtakes`: whether it comes out of blocked channels, too.
-    """
-    current, last, blocked, kinds = ledger.current, ledger.last, ledger.blocked, ledger.kinds
-    suited = suits[0]
-    fits = kinds.get(current, suited) in suits
-    found = []
-    for channel in channels:
-        if blocked[channel] and not overtakes:
-            continue
-        newest = last[channel]
-        if newest < current:
-            newest += 1
-            if newest < current and kinds.get(newest, suited) in suits:
-                found.append((channel, newest))
-            if fits:
-                found.append((channel, current))
-            newest = current
-        if newest < MOST_CHECKPOINTS:
-            found.append((channel, newest + 1))
-    return found
-
-
-_SUITS = {
-    Alignment.ALIGNED: (Alignment.ALIGNED,),
-    TIMEOUTABLE: (TIMEOUTABLE,),
-    Alignment.UNALIGNED: (Alignment.UNALIGNED, TIMEOUTABLE),
-}
-"""By kind of barrier, how its checkpoint may have begun upstream."""
-
-
-def _pairs(ledger: Ledger, kind: Alignment, channels: Sequence[int]) -> Sequence[tuple[int, int]]:
-    """Channels, and checkpoints whose barrier of this kind may come out of them.
-
-    A barrier that was announced stays timeoutable, also if it overtakes. A newer one overtakes it only if unaligned.
-    """
-    overtakes = kind is Alignment.UNALIGNED
-    found = _next(ledger, channels, _SUITS[kind], overtakes)
-    announced = ledger.announced
-    if not announced:
-        return found
-    return [
-        (channel, checkpoint)
-        for channel, checkpoint in found
-        if channel not in announced
-        or (checkpoint == announced[channel][0] and not overtakes)
-        or (checkpoint > announced[channel][0] and overtakes)
-    ]
-
-
-def aligned(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Aligned barriers: of savepoints, and of all checkpoints of a job without unaligned ones."""
-    return _pairs(ledger, Alignment.ALIGNED, ledger.inputs)
-
-
-def timeoutable(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Timeoutable barriers."""
-    return _pairs(ledger, TIMEOUTABLE, ledger.inputs) if ledger.alternating else DISABLED
-
-
-def unaligned(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Unaligned barriers, which come out of blocked channels, too."""
-    return _pairs(ledger, Alignment.UNALIGNED, ledger.inputs) if ledger.alternating else DISABLED
-
-
-_ALTERNATING, _ONLY_ALIGNED = tuple(Alignment), (Alignment.ALIGNED,)
-
-
 def triggered(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Checkpoints that a source is asked for by a call: the newest one, or the next."""
     if not ledger.open_sources:
         return DISABLED
     return [
         (channel, checkpoint, str(kind))
-        for kind in (_ALTERNATING if ledger.alternating else _ONLY_ALIGNED)
-        for channel, checkpoint in _pairs(ledger, kind, ledger.open_sources)
+        for kind in (KINDS if ledger.alternating else ONLY_ALIGNED)
+        for channel, checkpoint in pairs(ledger, kind, ledger.open_sources)
         if checkpoint >= ledger.current
     ]
-
-
-def _silent(ledger: Ledger, channels: Sequence[int]) -> Sequence[int]:
-    """Those of the channels that have announced nothing that is still to come."""
-    announced = ledger.announced
-    return [number for number in channels if number not in announced] if announced else channels
 
 
 def announceable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Announcements: of barriers that are queued in channels that are not blocked and have announced nothing else."""
     if not ledger.alternating:
         return DISABLED
-    return _next(ledger, _silent(ledger, ledger.inputs), _SUITS[TIMEOUTABLE], False)
-
-
-def cancellable(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Cancel markers, which come in the place of a barrier."""
-    return _next(ledger, _silent(ledger, ledger.inputs), _ALTERNATING, False)
+    return next_of(ledger, silent(ledger, ledger.inputs), SUITS[TIMEOUTABLE], False)
 
 
 def endable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels that may end: those that are not blocked and have announced nothing that is still to come."""
-    channels = _silent(ledger, (*ledger.inputs, *ledger.open_sources))
+    channels = silent(ledger, (*ledger.inputs, *ledger.open_sources))
     return [(channel,) for channel in channels if not ledger.blocked[channel]]
-
-
-def passing(ledger: Ledger) -> Sequence[tuple[int]]:
-    """A moment, or as long as an alignment may take."""
-    return ((1,), (ledger.timeout,))
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------

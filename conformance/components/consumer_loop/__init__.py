@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from conformance.components.barrier_handler import TIMEOUT
 from conformance.components.consumer_loop import goals
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.components.consumer_loop.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
+from conformance.parts.barriers import TIMEOUT
 from conformance.ports import BarrierHandlerConfig, ConsumerLoopPort
 
 

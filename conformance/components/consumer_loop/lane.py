@@ -85,10 +85,14 @@ class Lane:
         """Returns whether a priority event is there for certain."""
         return bool(self.urgent) and not self.landing
 
-    def behind(self, ids: tuple[int, ...]) -> int:
-        """Returns the checkpoint whose unaligned barrier has arrived in front of these records, and was not taken; 0:
-        there is none."""
-        first = self.records.index(ids[0]) if ids and ids[0] in self.records else -1
+    def behind(self, ids: tuple[int, ...], begun: int) -> int:
+        """Returns the checkpoint in front of whose barrier these records must not be processed: its unaligned barrier
+        has arrived in front of them and was not taken, or it is the one that is to begin; 0: there is none."""
+        if not ids or ids[0] not in self.records:
+            return 0
+        first = self.records.index(ids[0])
+        if begun and first >= self.cuts.get(begun, first + 1):
+            return begun
         for one in self.urgent:
             if isinstance(one, Barrier) and first >= self.cuts[one.checkpoint]:
                 return one.checkpoint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.components.consumer_loop.lane import Lane
 from conformance.driver import Seen
+from conformance.parts.barriers import timestamp
 from conformance.parts.lifetime import Lifetime
 from conformance.ports import (
     Alignment,
@@ -99,12 +100,6 @@ class Ledger(Lifetime):
         )
 
     # ---- queries -----------------------------------------------------------------------------------------------------
-    def timestamp(self, checkpoint: int) -> int:
-        """Returns when a checkpoint was triggered. Every fourth was triggered long before its first barrier comes."""
-        if checkpoint in self.timestamps:
-            return self.timestamps[checkpoint]
-        return max(0, self.now - 2 * self.timeout) if checkpoint % 4 == 0 else self.now
-
     def missing(self) -> list[int]:
         """Returns the channels of which no barrier, cancel marker or end was taken for the newest checkpoint."""
         met = self.met
@@ -146,7 +141,7 @@ class Ledger(Lifetime):
         checkpoint = element.checkpoint
         self.last[channel] = checkpoint
         if isinstance(element, Barrier):
-            self.timestamps[checkpoint] = self.timestamp(checkpoint)
+            self.timestamps[checkpoint] = timestamp(self, checkpoint)
             self.kinds.setdefault(checkpoint, element.alignment)
             if element.alignment is not Alignment.UNALIGNED:
                 self.blocked[channel] = checkpoint
@@ -200,8 +195,11 @@ class Ledger(Lifetime):
 
     def _take(self, channel: int, element: Element) -> None:
         lane = self.lanes[channel]
-        if isinstance(element, Buffer) and (checkpoint := lane.behind(element.ids)):
-            self.behind = channel, checkpoint
+        if isinstance(element, Buffer):
+            over = self.met in self.triggered or self.met in self.declined
+            checkpoint = lane.behind(element.ids, 0 if over else self.met)
+            if checkpoint:
+                self.behind = channel, checkpoint
         if not lane.take(element):
             self.misplaced = channel, element
         checkpoint = getattr(element, "checkpoint", 0)

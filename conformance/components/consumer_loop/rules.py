@@ -53,12 +53,15 @@ def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judg
 
 
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ElementTaken,))
-def nothing_behind_a_barrier_is_processed_before_it(ledger: Ledger, seen: Acted) -> Judgement:
-    """A record that arrived behind an unaligned barrier is processed only after the task took the barrier."""
+def nothing_behind_a_barrier_is_processed_before_its_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
+    """A record that arrived behind an unaligned barrier is processed only after the task took the barrier, and its part
+    of the checkpoint if that is not over."""
     if ledger.behind is None:
         return True
     channel, checkpoint = ledger.behind
-    owed = f"barrier {checkpoint} of channel {channel} must be taken before the records behind it"
+    owed = (
+        f"checkpoint {checkpoint} must begin before the records behind its barrier in channel {channel} are processed"
+    )
     return Broken(FailureClass.PROTOCOL, owed, "such a record was processed first")
 
 
@@ -149,7 +152,8 @@ def a_task_with_nothing_to_do_waits(ledger: Ledger, seen: Seen[bool]) -> Judgeme
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 @rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
 def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
-    """The task takes its part of a checkpoint at most once, not after a newer one, and not after it declined it."""
+    """The task is asked for its part of a checkpoint at most once, not after a newer one, and not after the checkpoint
+    was declined."""
     if not ledger.twice:
         return True
     owed = f"checkpoint {ledger.twice} or a newer one was triggered or declined before"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.components.barrier_handler.steps import aligned, cancellable, timeoutable, unaligned
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Step, Steps, While, always
+from conformance.parts.barriers import aligned, cancellable, passing, timeoutable, timestamp, unaligned
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     MOST_QUEUED,
@@ -55,11 +55,6 @@ def started(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(checkpoint,) for checkpoint in list(ledger.started)[-2:]]
 
 
-def passing(ledger: Ledger) -> Sequence[tuple[int]]:
-    """A moment, or as long as an alignment may take."""
-    return ((1,), (ledger.timeout,))
-
-
 # ---- the network -----------------------------------------------------------------------------------------------------
 def _arrival(
     name: str, when: Callable[[Ledger], Sequence[tuple[int]]], make: Callable[[Ledger], Element], weight: int
@@ -80,7 +75,8 @@ def _of_checkpoint(name: str, when: Any, make: Callable[[int], Element], weight:
 
     @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
     def arrive(port: ConsumerLoopPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
-        return port.arrive(channel, ledger.arriving, ledger.timestamps.get(checkpoint, 0))
+        sent = ledger.arriving
+        return port.arrive(channel, sent, timestamp(ledger, checkpoint) if isinstance(sent, Barrier) else 0)
 
     return arrive
 
@@ -184,4 +180,5 @@ DRAIN = Drain[Ledger](
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),
 )
-"""Let the task act until it finds nothing, ask what it did, let missing barriers come, then let every channel end, and release."""
+"""Let the task act until it finds nothing, and ask what it did. Let missing barriers come, let every channel end, and
+release."""
