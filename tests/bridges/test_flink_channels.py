@@ -48,7 +48,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 OFFERED = (
     "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate", "union-gate",
-    "barrier-handler", "writer", "subtask-checkpoint",
+    "barrier-handler", "writer", "subtask-checkpoint", "consumer-loop",
 )  # fmt: skip
 IN_MEMORY = Capability.RECOVERS_IN_MEMORY
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -106,7 +106,7 @@ def test_what_is_not_offered_is_refused_with_a_reason(port, component):
         "union-gate": UnionGateConfig((GateConfig((LOCAL,), Recovery.PUSHED),)),
         "gate": GateConfig((LOCAL,), Recovery.PUSHED),
         "deque": None, "persister": None, "subpartition": None, "barrier-handler": None,
-        "writer": None, "subtask-checkpoint": None,
+        "writer": None, "subtask-checkpoint": None, "consumer-loop": None,
     }.get(component, ChannelConfig(Recovery.PUSHED))  # fmt: skip
     if opened is None:
         pytest.skip(f"a {component} does not recover")

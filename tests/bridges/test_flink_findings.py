@@ -99,6 +99,21 @@ def test_no_channel_stays_blocked_if_the_marker_comes_first(release):
     assert (status, lines[0], lines[-1]) == (0, "the task: abortCheckpointOnBarrier 1", "the channel goes on")
 
 
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
+@pytest.mark.parametrize(
+    ("how", "status", "told"),
+    [
+        ("content", 1, ["98", "after 3 seconds the thread is RUNNABLE", "SPINNING: it reads the segment"]),
+        ("length", 0, ["6", "the restore failed: java.io.EOFException"]),
+        ("control", 0, ["108", "the state was restored"]),
+    ],
+)
+def test_a_restore_from_a_file_that_was_cut_off_does_not_end(release, how, status, told):
+    size, *lines = told
+    first = f"the file has {size} of 108 bytes"
+    assert run("truncated-state", release, how, program="Restore.java") == (status, [first, *lines])
+
+
 @pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])
 def test_the_job_compiles(release: str, tmp_path: Path):
     """It depends on time, so it is run by hand."""

@@ -41,7 +41,8 @@ enum Components {
     BARRIER_HANDLER(
             "barrier-handler", BarrierHandlerSubject::new, "channels", "timeout", "alternating", "counts_ends"),
     WRITER("writer", WriterSubject::new, "subtasks", "sharing", "max_results", "files"),
-    SUBTASK_CHECKPOINT("subtask-checkpoint", SubtaskCheckpointSubject::new, "timeout");
+    SUBTASK_CHECKPOINT("subtask-checkpoint", SubtaskCheckpointSubject::new, "timeout"),
+    CONSUMER_LOOP("consumer-loop", ConsumerLoopSubject::new, "channels", "timeout", "alternating", "counts_ends");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

@@ -49,7 +49,10 @@ final class Events {
 
     /** The event as a buffer that a remote channel or a persister takes. */
     static Buffer encodeBuffer(JsonNode element) throws BadRequest, IOException {
-        AbstractEvent event = event(element);
+        return encodeBuffer(event(element));
+    }
+
+    static Buffer encodeBuffer(AbstractEvent event) throws IOException {
         boolean priority =
                 event instanceof EventAnnouncement
                         || event instanceof CheckpointBarrier

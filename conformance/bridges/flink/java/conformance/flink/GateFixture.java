@@ -2,11 +2,14 @@ package conformance.flink;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.function.Consumer;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
+import org.apache.flink.runtime.event.AbstractEvent;
 import org.apache.flink.runtime.io.network.partition.PipelinedResultPartition;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
 import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.BufferOrEvent;
 import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
 import org.apache.flink.runtime.io.network.partition.consumer.RecoveredInputChannel;
@@ -35,6 +38,13 @@ final class GateFixture {
      */
     GateFixture(int index, int first, Signals signals, Faults faults, JsonNode config)
             throws BadRequest, IOException {
+        this(index, first, signals, faults, config, ignored -> {});
+    }
+
+    /** {@code taken} is told of everything that the reader of the gate takes, before the reader gets it. */
+    GateFixture(
+            int index, int first, Signals signals, Faults faults, JsonNode config, Consumer<BufferOrEvent> taken)
+            throws BadRequest, IOException {
         JsonNode kinds = Json.field(config, "channels");
         int count = kinds.size();
         int exclusiveBuffers = (int) Json.number(Json.field(config, "exclusive_buffers"));
@@ -45,7 +55,7 @@ final class GateFixture {
         ResultPartitionID id = SubpartitionAccess.id(index);
         partition = SubpartitionAccess.partition(id, count, exclusiveBuffers, partitions, writer);
         partitions.registerResultPartition(partition);
-        gate = ConsumerAccess.gate(index, count, memory.floating(), new FaultySegments(memory.all(), faults));
+        gate = ConsumerAccess.gate(index, count, memory.floating(), new FaultySegments(memory.all(), faults), taken);
         Recovery.prepare(gate, config);
         producers = new Producer[count];
         recovered = new RecoveredInputChannel[count];
@@ -104,6 +114,13 @@ final class GateFixture {
         }
         RemoteInputChannel remote = (RemoteInputChannel) gate.getChannel(channel);
         network.deliver(remote, element, nextSequenceNumbers[channel], backlog);
+        nextSequenceNumbers[channel]++;
+    }
+
+    /** An event arrives in a remote channel. */
+    void arrive(int channel, AbstractEvent event) throws IOException {
+        RemoteInputChannel remote = (RemoteInputChannel) gate.getChannel(channel);
+        network.deliver(remote, Events.encodeBuffer(event), nextSequenceNumbers[channel], Network.UNKNOWN_BACKLOG);
         nextSequenceNumbers[channel]++;
     }
 

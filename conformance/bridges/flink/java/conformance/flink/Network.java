@@ -61,8 +61,16 @@ final class Network implements ConnectionManager, PartitionRequestClient {
             channel.onError(Faults.failure(PRODUCER));
             return;
         }
+        deliver(
+                channel,
+                Events.isData(element) ? received(channel, element) : Events.encodeBuffer(element),
+                sequenceNumber,
+                backlog);
+    }
+
+    /** The same with a buffer that was read from the network. */
+    void deliver(RemoteInputChannel channel, Buffer buffer, int sequenceNumber, int backlog) throws IOException {
         try {
-            Buffer buffer = Events.isData(element) ? received(channel, element) : Events.encodeBuffer(element);
             boolean unsaid = backlog == UNKNOWN_BACKLOG && buffer.getDataType().isBlockingUpstream();
             channel.onBuffer(buffer, sequenceNumber, unsaid ? 0 : backlog, 0);
         } catch (IOException | RuntimeException error) {

@@ -8,7 +8,9 @@ import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import org.apache.flink.core.memory.MemorySegmentProvider;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.SimpleCounter;
@@ -137,8 +139,13 @@ public final class ConsumerAccess {
         return gate;
     }
 
-    /** Flink's gate. */
-    public static SingleInputGate gate(int index, int channels, BufferPool pool, MemorySegmentProvider segments) {
+    /** Flink's gate. {@code taken} is told of everything that its reader takes, before the reader gets it. */
+    public static SingleInputGate gate(
+            int index,
+            int channels,
+            BufferPool pool,
+            MemorySegmentProvider segments,
+            Consumer<BufferOrEvent> taken) {
         SingleInputGate gate =
                 new SingleInputGate(
                         "conformance",
@@ -152,7 +159,14 @@ public final class ConsumerAccess {
                         segments,
                         SEGMENT_SIZE,
                         new ThroughputCalculator(new ManualClock()),
-                        null);
+                        null) {
+                    @Override
+                    public Optional<BufferOrEvent> pollNext() throws IOException, InterruptedException {
+                        Optional<BufferOrEvent> next = super.pollNext();
+                        next.ifPresent(taken);
+                        return next;
+                    }
+                };
         gate.setBufferPool(pool);
         return gate;
     }
