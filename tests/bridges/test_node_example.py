@@ -124,7 +124,9 @@ def test_a_bug_in_the_example_is_found(tmp_path, old, new, component, expected):
     implementation = JsonLinesImplementation([NODE, str(broken)])
     try:
         program = Program(COMPONENTS[component], implementation)
-        assert any(expected in slugs(program, f"node/{part}") for part in range(SCENARIOS_TO_A_BUG // SCENARIOS_AT_ONCE))
+        assert any(
+            expected in slugs(program, f"node/{part}") for part in range(SCENARIOS_TO_A_BUG // SCENARIOS_AT_ONCE)
+        )
     finally:
         implementation.close()
 
