@@ -143,6 +143,12 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	  --scope ends=1 --scope time=1 --json reports/exploration/barrier-handler.json
 	$(CONFORMANCE) explore --component barrier-handler --scope alternating=false --scope barriers=4 --scope markers=2 \
 	  --scope ends=1 --scope time=1 --json reports/exploration/barrier-handler-aligned.json
+	$(CONFORMANCE) explore --component subtask-checkpoint --json reports/exploration/subtask-checkpoint.json
+	$(CONFORMANCE) explore --component consumer-loop --scope alike=channel --scope markers=0 --scope time=0 \
+	  --json reports/exploration/consumer-loop.json
+	$(CONFORMANCE) explore --component writer --scope subtasks=2 --scope checkpoints=4 --scope strikes=1 --scope futures=0 \
+	  --scope aborts=0 --scope closes=0 --scope at_once=execute --scope alike=subtask --depth 8 \
+	  --json reports/exploration/writer-bounded.json || [ $$? -eq 3 ]
 	$(call explore-coordinator,aborts,most_turns=1 kinds=2 aborts=1)
 	$(call explore-coordinator,failure,most_turns=1 kinds=2 aborts=0 failures=1)
 	$(call explore-coordinator,two-checkpoints,$(PROMPT) concurrent=2 checkpoints=2 events=2 reports=2 aborts=1 failures=1)

@@ -93,15 +93,16 @@ def abandon(kernel: Kernel, judge: Judge, signals: list[Signal], step: Step) -> 
 
 
 def whole(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run an asynchronous operation to its end. Raises: PortError of kind PROTOCOL if it has to wait."""
+    """Run an asynchronous operation to its end. Raises: PortError of kind PROTOCOL if it has to wait.
+
+    It belongs to no thread of the component. A thread of its own takes the locks, so that nothing of it is kept.
+    """
+    nobody = None
     try:
         while (at := coroutine.send(None)) is not None and at.ready():
-            at.grant(_NOBODY)
+            nobody = nobody or Thread("nobody", LockOrder())
+            at.grant(nobody)
     except StopIteration as end:
         return end.value
     coroutine.close()
     raise PortError(ErrorKind.PROTOCOL, "the operation paused, although it must run to its end without a pause")
-
-
-_NOBODY = Thread("nobody", LockOrder())
-"""The thread of operations that belong to no thread of the component: they never pause."""

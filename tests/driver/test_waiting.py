@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import pytest
 
 from conformance.driver import COMES_TO_AN_END, NO_CIRCLE, NO_LOCK_MEANWHILE, FailureClass, Run, run_scenario
+from conformance.driver.turns import whole
 from conformance.scheduling import Clock, Condition, Future, Lock, Mailbox, Pause, Pool
 from tests.engines.toy import program
 from tests.engines.toy_gate import Gate, Toy, ToyConfig
@@ -113,3 +115,16 @@ def test_a_thread_may_wait_for_a_lock_with_a_lock():
     violation = pushed(TakesTwo, "whole").violation
     assert violation is not None
     assert violation.property.slug == NO_CIRCLE
+
+
+def test_an_operation_of_no_thread_leaves_nothing_behind():
+    """Its locks were kept, and with them every port of a long search."""
+    lock = Lock("a lock")
+
+    async def takes() -> None:
+        async with lock:
+            pass
+
+    before = sys.getrefcount(lock)
+    whole(takes())
+    assert sys.getrefcount(lock) == before
