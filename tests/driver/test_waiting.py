@@ -118,13 +118,13 @@ def test_a_thread_may_wait_for_a_lock_with_a_lock():
 
 
 def test_an_operation_of_no_thread_leaves_nothing_behind():
-    """Its locks were kept, and with them every port of a long search."""
-    lock = Lock("a lock")
+    """The locks that it took in turn were kept, and with them every port of a long search."""
+    outer, inner = Lock("outer lock"), Lock("inner lock")
 
     async def takes() -> None:
-        async with lock:
+        async with outer, inner:
             pass
 
-    before = sys.getrefcount(lock)
+    before = sys.getrefcount(inner)
     whole(takes())
-    assert sys.getrefcount(lock) == before
+    assert sys.getrefcount(inner) == before
