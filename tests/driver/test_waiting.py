@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -127,4 +128,5 @@ def test_an_operation_of_no_thread_leaves_nothing_behind():
 
     before = sys.getrefcount(inner)
     whole(takes())
+    gc.collect()
     assert sys.getrefcount(inner) == before
