@@ -204,10 +204,15 @@ def _is_over(pid: int) -> bool:
 
 
 def _reap_group(group: int) -> None:
-    """Wait for those members of a group that have ended after this process adopted them."""
+    """Wait for the members of a killed group that this process has adopted.
+
+    A member that is just dying bears no mark any more, and may not have ended yet: it is waited for as well.
+    """
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-group, os.WNOHANG)[0]:
-            pass
+        for _ in range(_ROUNDS):
+            while os.waitpid(-group, os.WNOHANG)[0]:
+                pass
+            time.sleep(_ROUND_SECONDS)
 
 
 def _family(pid: int) -> list[int]:

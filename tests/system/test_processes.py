@@ -77,6 +77,28 @@ def test_nobody_is_left_behind(then, status):
     assert one.kill() == status
 
 
+ORPHAN = """
+import os, time
+if os.fork():
+    time.sleep(0.1)
+    os._exit(0)
+hold = bytearray(200 << 20)
+hold[::4096] = bytes(len(hold[::4096]))  # pages in use: the operating system needs a while to take them back
+os.write(1, b"%d\\n" % os.getpid())
+time.sleep(600)
+"""
+
+
+def test_a_process_that_takes_a_while_to_die_is_waited_for():
+    """It bears no mark any more, and it is nobody's child that was listed: it only belongs to the group."""
+    one = Started([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE)
+    assert one.process.stdout is not None
+    orphan = int(one.process.stdout.readline())
+    assert one.wait(10)
+    one.kill()
+    assert not os.path.exists(f"/proc/{orphan}")
+
+
 def test_an_exit_leaves_the_number_of_the_process_alone_until_it_is_killed():
     one = Started([sys.executable, "-c", "raise SystemExit(7)"])
     assert one.wait(10)
