@@ -64,33 +64,21 @@ class Judge:
             for place, check in move.goals:
                 if not reached[place] and check(ledger, seen):
                     reached[place] = 1
-            for place, check, judged in move.before:
+            judges = move.judges
+            before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
+            for place, check, judged in before:
                 judgement: Judgement = check(ledger, seen)
                 if judgement is True:
                     row[place] = row[place] + 1
                 elif judgement is not False:
                     self._other(place, judged, judgement, move, step)
-            if seen.signals:
-                for place, check, judged in move.heard.of(seen.signals):
-                    judgement = check(ledger, seen)
-                    if judgement is True:
-                        row[place] = row[place] + 1
-                    elif judgement is not False:
-                        self._other(place, judged, judgement, move, step)
             if move.end is not None:
                 move.end(ledger, *operands)
             if move.learn is not None:
                 move.learn(ledger, seen, *operands)
             if signals:
                 ledger.hear(signals)
-            if seen.signals:
-                for place, check, judged in move.heard_after.of(seen.signals):
-                    judgement = check(ledger, seen)
-                    if judgement is True:
-                        row[place] = row[place] + 1
-                    elif judgement is not False:
-                        self._other(place, judged, judgement, move, step)
-            for place, check, judged in move.after:
+            for place, check, judged in after:
                 judgement = check(ledger, seen)
                 if judgement is True:
                     row[place] = row[place] + 1

@@ -34,35 +34,44 @@ class Log(Protocol):
         """Returns the list to which the run will append each of its entries."""
 
 
-class BySignal:
-    """The properties that are judged if an operation emitted a signal of the types that they name."""
+class Judges:
+    """The properties that judge one kind of step: some before the ledger learns from it, some after."""
 
-    __slots__ = ("_known", "properties")
+    __slots__ = ("_known", "_properties", "without_signals")
 
     def __init__(self, properties: Sequence[tuple[int, Property]]) -> None:
-        self.properties = properties
-        self._known: dict[tuple[type[Any], ...], tuple[Judged, ...]] = {}
+        """Each property with its place."""
+        self._properties = properties
+        self._known: dict[tuple[type[Any], ...], tuple[tuple[Judged, ...], tuple[Judged, ...]]] = {}
+        self.without_signals = self._concerned(())
+        """Those that judge an operation without signals."""
 
-    def __bool__(self) -> bool:
-        return bool(self.properties)
-
-    def of(self, signals: Sequence[Signal]) -> tuple[Judged, ...]:
-        """Returns the properties that these signals concern, each once, in the order of their first signal."""
+    def of(self, signals: Sequence[Signal]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
+        """Returns those that judge an operation with these signals: before the ledger learns, and after."""
         kinds = tuple(map(type, signals))
         found = self._known.get(kinds)
         if found is None:
-            mine = dict.fromkeys(one for kind in kinds for one in self.properties if kind in one[1].signals)
-            found = self._known[kinds] = tuple((place, one.check, one) for place, one in mine)
+            found = self._known[kinds] = self._concerned(kinds)
         return found
+
+    def _concerned(self, kinds: tuple[type[Any], ...]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
+        """Those that name signals are next to the learning, each once, in the order of their first signal."""
+        always = [one for one in self._properties if not one[1].signals]
+        named = list(dict.fromkeys(one for kind in kinds for one in self._properties if kind in one[1].signals))
+        before = (*always, *named)
+        after = (*named, *always)
+        return (
+            tuple((place, one.check, one) for place, one in before if not one.after_learning),
+            tuple((place, one.check, one) for place, one in after if one.after_learning),
+        )
 
 
 class Move:
     """One kind of step, with the properties that apply to the implementation."""
 
     __slots__ = (
-        "after", "before", "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals",
-        "goals_if_struck", "heard", "heard_after", "interrupts", "judged_if_struck", "kind", "learn", "place", "quiet",
-        "struck", "thread", "when",
+        "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals", "goals_if_struck",
+        "interrupts", "judged_if_struck", "judges", "kind", "learn", "place", "quiet", "struck", "thread", "when",
     )  # fmt: skip
 
     def __init__(
@@ -97,14 +106,7 @@ class Move:
         # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
         # against the ledger as it was before.
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
-        self.before = tuple(
-            (place, one.check, one) for place, one in moving if not one.after_learning and not one.signals
-        )
-        heard = [(place, one) for place, one in moving if one.signals]
-        self.heard = BySignal([(place, one) for place, one in heard if not one.after_learning])
-        self.heard_after = BySignal([(place, one) for place, one in heard if one.after_learning])
-        """Those that are judged after the ledger has learned."""
-        self.after = tuple((place, one.check, one) for place, one in moving if one.after_learning and not one.signals)
+        self.judges = Judges(moving)
         self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
 

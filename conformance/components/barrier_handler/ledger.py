@@ -160,6 +160,8 @@ class Ledger(Breakable):
 
     def _stop_clock(self, declined: bool) -> None:
         """Notes that no alignment is in progress any more. What one took that was declined may be forgotten."""
+        if not (self.starts or declined):
+            return
         known = self.alignments()
         if declined:
             known = *known, *[(0, delay) for _, delay in known], (0, 0)
