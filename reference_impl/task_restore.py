@@ -14,7 +14,6 @@ from conformance.ports import (
     OPERATORS_OPEN,
     Alignment,
     Barrier,
-    BufferOrEvent,
     ChannelKind,
     CheckpointReason,
     Element,
@@ -234,7 +233,7 @@ class TaskRestore(Faulty, TaskRestorePort):
         self.emit(GateConverted(gate.index))
 
     async def default_action(self) -> Turn:
-        """E12 to E14."""
+        """E12 to E14. The operators get one element."""
         if all(gate.finished() for gate in self.gates):
             if self.state is TaskState.INITIALIZING:  # deferred until the restore is over
                 return Turn.WAITS
@@ -244,7 +243,7 @@ class TaskRestore(Faulty, TaskRestorePort):
             taken = await gate.poll()
             if taken is not None:
                 self.turn_of = (gate.index + 1) % len(self.gates)
-                self.hand_out(gate, taken)
+                self.emit(ElementTaken(gate.first + taken.channel, taken.element))
             if gate.consumed == len(gate.channels) and not self.recovered[gate.index]:
                 await self.gate_recovered(gate)
             if taken is not None:
@@ -261,10 +260,6 @@ class TaskRestore(Faulty, TaskRestorePort):
             and (self.recovery is Recovery.RECOVER_FIRST or gate.requested)
             and not gate.finished()
         ]
-
-    def hand_out(self, gate: RestoreGate, taken: BufferOrEvent) -> None:
-        """E13. The operators get an element."""
-        self.emit(ElementTaken(gate.first + taken.channel, taken.element))
 
     def select(self, gate: int) -> None:
         """E12."""

@@ -14,7 +14,6 @@ from conformance.parts.designs import recovers
 from conformance.parts.faults import WithFaults
 from conformance.ports import Recovery, TaskRestoreConfig, TaskRestorePort
 
-
 OUTPUT = (1, 2)
 """The recovered records of the output."""
 

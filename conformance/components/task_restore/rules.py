@@ -173,7 +173,7 @@ def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judge
     struck = faults.struck_by(seen)
     if (again := faults.struck_again(ledger, struck)) is not None:
         return again
-    told = [one for one in seen.signals if type(one) is TaskStateChanged]
+    told = [one for one in seen.signals if type(one) is TaskStateChanged and one.state in OVER]
     if not told and ledger.state in OVER:
         return False
     if [one.state for one in told] == [TaskState.FAILED] and struck.place in told[0].cause:
