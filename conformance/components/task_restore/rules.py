@@ -103,7 +103,7 @@ def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) 
     return Broken(FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", "it was")
 
 
-@rule(*BUSY, invariant="I-98", tickets=("FLINK-38544", "FLINK-39518"), after_learning=True)
+@rule(*BUSY, invariant="I-98", tickets=("FLINK-38544",), after_learning=True)
 def a_restore_comes_to_an_end(ledger: Ledger, seen: Acted) -> Judgement:
     """When neither the executor nor the task has anything to do and the operators read all gates, the task runs; if
     every channel has ended, it is over."""
