@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from conformance.components.task_restore import goals
 from conformance.components.task_restore.ledger import Ledger
-from conformance.components.task_restore.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component
+from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_partition, read, restore_state, turn
+from conformance.driver import FINISH, RUN, Bound, Component, Operands
 from conformance.parts.designs import recovers
 from conformance.parts.faults import WithFaults
 from conformance.ports import Recovery, TaskRestoreConfig, TaskRestorePort
@@ -29,6 +29,14 @@ class TaskRestoreScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=T
     spill_directories: bool = True
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
+
+
+THE_INPUT_ENDS: tuple[Operands, ...] = (
+    restore_state(), end_of_partition(0), read(), (RUN, "executor", "between two mails of the recovery"),
+    *[turn(), (FINISH, "task")] * 3,
+)  # fmt: skip
+"""With data in memory and one gate that has nothing to recover: the executor stops between the mail that converts the
+gate and the one that ends the restore, and the input ends."""
 
 
 def _port_config(config: TaskRestoreScenarioConfig) -> TaskRestoreConfig:
@@ -95,4 +103,5 @@ COMPONENT = Component(
         {"end_of_partition": 30, "buffer": 4},
         {"select": 16, "cancel": 6},
     ),
+    prefixes=(THE_INPUT_ENDS,),
 )  # fmt: skip

@@ -29,7 +29,7 @@ def a_gate_was_converted_while_another_was_never_read(ledger: Ledger, seen: Seen
     )
 
 
-@goal(steps.turn)
+@goal(steps.turn, needs=IN_MEMORY)
 def the_input_ended_during_the_restore(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The task waited because every channel had ended, and had not finished to restore."""
     return (
@@ -43,7 +43,7 @@ def a_task_was_cancelled_before_a_gate_was_converted(ledger: Ledger, seen: Seen[
     return _cancelled(seen) and bool(ledger.gates) and not any(ledger.converted)
 
 
-@goal(steps.cancel)
+@goal(steps.cancel, needs=IN_MEMORY)
 def a_task_was_cancelled_with_recovered_data_left(ledger: Ledger, seen: Seen[None]) -> bool:
     """A task was cancelled when all gates were converted and recovered data was not processed."""
     left = not all(ledger.is_restored(gate) for gate in range(len(ledger.gates)))
