@@ -28,6 +28,8 @@ from conformance.ports import (
     SubpartitionPort,
     SubtaskCheckpointConfig,
     SubtaskCheckpointPort,
+    TaskRestoreConfig,
+    TaskRestorePort,
     UnionGateConfig,
     UnionGatePort,
     WriterConfig,
@@ -48,6 +50,7 @@ from .design import Design
 from .gate import Gate
 from .subpartition import Subpartition
 from .subtask_checkpoint import SubtaskCheckpoint
+from .task_restore import TaskRestore
 from .union_gate import UnionGate
 from .writer.writer import ChannelStateWriter
 
@@ -94,6 +97,7 @@ class Reference(Implementation):
             "consumer-loop": self._consumer_loop,
             "writer": self._writer,
             "subtask-checkpoint": self._subtask_checkpoint,
+            "task-restore": self._task_restore,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -134,6 +138,9 @@ class Reference(Implementation):
 
     def _consumer_loop(self, config: BarrierHandlerConfig) -> ConsumerLoopPort:
         return ConsumerLoop(config, self.design)
+
+    def _task_restore(self, config: TaskRestoreConfig) -> TaskRestorePort:
+        return TaskRestore(config, self.design)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

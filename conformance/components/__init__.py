@@ -13,6 +13,7 @@ from conformance.components import (
     remote_channel,
     subpartition,
     subtask_checkpoint,
+    task_restore,
     union_gate,
     writer,
 )
@@ -35,5 +36,6 @@ COMPONENTS = Components(
         consumer_loop.COMPONENT,
         writer.COMPONENT,
         subtask_checkpoint.COMPONENT,
+        task_restore.COMPONENT,
     ),
 )

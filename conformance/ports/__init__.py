@@ -58,12 +58,14 @@ from conformance.ports.faults import (
     AVAILABILITY_LISTENER,
     BUFFER_POOL,
     CHANNEL_RELEASE,
+    CHANNEL_STATE_READ,
     CHANNEL_STATE_WRITER,
     CHECKPOINT_START,
     CONNECTION,
     NETWORK_BUFFER_POOL,
     OPERATOR_COORDINATOR,
     OPERATOR_SNAPSHOT,
+    OPERATORS_OPEN,
     PRODUCER,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
@@ -122,6 +124,13 @@ from conformance.ports.registry import (
     offered_components,
     registered_names,
 )
+from conformance.ports.restore_signals import (
+    GateConverted,
+    OperatorsOpened,
+    OutputStateRestored,
+    TaskState,
+    TaskStateChanged,
+)
 from conformance.ports.subpartition import (
     Availability,
     BufferAndBacklog,
@@ -133,12 +142,15 @@ from conformance.ports.subpartition import (
 )
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
 from conformance.ports.subtask_signals import StatePart, SubtaskCall, SubtaskCalled
+from conformance.ports.task_restore import ALL_GATES, TaskRestoreConfig, TaskRestorePort, Turn
 from conformance.ports.writer import ChannelState, Request, RequestKind, WriterConfig, WriterPort
 
 __all__ = [
+    "ALL_GATES",
     "AVAILABILITY_LISTENER",
     "BUFFER_POOL",
     "CHANNEL_RELEASE",
+    "CHANNEL_STATE_READ",
     "CHANNEL_STATE_WRITER",
     "CHECKPOINT_START",
     "CONNECTION",
@@ -146,6 +158,7 @@ __all__ = [
     "MOST_QUEUED",
     "NETWORK_BUFFER_POOL",
     "NO_CHECKPOINT",
+    "OPERATORS_OPEN",
     "OPERATOR_COORDINATOR",
     "OPERATOR_SNAPSHOT",
     "PRODUCER",
@@ -210,6 +223,7 @@ __all__ = [
     "FaultKind",
     "FaultStruck",
     "GateConfig",
+    "GateConverted",
     "GatePort",
     "GlobalFailoverTriggered",
     "Implementation",
@@ -227,8 +241,10 @@ __all__ = [
     "Message",
     "Next",
     "NotChosen",
+    "OperatorsOpened",
     "Outcome",
     "OutputState",
+    "OutputStateRestored",
     "PersisterConfig",
     "PersisterPort",
     "PhysicalChannelPort",
@@ -261,7 +277,12 @@ __all__ = [
     "SubtaskReady",
     "SubtaskReset",
     "TaskFailoverTriggered",
+    "TaskRestoreConfig",
+    "TaskRestorePort",
+    "TaskState",
+    "TaskStateChanged",
     "TicketEnded",
+    "Turn",
     "TurnQueued",
     "UnionGateConfig",
     "UnionGatePort",

@@ -18,6 +18,7 @@ from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionG
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
+from conformance.ports.task_restore import TaskRestoreConfig, TaskRestorePort
 from conformance.ports.writer import WriterConfig, WriterPort
 
 
@@ -49,5 +50,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "consumer-loop": Interface(ConsumerLoopPort, BarrierHandlerConfig),
         "writer": Interface(WriterPort, WriterConfig),
         "subtask-checkpoint": Interface(SubtaskCheckpointPort, SubtaskCheckpointConfig),
+        "task-restore": Interface(TaskRestorePort, TaskRestoreConfig),
     }
 )

@@ -62,6 +62,10 @@ STATE_FILE_CLOSE = "state-file-close"
 """The place where it closes a file, because it is complete or is given up (Flink: `closeAndGetHandle`, `close`)."""
 OPERATOR_SNAPSHOT = "operator-snapshot"
 """The place where the operators take the synchronous part of their snapshots (Flink: `OperatorChain.snapshotState`)."""
+CHANNEL_STATE_READ = "channel-state-read"
+"""The place where recovered channel state is read (Flink: `SequentialChannelStateReader`)."""
+OPERATORS_OPEN = "operators-open"
+"""The place where the operators are initialized and opened (Flink: `OperatorChain.initializeStateAndOpenOperators`)."""
 WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 

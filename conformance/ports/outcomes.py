@@ -30,6 +30,7 @@ from conformance.ports.coordinator_signals import (
 )
 from conformance.ports.elements import Element
 from conformance.ports.faults import FaultStruck
+from conformance.ports.restore_signals import GateConverted, OperatorsOpened, OutputStateRestored, TaskStateChanged
 from conformance.ports.subtask_signals import SubtaskCalled
 
 
@@ -237,6 +238,10 @@ Signal: TypeAlias = (
     | ChannelStateCompleted
     | ChannelStateFailed
     | SubtaskCalled
+    | TaskStateChanged
+    | OutputStateRestored
+    | OperatorsOpened
+    | GateConverted
     | TurnQueued
     | EventTransmitted
     | ReportTransmitted

@@ -34,6 +34,7 @@ HISTORIES = {
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
     "writer": "818966fed3215d4bd1ed4e3bfbe2de4a4400ec34b42d540510620fa8a14693fb",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
+    "task-restore": "873b59a27ce3099aed70d7c612d38f139d1d750c9f350bc1e542641928f0214f",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 

@@ -1,0 +1,107 @@
+"""The component task-restore: a task on its way from deployment to running. Specification: task-restore.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from conformance.components.task_restore import goals
+from conformance.components.task_restore.ledger import Ledger
+from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_partition, read, restore_state, turn
+from conformance.driver import FINISH, RUN, Bound, Component, Operands
+from conformance.parts.designs import recovers
+from conformance.parts.faults import WithFaults
+from conformance.ports import Recovery, TaskRestoreConfig, TaskRestorePort
+
+OUTPUT = (1, 2)
+"""The recovered records of the output."""
+
+
+class TaskRestoreScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+    """`recovered`: how many records are recovered in each channel; `recovery`, `unaligned`, `spill_directories`: as in
+    the configuration of the port."""
+
+    recovery: Recovery = Recovery.RECOVER_FIRST
+    gates: tuple[Annotated[int, Meta(ge=1, le=3)], ...] = (1, 1)
+    recovered: Annotated[int, Meta(ge=0, le=4)] = 2
+    unaligned: bool = True
+    spill_directories: bool = True
+    interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
+
+
+THE_INPUT_ENDS: tuple[Operands, ...] = (
+    restore_state(), end_of_partition(0), read(), (RUN, "executor", "between two mails of the recovery"),
+    *[turn(), (FINISH, "task")] * 3,
+)  # fmt: skip
+"""With data in memory and one gate that has nothing to recover: the executor stops between the mail that converts the
+gate and the one that ends the restore, and the input ends."""
+
+
+def _port_config(config: TaskRestoreScenarioConfig) -> TaskRestoreConfig:
+    return TaskRestoreConfig(
+        config.gates, _recovered(config), OUTPUT, config.recovery, config.unaligned,
+        spill_directories=config.spill_directories,
+    )  # fmt: skip
+
+
+def _recovered(config: TaskRestoreScenarioConfig) -> tuple[tuple[int, ...], ...]:
+    channels = range(sum(config.gates))
+    return tuple(tuple(range(100 * channel, 100 * channel + config.recovered)) for channel in channels)
+
+
+def _in_effect(config: TaskRestoreScenarioConfig) -> Recovery:
+    return config.recovery if config.unaligned else Recovery.RECOVER_FIRST
+
+
+def _is_valid(config: TaskRestoreScenarioConfig) -> bool:
+    return config.spill_directories or _in_effect(config) is not Recovery.PUSHED
+
+
+_make = TaskRestoreScenarioConfig
+COMPONENT = Component(
+    name="task-restore",
+    port=TaskRestorePort,
+    config_type=TaskRestoreScenarioConfig,
+    configs=(
+        *[
+            one
+            for recovery in (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED)
+            for one in (
+                _make(recovery), _make(recovery, interleaving="fine"), _make(recovery, (2, 1), interleaving="fine"),
+                _make(recovery, (1,)), _make(recovery, (1, 1), 0, interleaving="fine"), _make(recovery, ()),
+                _make(recovery, (1, 1), 1, interleaving="fine"), _make(recovery, (1,), 0, interleaving="fine"),
+                _make(recovery, faults=True), _make(recovery, interleaving="fine", faults=True),
+                _make(recovery, unaligned=False, spill_directories=False),
+            )
+        ],
+        _make(Recovery.PUSHED, spill_directories=False),
+        _make(Recovery.IN_MEMORY, spill_directories=False),
+    ),
+    port_config=_port_config,
+    make_ledger=lambda config, capabilities: Ledger(
+        config.gates, _in_effect(config), _recovered(config), OUTPUT, _is_valid(config),
+        config.can_fail(TaskRestorePort),
+    ),
+    needs=lambda config: recovers(config.recovery) | recovers(_in_effect(config)) | config.needs_for_faults(),
+    threads=("task", "executor", "network", "canceler"),
+    steps=tuple(STEPS.all),
+    properties=tuple(goals.RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    bounds={
+        "records": Bound(("buffer",), 1),
+        "ends": Bound(("end_of_partition",), 1),
+        "checkpoints": Bound(("checkpoint",), 2),
+        "selections": Bound(("select",), 1),
+        "other": Bound(("cancel", "fail", "restore", "fault"), 0),
+    },
+    biases=(
+        {"read": 60, "turn": 60, "cancel": 1},
+        {"checkpoint": 30, "persisted": 16},
+        {"end_of_partition": 30, "buffer": 4},
+        {"select": 16, "cancel": 6},
+    ),
+    prefixes=(THE_INPUT_ENDS,),
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""Situations that a campaign must have seen in the restore of a task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.task_restore import steps
+from conformance.components.task_restore.ledger import Ledger
+from conformance.components.task_restore.rules import RULES
+from conformance.driver import Seen
+from conformance.parts.designs import IN_MEMORY, PUSHED, RECOVER_FIRST
+from conformance.ports import GateConverted, Recovery, TaskState, TaskStateChanged, Turn
+
+__all__ = ["RULES"]
+goal = RULES.goal
+
+
+@goal(steps.turn)
+def a_gate_was_converted_while_another_was_never_read(ledger: Ledger, seen: Seen[Turn]) -> bool:
+    """A gate was converted while another one, with recovered data, was not converted and not read."""
+    return any(
+        type(one) is GateConverted
+        and any(
+            not ledger.converted[gate] and not ledger.reads(gate) and not ledger.is_restored(gate)
+            for gate in range(len(ledger.gates))
+            if gate != one.gate
+        )
+        for one in seen.signals
+    )
+
+
+@goal(steps.turn, needs=IN_MEMORY)
+def the_input_ended_during_the_restore(ledger: Ledger, seen: Seen[Turn]) -> bool:
+    """The task waited because every channel had ended, and had not finished to restore."""
+    return (
+        seen.value is Turn.WAITS and all(ledger.ended) and ledger.state is TaskState.INITIALIZING and bool(ledger.ended)
+    )
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_before_a_gate_was_converted(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled while it restored and no gate was converted."""
+    return _cancelled(seen) and bool(ledger.gates) and not any(ledger.converted)
+
+
+@goal(steps.cancel, needs=IN_MEMORY)
+def a_task_was_cancelled_with_recovered_data_left(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled when all gates were converted and recovered data was not processed."""
+    left = not all(ledger.is_restored(gate) for gate in range(len(ledger.gates)))
+    return _cancelled(seen) and all(ledger.converted) and left
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_when_it_ran(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled after its restore."""
+    return _cancelled(seen) and ledger.state is TaskState.RUNNING
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_while_its_threads_acted(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled while its thread, or the executor, was in the middle of an operation."""
+    return _cancelled(seen) and ledger.flying > 1
+
+
+def _cancelled(seen: Seen[Any]) -> bool:
+    return TaskStateChanged(TaskState.CANCELED) in seen.signals
+
+
+@goal(steps.checkpoint)
+def a_checkpoint_was_declined_during_the_restore(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A task declined a checkpoint while it restored."""
+    return seen.error is not None and ledger.state is TaskState.INITIALIZING
+
+
+def _with_data(ledger: Ledger, seen: Seen[None, int], recovery: Recovery) -> bool:
+    left = any(taken < len(recovered) for taken, recovered in zip(ledger.taken, ledger.recovered, strict=True))
+    return seen.error is None and ledger.recovery is recovery and left
+
+
+@goal(steps.checkpoint, needs=IN_MEMORY)
+def a_checkpoint_was_taken_with_recovered_data_in_memory(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A task took its part of a checkpoint when its channels held recovered data that was handed over to them."""
+    return _with_data(ledger, seen, Recovery.IN_MEMORY)
+
+
+@goal(steps.checkpoint, needs=PUSHED)
+def a_checkpoint_was_taken_while_recovered_data_was_pushed(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A task took its part of a checkpoint before all recovered data was pushed and processed."""
+    return _with_data(ledger, seen, Recovery.PUSHED)
+
+
+@goal(steps.turn, needs=RECOVER_FIRST)
+def a_task_ran_that_had_processed_its_recovered_data_first(ledger: Ledger, seen: Seen[Turn]) -> bool:
+    """The restore ended of a task that processes recovered data before the conversion."""
+    return _runs(seen) and ledger.at_first and any(ledger.recovered)
+
+
+@goal(steps.turn)
+def a_task_ran_that_had_nothing_to_recover(ledger: Ledger, seen: Seen[Turn]) -> bool:
+    """The restore ended of a task that has gates and nothing to recover."""
+    return _runs(seen) and bool(ledger.gates) and not any(ledger.recovered)
+
+
+@goal(steps.turn)
+def a_source_ran(ledger: Ledger, seen: Seen[Turn]) -> bool:
+    """The restore ended of a task without gates."""
+    return _runs(seen) and not ledger.gates
+
+
+def _runs(seen: Seen[Turn]) -> bool:
+    return TaskStateChanged(TaskState.RUNNING) in seen.signals

@@ -1,0 +1,260 @@
+"""The ledger of the restore of a task: what is to be recovered, what the operators got, and how far the task is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.driver import Seen
+from conformance.parts.faults import Breakable
+from conformance.ports import (
+    ALL_GATES,
+    Buffer,
+    Element,
+    ElementTaken,
+    EndOfPartition,
+    GateConverted,
+    Places,
+    Recovery,
+    Signal,
+    TaskState,
+    TaskStateChanged,
+    Turn,
+)
+
+OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
+_NEXT = {
+    None: (TaskState.INITIALIZING,),
+    TaskState.INITIALIZING: (TaskState.RUNNING, TaskState.FAILED, TaskState.CANCELED),
+    TaskState.RUNNING: OVER,
+}
+
+
+class Ledger(Breakable):
+    """Channels are numbered through all gates."""
+
+    __slots__ = (
+        "arriving",
+        "at_first",
+        "backward",
+        "before_conversion",
+        "began_over",
+        "converted",
+        "cuts",
+        "declined",
+        "early",
+        "ended",
+        "ends",
+        "gate_of",
+        "gates",
+        "lossy",
+        "misplaced",
+        "output",
+        "quiet_read",
+        "quiet_turn",
+        "records",
+        "recovered",
+        "recovery",
+        "selected",
+        "state",
+        "taken",
+        "twice",
+        "valid",
+    )  # fmt: skip
+
+    def __init__(
+        self, gates: tuple[int, ...], recovery: Recovery, recovered: tuple[tuple[int, ...], ...],
+        output: tuple[int, ...], valid: bool, can_fail: Places,
+    ) -> None:  # fmt: skip
+        """`recovery`: the design that is in effect. `valid`: whether the task has all that it needs for it."""
+        super().__init__(can_fail)
+        self.gates = gates
+        self.gate_of = tuple(gate for gate, size in enumerate(gates) for _ in range(size))
+        self.recovery = recovery
+        self.recovered = recovered
+        self.output = output
+        self.at_first = recovery is Recovery.RECOVER_FIRST
+        """Whether recovered data is processed before the conversion."""
+        self.valid = valid
+        self.restart()
+
+    def restart(self) -> None:
+        """Begins with a fresh task, which is not restored yet."""
+        self.begin_life("deployed")
+        self.state: TaskState | None = None
+        self.records = [list(ids) for ids in self.recovered]
+        """By channel, the records that the operators must get: those that are recovered, then those that arrive."""
+        self.taken = [0] * len(self.recovered)
+        """By channel, how many of them they got."""
+        self.arriving: Element = Buffer(())
+        """What a producer sends."""
+        self.ends = [False] * len(self.recovered)
+        """By channel, whether its end of partition was sent; whether it was taken."""
+        self.ended = [False] * len(self.recovered)
+        self.converted = [False] * len(self.gates)
+        self.selected = ALL_GATES
+        self.cuts: dict[int, tuple[int, ...]] = {}
+        """By checkpoint that the task took, how many records of each channel the operators had got."""
+        self.declined: list[int] = []
+        self.quiet_read = self.quiet_turn = False
+        """Whether the executor found nothing to do since anything else happened; whether the task did."""
+        self.misplaced: tuple[int, str, str] | None = None
+        """A channel, what had to come out of it, and what did."""
+        self.before_conversion: int | None = None
+        """A channel out of which a record came too early, since its gate was not converted."""
+        self.lossy = self.twice = -1
+        """A gate that was converted before all of its recovered data was taken; one that was converted twice."""
+        self.backward: tuple[str, str] | None = None
+        """Two states of which the second must not follow the first."""
+        self.early = ""
+        """Why the task must not have got as far as it says."""
+        self.began_over = {"turn": False, "read": False}
+        """By thread that looks for something to do, whether the task was over when its operation began."""
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def is_live(self) -> bool:
+        """Returns whether the task restores or runs."""
+        return self.phase == "live"
+
+    def is_quiet(self) -> bool:
+        """Returns whether neither the executor nor the task has anything to do."""
+        return self.quiet_read and self.quiet_turn
+
+    def is_restored(self, gate: int) -> bool:
+        """Returns whether the operators got all recovered records of a gate."""
+        return all(
+            self.taken[channel] >= len(self.recovered[channel])
+            for channel, of in enumerate(self.gate_of)
+            if of == gate
+        )  # fmt: skip
+
+    def reads(self, gate: int) -> bool:
+        """Returns whether the operators read this gate."""
+        return self.selected in (ALL_GATES, gate)
+
+    def must_accept(self) -> bool | None:
+        """Returns whether the task must take its part of a checkpoint now; None: it may decline it or not."""
+        if not all(self.converted):
+            return False
+        if self.state is TaskState.RUNNING or (self.gates and not self.at_first):
+            return True
+        return None
+
+    # ---- threads -----------------------------------------------------------------------------------------------------
+    def stir(self) -> None:
+        """Notes that something happens, so that there may be something to do."""
+        self.quiet_read = self.quiet_turn = False
+        self.alone = False
+
+    def begin_restore(self) -> None:
+        """Notes that the restore begins."""
+        self.begin_alone()
+        self.phase = "live"
+
+    def begin_turn(self) -> None:
+        """Notes that the task looks for something to do."""
+        self._begin_act("turn")
+
+    def begin_read(self) -> None:
+        """Notes that the executor looks for something to do."""
+        self._begin_act("read")
+
+    def _begin_act(self, which: str) -> None:
+        self.begin_alone()
+        self.began_over[which] = self.state in OVER
+
+    def turned(self, seen: Seen[Turn]) -> None:
+        """Notes what a turn has come to."""
+        self.quiet_turn = seen.value is Turn.WAITS and self.alone
+        self.quiet_read = self.quiet_read and self.quiet_turn
+
+    def was_read(self, seen: Seen[bool]) -> None:
+        """Notes whether the executor had anything to do."""
+        self.quiet_read = not seen.value and self.alone
+        self.quiet_turn = self.quiet_turn and self.quiet_read
+
+    def begin_arrival(self, channel: int, element: Element) -> None:
+        """Notes that the producer of a channel begins to send."""
+        self.begin()
+        self.stir()
+        self.arriving = element
+        if isinstance(element, Buffer):
+            self.records[channel].extend(element.ids)
+        else:
+            self.ends[channel] = True
+
+    def select(self, gate: int) -> None:
+        """Notes which gates the operators read."""
+        self.stir()
+        self.selected = gate
+
+    def begin_ending(self) -> None:
+        """Notes that the task begins to be cancelled."""
+        self.begin()
+        self.stir()
+
+    def started(self, seen: Seen[None], checkpoint: int) -> None:
+        """Notes whether the task took its part of a checkpoint."""
+        if seen.error is None:
+            self.cuts[checkpoint] = tuple(self.taken)
+        else:
+            self.declined.append(checkpoint)
+
+    def struck(self, seen: Seen[Any]) -> None:
+        """Notes that what an operation has called failed."""
+        self.end()
+        self.faults.struck(seen.signals)
+        self.stir()
+
+    # ---- what the task tells -----------------------------------------------------------------------------------------
+    def hear(self, signals: list[Signal]) -> None:
+        """Notes what the operators got, which gates were converted, and how far the task is, in this order."""
+        for signal in signals:
+            if type(signal) is ElementTaken:
+                self._take(signal.channel, signal.element)
+            elif type(signal) is GateConverted:
+                self._convert(signal.gate)
+            elif type(signal) is TaskStateChanged:
+                self._change(signal.state)
+
+    def _take(self, channel: int, element: Element) -> None:
+        records, taken = self.records[channel], self.taken[channel]
+        live = taken >= len(self.recovered[channel])
+        if not self.converted[self.gate_of[channel]] and (live or not self.at_first):
+            self.before_conversion = channel
+        if taken < len(records):
+            owed: Element | None = Buffer((records[taken],))
+        else:
+            owed = EndOfPartition() if self.ends[channel] and not self.ended[channel] else None
+        if element != owed:
+            self.misplaced = channel, _words(owed), _words(element)
+        if isinstance(element, Buffer):
+            self.taken[channel] += len(element.ids)
+        else:
+            self.ended[channel] = True
+
+    def _convert(self, gate: int) -> None:
+        if self.converted[gate]:
+            self.twice = gate
+        if self.at_first and not self.is_restored(gate):
+            self.lossy = gate
+        self.converted[gate] = True
+
+    def _change(self, state: TaskState) -> None:
+        if state not in _NEXT.get(self.state, ()):
+            self.backward = str(self.state), str(state)
+        if state is TaskState.RUNNING and not all(self.converted):
+            self.early = "a gate was not converted"
+        elif state is TaskState.RUNNING and self.recovery is not Recovery.IN_MEMORY:
+            if not all(self.is_restored(gate) for gate in range(len(self.gates))):
+                self.early = "recovered data was not taken"
+        elif state is TaskState.FINISHED and not all(self.ended):
+            self.early = "a channel had not ended"
+        self.state = state
+        if state in OVER and self.phase == "live":
+            self.phase = "over"
+
+
+def _words(element: Element | None) -> str:
+    if isinstance(element, Buffer):
+        return f"record {', '.join(map(str, element.ids))}"
+    return "nothing" if element is None else "the end of partition"

@@ -1,0 +1,239 @@
+"""The rules of the restore of a task. Specification: task-restore.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.task_restore import steps
+from conformance.components.task_restore.ledger import OVER, Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts import faults, lifetime
+from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.records import compare_ids, in_words
+from conformance.parts.words import got, must_fail, refusal
+from conformance.ports import (
+    CheckpointReason,
+    ElementTaken,
+    ErrorKind,
+    GateConverted,
+    OperatorsOpened,
+    OutputStateRestored,
+    TaskRestorePort,
+    TaskState,
+    TaskStateChanged,
+    Turn,
+)
+
+RULES = Rules[Ledger]("task-restore", answers_property("task-restore"))
+rule, adopt = RULES.rule, RULES.adopt
+Acted = Seen[Any, *tuple[Any, ...]]
+BUSY = (steps.turn, steps.read)
+"""The steps in which the threads of the task look for something to do."""
+
+
+# ---- what the operators get ------------------------------------------------------------------------------------------
+@rule(steps.turn, invariant="I-09", tickets=("FLINK-39018",), after_learning=True, signals=(ElementTaken,))
+def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
+    """Out of each channel the operators get the recovered records and then the live ones, each once and in order, and
+    the end of partition last."""
+    if ledger.misplaced is None:
+        return True
+    channel, owed, came = ledger.misplaced
+    return Broken(FailureClass.REORDERED, f"{owed} is the next in channel {channel}", came)
+
+
+@rule(steps.turn, invariant="I-87", tickets=("FLINK-38544",), after_learning=True, signals=(ElementTaken,))
+def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
+    """The operators get nothing out of a gate before its conversion. Where all recovered data is processed first, they
+    get no live data before."""
+    if ledger.before_conversion is None:
+        return True
+    channel = ledger.before_conversion
+    owed = f"gate {ledger.gate_of[channel]} was not converted, so the operators must not get this out of it"
+    return Broken(FailureClass.PROTOCOL, owed, f"they got a record of channel {channel}")
+
+
+# ---- conversion ------------------------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-27", tickets=("FLINK-40518",), after_learning=True, signals=(GateConverted,))
+def a_gate_is_converted_once_and_loses_nothing(ledger: Ledger, seen: Acted) -> Judgement:
+    """A gate is converted once. Where recovered data is processed first, the operators got all of it before. This holds
+    for a job without unaligned checkpoints, too, whatever its other settings are."""
+    if ledger.twice >= 0:
+        return Broken(FailureClass.DUPLICATED, f"gate {ledger.twice} was converted before", "it was converted again")
+    if ledger.lossy >= 0:
+        owed = f"gate {ledger.lossy} has recovered data that the operators did not get"
+        return Broken(FailureClass.LOST, owed, "it was converted")
+    return True
+
+
+@rule(*BUSY, invariant="I-26", tickets=("FLINK-38544",), after_learning=True)
+def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgement:
+    """When neither the executor nor the task has anything to do, every gate was converted; where recovered data is
+    processed first, every gate that the operators read. What these gates have was taken."""
+    if not (ledger.is_quiet() and ledger.is_live()):
+        return False
+    for gate in range(len(ledger.gates)):
+        if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.at_first):
+            return Broken(FailureClass.STUCK, f"nothing holds up gate {gate}, so it must be converted", "it was not")
+    for channel, records in enumerate(ledger.records):
+        left = len(records) > ledger.taken[channel] or ledger.ends[channel] > ledger.ended[channel]
+        if left and ledger.reads(ledger.gate_of[channel]):
+            owed = f"the operators read channel {channel}, which is not empty, so the task must not wait"
+            return Broken(FailureClass.STUCK, owed, "it waits")
+    return bool(ledger.gates)
+
+
+# ---- how far the task is ---------------------------------------------------------------------------------------------
+@rule(*steps.ACTS, invariant="I-89", after_learning=True, signals=(TaskStateChanged,))
+def a_task_gets_only_further(ledger: Ledger, seen: Acted) -> Judgement:
+    """A task initializes, runs and finishes; from the first two of these it can fail or be cancelled. No state comes
+    twice, and none follows the last."""
+    if ledger.backward is None:
+        return True
+    before, after = ledger.backward
+    return Broken(FailureClass.PROTOCOL, f"the task was {before}", f"then it was {after}")
+
+
+@rule(*BUSY, invariant="I-88", tickets=("FLINK-38544",), after_learning=True, signals=(TaskStateChanged,))
+def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) -> Judgement:
+    """The task runs only once every gate was converted, and all recovered data was taken unless it may be kept in
+    memory. It finishes only once the end of every channel was taken."""
+    if not ledger.early:
+        return ledger.state in (TaskState.RUNNING, TaskState.FINISHED)
+    return Broken(FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", "it was")
+
+
+@rule(*BUSY, invariant="I-98", tickets=("FLINK-38544",), after_learning=True)
+def a_restore_comes_to_an_end(ledger: Ledger, seen: Acted) -> Judgement:
+    """When neither the executor nor the task has anything to do and the operators read all gates, the task runs; if
+    every channel has ended, it is over."""
+    if not ledger.is_quiet() or not all(ledger.reads(gate) for gate in range(len(ledger.gates))):
+        return False
+    if ledger.state is TaskState.INITIALIZING:
+        return Broken(FailureClass.STUCK, "nothing is left to recover, so the task must run", "it still initializes")
+    if ledger.state is TaskState.RUNNING and all(ledger.ended):
+        return Broken(FailureClass.STUCK, "every channel has ended, so the task must finish", "it still runs")
+    return True
+
+
+@rule(steps.restore_state, invariant="I-09", tickets=("FLINK-19907",))
+def output_state_is_restored_before_the_operators_open(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """The recovered output state is in the result partitions before the operators open and may emit."""
+    if seen.error is not None:
+        return False
+    told = [one for one in seen.signals if type(one) in (OutputStateRestored, OperatorsOpened)]
+    if told == [OutputStateRestored(ledger.output), OperatorsOpened()]:
+        return True
+    owed = f"{in_words(ledger.output)} of the output must be restored, and then the operators be opened"
+    return Broken(FailureClass.REORDERED, owed, f"the task told {len(told)} of the two, or in another order")
+
+
+@rule(steps.restore_state, invariant="I-91", tickets=("FLINK-38544",))
+def a_task_that_cannot_spill_fails_at_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """A task that would have to spill and has no directory for it fails, with an error of kind argument. A task that
+    spills nothing needs no directory."""
+    if ledger.valid:
+        return Broken(FailureClass.PROTOCOL, "the task has all that it needs", got(seen.error)) if seen.error else True
+    return must_fail(seen.error, ErrorKind.ARGUMENT, "there is no directory to spill into")
+
+
+@rule(steps.turn, invariant="I-92")
+def a_task_that_is_over_does_nothing(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
+    """A turn that begins after the task has finished, failed or was cancelled says that it is over, and does nothing
+    else."""
+    return _nothing_more(seen, seen.value is Turn.OVER) if ledger.began_over["turn"] else False
+
+
+@rule(steps.read, invariant="I-92", tickets=("FLINK-38544",))
+def an_executor_reads_nothing_for_a_task_that_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """After the task has finished, failed or was cancelled, the executor has nothing to do, and that is no error."""
+    return _nothing_more(seen, seen.value is False) if ledger.began_over["read"] else False
+
+
+def _nothing_more(seen: Acted, says_so: bool) -> Judgement:
+    if seen.signals:
+        return Broken(FailureClass.PROTOCOL, "the task is over", f"it signalled {type(seen.signals[0]).__name__}")
+    return says_so or Broken(FailureClass.PROTOCOL, "the task is over", "there was still something to do")
+
+
+@rule(steps.cancel, invariant="I-92", tickets=("FLINK-39522",), after_learning=True)
+def a_task_that_is_cancelled_is_over(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """When the cancellation has ended, the task is over."""
+    if ledger.state in OVER:
+        return True
+    return Broken(FailureClass.STUCK, "the task was cancelled, so it must be over", f"it is {ledger.state}")
+
+
+@rule(steps.restore_state, steps.read, invariant="I-90", tickets=("FLINK-38544",), needs=FAULTS, struck=True)
+def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judgement:
+    """If something fails that the restore calls, the task fails in the same operation, with the message of that
+    error."""
+    struck = faults.struck_by(seen)
+    if (again := faults.struck_again(ledger, struck)) is not None:
+        return again
+    told = [one for one in seen.signals if type(one) is TaskStateChanged and one.state in OVER]
+    if not told and ledger.state in OVER:
+        return False
+    if [one.state for one in told] == [TaskState.FAILED] and struck.place in told[0].cause:
+        return True
+    owed = f"{struck.place} failed, so the task must fail with that as the cause"
+    what = f"it is {told[0].state}, because of {told[0].cause or 'nothing'}" if told else "it goes on"
+    return Broken(FailureClass.LOST, owed, what)
+
+
+@rule(steps.restore_state, *BUSY, invariant="I-90", signals=(TaskStateChanged,))
+def a_task_fails_only_with_what_it_calls(ledger: Ledger, seen: Acted) -> Judgement:
+    """A task does not fail if nothing has failed that it called, and it has all that it needs."""
+    failed = [one for one in seen.signals if type(one) is TaskStateChanged and one.state is TaskState.FAILED]
+    if not (failed and ledger.valid):
+        return not failed
+    return Broken(
+        FailureClass.CRASHED, "nothing has failed, so the task must not fail", f"it failed: {failed[0].cause}"
+    )
+
+
+faults.see_strikes(RULES, TaskRestorePort.can_fail, steps.restore_state, steps.read)
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@rule(steps.checkpoint, invariant="I-53", tickets=("FLINK-20654", "FLINK-38544"))
+def a_checkpoint_that_comes_too_early_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """Before all gates are converted, the task declines a checkpoint with the reason declined-task-not-ready."""
+    if ledger.must_accept() is not False or not ledger.is_live():
+        return False
+    if refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
+        return True
+    owed = "a gate is not converted, so the checkpoint must be declined as declined-task-not-ready"
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+
+
+@rule(steps.checkpoint, invariant="I-54", tickets=("FLINK-39018",))
+def a_checkpoint_does_not_wait_for_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """As soon as all gates are converted, the task takes its part of a checkpoint, however much recovered data is not
+    processed. Where that is processed first, the task runs by then."""
+    if ledger.must_accept() is not True or not ledger.is_live():
+        return False
+    if seen.error is None:
+        return True
+    return Broken(FailureClass.STUCK, "all gates are converted, so the task must take the checkpoint", got(seen.error))
+
+
+@rule(steps.persisted, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"))
+def a_checkpoint_holds_what_was_recovered_and_not_processed(
+    ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...], int]
+) -> Judgement:
+    """The input state of a checkpoint is the recovered data that the operators had not got, each record once and in
+    order. A checkpoint that was declined leaves none."""
+    (checkpoint,) = seen.operands
+    cut = ledger.cuts.get(checkpoint)
+    for channel, recovered in enumerate(ledger.recovered):
+        owed = () if cut is None else recovered[cut[channel] :]
+        if seen.value[channel] != owed:
+            kind = compare_ids(owed, seen.value[channel], owed[0] if owed else 0)
+            text = f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {channel}"
+            return Broken(kind, text, in_words(seen.value[channel]))
+    return cut is not None
+
+
+# ---- resources -------------------------------------------------------------------------------------------------------
+adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
