@@ -32,9 +32,9 @@ def store(segment: int = 2, file: int = 4, files: bool = False, gates: tuple[int
     return Spill(SpillConfig(gates, segment, file, files))
 
 
-def filled(*records: int, files: bool = False, **limits: int) -> Spill:
+def filled(*records: int, files: bool = False, segment: int = 2, file: int = 4) -> Spill:
     """A store that has fetched these records of channel 0."""
-    one = store(files=files, **limits)
+    one = store(segment, file, files)
     for record in records:
         one.append(0, 0, (record,))
     assert one.finish() is bool(records)
