@@ -9,7 +9,7 @@ from conformance.scheduling import Pause
 class Faults:
     """The faults that are armed in a component and in its parts."""
 
-    __slots__ = ("armed", "port", "slow")
+    __slots__ = ("armed", "port", "short", "slow")
 
     def __init__(self, port: Port) -> None:
         self.port = port
@@ -18,6 +18,8 @@ class Faults:
         """By place, the fault that strikes the next call there."""
         self.slow: dict[str, Pause] = {}
         """By place, where the thread pauses that makes the next call there, since the call is slow."""
+        self.short: list[str] = []
+        """The places at which the next call does a part of what it is asked for."""
 
     def reach(self, place: str) -> None:
         """What is called at this place is called now. Raises: PortError IO if it fails."""
@@ -32,6 +34,13 @@ class Faults:
         if self.strike(place) is FaultKind.REFUSES:
             return True
         raise PortError(ErrorKind.IO, f"{place} failed")
+
+    def is_short(self, place: str) -> bool:
+        """What is called at this place is called now. Returns whether it does only a part of what is asked for."""
+        if place not in self.short:
+            return False
+        self.short.remove(place)
+        return True
 
     def strike(self, place: str) -> FaultKind:
         """The armed fault strikes. It is armed no more, unless it ends for good what is called there."""
@@ -53,9 +62,11 @@ class Faulty(Port):
     faults: Faults
 
     def fault(self, place: str, kind: FaultKind) -> bool:
-        """The next call at this place fails, or is slow. The reference can let all of them fail."""
+        """The next call at this place fails, or is slow or short. The reference can let all of them fail."""
         if kind is FaultKind.SLOW:
             self.faults.slow[place] = Pause(f"{place} is slow")
+        elif kind is FaultKind.SHORT:
+            self.faults.short.append(place)
         else:
             self.faults.armed[place] = kind
         return True

@@ -24,6 +24,8 @@ from conformance.ports import (
     RecoveredChannelPort,
     Recovery,
     RemoteChannelPort,
+    SpillConfig,
+    SpillPort,
     SubpartitionConfig,
     SubpartitionPort,
     SubtaskCheckpointConfig,
@@ -48,6 +50,7 @@ from .coordinator.coordinator import Coordinator
 from .deque import Deque
 from .design import Design
 from .gate import Gate
+from .spill.spill import Spill
 from .subpartition import Subpartition
 from .subtask_checkpoint import SubtaskCheckpoint
 from .task_restore import TaskRestore
@@ -97,6 +100,7 @@ class Reference(Implementation):
             "consumer-loop": self._consumer_loop,
             "writer": self._writer,
             "subtask-checkpoint": self._subtask_checkpoint,
+            "spill": self._spill,
             "task-restore": self._task_restore,
         }
 
@@ -138,6 +142,9 @@ class Reference(Implementation):
 
     def _consumer_loop(self, config: BarrierHandlerConfig) -> ConsumerLoopPort:
         return ConsumerLoop(config, self.design)
+
+    def _spill(self, config: SpillConfig) -> SpillPort:
+        return Spill(config)
 
     def _task_restore(self, config: TaskRestoreConfig) -> TaskRestorePort:
         return TaskRestore(config, self.design)

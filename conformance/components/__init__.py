@@ -11,6 +11,7 @@ from conformance.components import (
     persister,
     recovered_channel,
     remote_channel,
+    spill,
     subpartition,
     subtask_checkpoint,
     task_restore,
@@ -36,6 +37,7 @@ COMPONENTS = Components(
         consumer_loop.COMPONENT,
         writer.COMPONENT,
         subtask_checkpoint.COMPONENT,
+        spill.COMPONENT,
         task_restore.COMPONENT,
     ),
 )

@@ -14,7 +14,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Ste
 from conformance.parts.designs import FAULTS, NOTHING
 from conformance.parts.lifetime import BROKEN, Lifetime
 from conformance.parts.words import must_succeed
-from conformance.ports import Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
+from conformance.ports import UNNOTICED, Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
 
 
 class WithFaults(Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,8 +62,8 @@ class Faults:
         return [one for one in self.places if one[0] not in self.armed] if self.places else ()
 
     def arm(self, place: str, kind: FaultKind) -> None:
-        """Notes that a fault is armed. A call that will be slow does not fail, so nothing is noted."""
-        if kind is not FaultKind.SLOW:
+        """Notes that a fault is armed. A call that will be slow, or short, does not fail, so nothing is noted."""
+        if kind not in UNNOTICED:
             self.armed.append(place)
 
     def leave_out(self, place: str, kind: str) -> None:

@@ -16,6 +16,7 @@ from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
 from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
+from conformance.ports.spill import SpillConfig, SpillPort
 from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
 from conformance.ports.task_restore import TaskRestoreConfig, TaskRestorePort
@@ -50,6 +51,7 @@ INTERFACES: Interfaces = MappingProxyType(
         "consumer-loop": Interface(ConsumerLoopPort, BarrierHandlerConfig),
         "writer": Interface(WriterPort, WriterConfig),
         "subtask-checkpoint": Interface(SubtaskCheckpointPort, SubtaskCheckpointConfig),
+        "spill": Interface(SpillPort, SpillConfig),
         "task-restore": Interface(TaskRestorePort, TaskRestoreConfig),
     }
 )

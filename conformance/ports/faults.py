@@ -21,6 +21,13 @@ class FaultKind(StrEnum):
     SLOW = "slow"
     """It takes its time: the thread that calls it pauses there, and others go on. It does not fail, so that nothing is
     signalled. Only fine scenarios tell it apart."""
+    SHORT = "short"
+    """It does a part of what was asked for and says how much, as a read may that gets fewer bytes. It does not fail, so
+    that nothing is signalled."""
+
+
+UNNOTICED = (FaultKind.SLOW, FaultKind.SHORT)
+"""The kinds that are no failure: whoever calls must cope with them."""
 
 
 Places: TypeAlias = Mapping[str, tuple[FaultKind, ...]]
@@ -62,6 +69,16 @@ STATE_FILE_CLOSE = "state-file-close"
 """The place where it closes a file, because it is complete or is given up (Flink: `closeAndGetHandle`, `close`)."""
 OPERATOR_SNAPSHOT = "operator-snapshot"
 """The place where the operators take the synchronous part of their snapshots (Flink: `OperatorChain.snapshotState`)."""
+SPILL_FILE_CREATE = "spill-file-create"
+"""The place where a file is made into which fetched state is spilled."""
+SPILL_FILE_WRITE = "spill-file-write"
+"""The place where fetched state is written to it. If that fails, a part may have been written, as on a full disk."""
+SPILL_FILE_SYNC = "spill-file-sync"
+"""The place where a spill file that is complete is flushed and closed."""
+SPILL_FILE_OPEN = "spill-file-open"
+"""The place where a spill file is opened to be read. If that fails, the file may have vanished."""
+SPILL_FILE_READ = "spill-file-read"
+"""The place where a spill file is read."""
 CHANNEL_STATE_READ = "channel-state-read"
 """The place where recovered channel state is read (Flink: `SequentialChannelStateReader`)."""
 OPERATORS_OPEN = "operators-open"

@@ -17,7 +17,7 @@ Answer: TypeAlias = T | Coroutine[Any, Any, T]
 """An operation answers at once, or is a coroutine: both `def` and `async def` override a port method."""
 
 
-class Resources(Struct, frozen=True):
+class Resources(Struct, frozen=True, omit_defaults=True):
     """How many resources a component holds right now, by kind; `None`: the implementation does not count them."""
 
     segments: int | None = None
@@ -25,11 +25,15 @@ class Resources(Struct, frozen=True):
     heap: int | None = None
     """Memory segments that were allocated outside a pool and not yet freed."""
     files: int | None = None
-    """Files on disk plus open file handles."""
+    """Files on disk."""
     listeners: int | None = None
     """Registered call-backs, views included."""
     futures: int | None = None
     """Futures that are neither completed nor failed, for example an open channel state future."""
+    open_files: int | None = None
+    """Open file handles."""
+    grants: int | None = None
+    """Promises of files to whoever still reads them: while one is there, the files are not deleted."""
 
 
 class Port(ABC):

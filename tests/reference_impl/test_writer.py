@@ -82,7 +82,7 @@ def test_what_several_subtasks_write_to_one_file_is_read_back(files):
     for subtask in (0, 1):
         writer.finish_input(subtask, 1)
         writer.finish_output(subtask, 1)
-    assert writer.resources() == Resources(5, 0, 0, 0, 2)
+    assert writer.resources() == Resources(5, 0, 0, 0, 2, 0)
     assert writer.execute(0) == Request(0, RequestKind.START, 1)
     signals = writer.execute_all()
     assert [one.record for one in signals if type(one) is BufferRecycled] == [7, 1, 2, 3, 4]
@@ -91,7 +91,7 @@ def test_what_several_subtasks_write_to_one_file_is_read_back(files):
     assert writer.read_back(1, 1) == (ChannelState(False, 0, (1, 2, 4)),)
     assert writer.read_back(1, 2) is None
     assert writer.files() == (1,)
-    assert writer.resources() == Resources(0, 0, 0, 0, 0)
+    assert writer.resources() == Resources(0, 0, 1, 0, 0, 0)
     writer.release()
     assert writer.files() == ()
 
@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_written_fails_its_checkpoint(place):
     assert ChannelStateFailed(0, 1, IO) in signals
     assert [one.record for one in signals if type(one) is BufferRecycled] == [1, 2]
     assert writer.files() == ()
-    assert writer.resources() == Resources(0, 0, 0, 0, 0)
+    assert writer.resources() == Resources(0, 0, 0, 0, 0, 0)
 
 
 def test_a_file_without_content_is_deleted():
@@ -266,4 +266,4 @@ def test_the_release_stops_every_executor():
     writer.complete_future(0, (7,))
     assert writer.signals() == [BufferRecycled(7)]
     writer.release()
-    assert writer.resources() == Resources(0, 0, 0, 0, 0)
+    assert writer.resources() == Resources(0, 0, 0, 0, 0, 0)

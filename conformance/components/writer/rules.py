@@ -393,13 +393,15 @@ def only_what_is_needed_is_held(ledger: Ledger, seen: Seen[Resources]) -> Judgem
         return False
     most = {
         "segments": len(ledger.held),
-        "files": sum(executor.is_open for executor in ledger.executors),
+        "open_files": sum(executor.is_open for executor in ledger.executors),
         "futures": sum((of, one) not in ledger.ends.ended for of, ones in enumerate(ledger.results) for one in ones),
     }
     for what, number in most.items():
         held = getattr(seen.value, what)
         if held is not None and held > number:
-            return Broken(FailureClass.LEAKED, f"the writer may hold {number} {what}", f"it holds {held}")
+            return Broken(
+                FailureClass.LEAKED, f"the writer may hold {number} {what.replace('_', ' ')}", f"it holds {held}"
+            )
     return True
 
 

@@ -141,7 +141,7 @@ final class WriterSubject implements Subject {
                 faults.arm(arguments.text(0), arguments.text(1));
                 return true;
             case "resources":
-                return Json.object().put("segments", buffers).put("files", files.open()).put("futures", open());
+                return Json.object().put("segments", buffers).put("open_files", files.open()).put("futures", open());
             case "release":
                 release();
                 return null;

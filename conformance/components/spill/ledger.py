@@ -1,0 +1,165 @@
+"""The ledger of a spill store: what was appended, what was read and committed, and who may still read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from conformance.driver import Seen
+from conformance.parts.faults import Breakable
+from conformance.parts.lifetime import BROKEN
+from conformance.ports import Piece, Places
+
+
+class Entry(Struct, frozen=True):
+    """A record that was appended, and its channel."""
+
+    record: int
+    gate: int
+    channel: int
+
+
+class Snapshot:
+    """A snapshot: which entry it answers next, and whether it can still answer one."""
+
+    __slots__ = ("at", "closed", "ended", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = self.at = start
+        self.closed = False
+        self.ended = False
+        """Whether it was read to its end, or a read of it failed, so that it needs its grant no more."""
+
+    def may_hold(self) -> bool:
+        """Returns whether it may still have a grant."""
+        return not self.closed
+
+    def must_hold(self) -> bool:
+        """Returns whether it must still have a grant."""
+        return not (self.closed or self.ended)
+
+
+class Ledger(Breakable):
+    """Phases: *fetching* until the end of the fetching; then *fetched*, or *empty* if nothing was. *over*: everything
+    was deleted by force."""
+
+    __slots__ = (
+        "at",
+        "channels",
+        "committed",
+        "entries",
+        "file_records",
+        "gates",
+        "largest",
+        "next_id",
+        "reader_open",
+        "segment_records",
+        "snapshots",
+    )  # fmt: skip
+
+    def __init__(self, gates: tuple[int, ...], segment_records: int, file_records: int, can_fail: Places) -> None:
+        super().__init__(can_fail)
+        self.gates = gates
+        self.channels = tuple((gate, channel) for gate, size in enumerate(gates) for channel in range(size))
+        self.segment_records = segment_records
+        self.file_records = file_records
+        self.restart()
+
+    def restart(self) -> None:
+        """Begins with a fresh store."""
+        self.begin_life("fetching")
+        self.entries: list[Entry] = []
+        """What was appended, in this order."""
+        self.next_id = 0
+        self.largest = 0
+        """How many records were appended at once at most."""
+        self.at = self.committed = 0
+        """How many entries the reader has read; how many of them were committed."""
+        self.reader_open = False
+        self.snapshots: dict[int, Snapshot] = {}
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def is_pending(self) -> bool:
+        """Returns whether a piece was read and not committed."""
+        return self.at > self.committed
+
+    def left(self, at: int) -> list[Entry]:
+        """Returns the entries from this one on."""
+        return self.entries[at:]
+
+    def grants(self) -> tuple[int, int]:
+        """Returns how many grants there must be at least, and may be at most."""
+        holders = self.snapshots.values()
+        reader = int(self.reader_open)
+        return reader + sum(one.must_hold() for one in holders), reader + sum(one.may_hold() for one in holders)
+
+    def least_files(self) -> int:
+        """Returns how many files there must be before any is deleted, since each is full at some size."""
+        fullest = self.file_records + self.segment_records + self.largest
+        written = len(self.entries) - self.segment_records - self.largest
+        return max(0, -(-written // fullest))
+
+    # ---- updates -----------------------------------------------------------------------------------------------------
+    def append(self, seen: Seen[None], gate: int, channel: int, count: int) -> None:
+        """Notes that records were appended."""
+        self.largest = max(self.largest, count)
+        for _ in range(count):
+            self.entries.append(Entry(self.next_id, gate, channel))
+            self.next_id += 1
+
+    def append_failed(self, seen: Seen[Any], *operands: Any) -> None:
+        """Notes that nothing more can be written."""
+        self.break_down(seen)
+        self.entries = []
+
+    def finish(self, seen: Seen[bool]) -> None:
+        """Notes that everything was fetched."""
+        self.phase = "fetched" if self.entries else "empty"
+        self.reader_open = bool(self.entries)
+
+    def discard(self) -> None:
+        """Notes that the fetching has failed."""
+        self.phase = BROKEN
+        self.entries = []
+
+    def read(self, seen: Seen[Piece | None], most: int) -> None:
+        """Notes what was read."""
+        if seen.error is None and seen.value is not None:
+            self.at += len(seen.value.records)
+
+    def commit(self) -> None:
+        """Notes that the piece was handed to its channel."""
+        self.committed = self.at
+
+    def close_reader(self) -> None:
+        """Notes that the reader was closed."""
+        self.reader_open = False
+
+    def snapshot(self, number: int) -> None:
+        """Notes that a snapshot was made."""
+        self.snapshots[number] = Snapshot(self.committed)
+
+    def read_snapshot(self, seen: Seen[Piece | None], number: int, most: int) -> None:
+        """Notes what was read of a snapshot."""
+        one = self.snapshots[number]
+        if seen.value is None:
+            one.ended = True
+        else:
+            one.at += len(seen.value.records)
+
+    def snapshot_failed(self, seen: Seen[Any], number: int, most: int) -> None:
+        """Notes that a snapshot cannot be read any more. The task goes on."""
+        self.faults.struck(seen.signals)
+        self.snapshots[number].ended = True
+
+    def close_snapshot(self, number: int) -> None:
+        """Notes that a snapshot was closed."""
+        self.snapshots[number].closed = True
+
+    def force_close(self) -> None:
+        """Notes that everything was deleted."""
+        if self.phase != BROKEN:
+            self.phase = "over"
+        for one in self.snapshots.values():
+            one.ended = True

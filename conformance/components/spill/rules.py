@@ -1,0 +1,174 @@
+"""The rules of a spill store. Specification: spill.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.spill import steps
+from conformance.components.spill.ledger import Entry, Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts import faults, lifetime
+from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.lifetime import BROKEN
+from conformance.parts.records import compare_ids, in_words
+from conformance.parts.words import are, must_fail, truth
+from conformance.ports import ErrorKind, Piece, Resources, SpillPort
+
+RULES = Rules[Ledger]("spill", answers_property("spill"))
+rule, adopt = RULES.rule, RULES.adopt
+Looked = Seen[Resources]
+
+
+# ---- what is read ----------------------------------------------------------------------------------------------------
+def _next(left: list[Entry], piece: Piece | None, most: int) -> Judgement:
+    """Judges a piece: the first of what is left, all of one channel, and no more than was asked for."""
+    if piece is None:
+        if not left:
+            return True
+        owed = f"{are(len(left), 'record')} still to be read, so this is not the end"
+        return Broken(FailureClass.LOST, owed, "the answer was the end")
+    count = len(piece.records)
+    if not 0 < count <= most:
+        return Broken(FailureClass.PROTOCOL, f"a piece has at least one record and at most {most}", f"it has {count}")
+    owed_ids = tuple(entry.record for entry in left[:count])
+    if piece.records != owed_ids:
+        kind = compare_ids(owed_ids, piece.records, owed_ids[0] if owed_ids else 0)
+        return Broken(kind, f"{in_words(owed_ids)} must come next", in_words(piece.records))
+    for entry in left[:count]:
+        if (entry.gate, entry.channel) != (piece.gate, piece.channel):
+            owed = f"record {entry.record} belongs to channel {entry.channel} of gate {entry.gate}"
+            observed = f"it came for channel {piece.channel} of gate {piece.gate}"
+            return Broken(FailureClass.CORRUPTED, owed, observed)
+    return True
+
+
+@rule(steps.read, invariant="I-71", tickets=("FLINK-38544",))
+def what_was_appended_is_read_once_for_its_channel(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
+    """The reader answers every record that was appended, once, in this order, with the gate and the channel for which
+    it was appended. Records of two channels are never in one piece."""
+    return _next(ledger.left(ledger.at), seen.value, seen.operands[0])
+
+
+@rule(steps.read_snapshot, invariant="I-70", tickets=("FLINK-39524",))
+def a_snapshot_holds_what_was_not_committed(ledger: Ledger, seen: Seen[Piece | None, int, int]) -> Judgement:
+    """A snapshot answers exactly what was not committed when it was made, also from the middle of a segment, whatever
+    the reader and other snapshots have read since."""
+    number, most = seen.operands
+    return _next(ledger.left(ledger.snapshots[number].at), seen.value, most)
+
+
+@rule(steps.read_uncommitted, invariant="I-70")
+def a_piece_is_committed_before_the_next_is_read(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
+    """While a piece is not committed, the next one is refused with an error of kind state."""
+    return must_fail(seen.error, ErrorKind.STATE, "a piece was read and not committed")
+
+
+@rule(steps.finish, invariant="I-68")
+def nothing_fetched_leaves_nothing_to_read(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """The end of the fetching says whether there is anything to read."""
+    owed = bool(ledger.entries)
+    if seen.value is owed:
+        return True
+    text = f"{are(len(ledger.entries), 'record')} fetched, so the answer is {truth(owed)}"
+    return Broken(FailureClass.LOST if owed else FailureClass.PROTOCOL, text, f"it was {truth(seen.value)}")
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+@rule(steps.append_to_unknown_channel, invariant="I-71")
+def a_channel_that_the_task_does_not_have_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """Records of a channel that the task does not have are refused with an error of kind argument."""
+    return must_fail(seen.error, ErrorKind.ARGUMENT, "the task has no such channel")
+
+
+@rule(steps.append_too_late, invariant="I-71")
+def nothing_is_appended_after_the_end(ledger: Ledger, seen: Seen[None]) -> Judgement:
+    """After the end of the fetching, an append is refused with an error of kind state."""
+    return must_fail(seen.error, ErrorKind.STATE, "the fetching is over")
+
+
+@rule(steps.read_after_the_end, steps.read_snapshot_after_the_end, invariant="I-68")
+def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
+    """After everything was deleted by force, whoever still reads gets an error of kind released; a snapshot that was
+    read to its end may say so again."""
+    if seen.operands and seen.error is None and seen.value is None:
+        return False
+    return must_fail(seen.error, ErrorKind.RELEASED, "the files were deleted by force")
+
+
+# ---- bounds ----------------------------------------------------------------------------------------------------------
+@rule(steps.buffered, invariant="I-72", tickets=("FLINK-40081",))
+def a_full_segment_is_written(ledger: Ledger, seen: Seen[int]) -> Judgement:
+    """No more records wait in memory than a segment has when it is full, besides those that were appended at once."""
+    most = ledger.segment_records + ledger.largest
+    if seen.value <= most:
+        return seen.value > 0
+    return Broken(FailureClass.LEAKED, f"a segment is full with {ledger.segment_records} records", f"{seen.value} wait")
+
+
+@rule(steps.resources, invariant="I-72", needs=RESOURCES)
+def a_full_file_is_followed_by_another(ledger: Ledger, seen: Looked) -> Judgement:
+    """A file is not longer than its limit, besides one segment."""
+    least = ledger.least_files()
+    if ledger.phase != "fetching" or least < 2 or seen.value.files is None:
+        return False
+    if seen.value.files >= least:
+        return True
+    owed = f"{are(len(ledger.entries), 'record')} appended, so there must be {least} files"
+    return Broken(FailureClass.LEAKED, owed, f"there are {seen.value.files}")
+
+
+# ---- files and grants ------------------------------------------------------------------------------------------------
+def _is_settled(ledger: Ledger) -> bool:
+    return ledger.phase in ("fetched", "empty", "over", BROKEN)
+
+
+@rule(steps.resources, invariant="I-68", tickets=("FLINK-40520",), needs=RESOURCES)
+def files_are_deleted_with_the_last_grant(ledger: Ledger, seen: Looked) -> Judgement:
+    """When nobody may read the files any more, or everything was deleted by force, or the fetching has failed, no file
+    is left; if nothing was fetched, there is none."""
+    if ledger.released or not _is_settled(ledger) or seen.value.files is None:
+        return False
+    if ledger.phase in ("fetched", BROKEN) and ledger.grants()[1]:
+        return False
+    if not seen.value.files:
+        return bool(ledger.next_id)
+    return Broken(FailureClass.LEAKED, "nobody may read the files, so none may be left", f"{seen.value.files} are left")
+
+
+@rule(steps.resources, invariant="I-69", needs=RESOURCES)
+def everybody_who_may_read_has_one_grant(ledger: Ledger, seen: Looked) -> Judgement:
+    """The reader has a grant until it is closed, and each snapshot from the moment it is made. A snapshot that was read
+    to its end, or failed, may have given it back before it is closed. Nobody gives a grant back twice."""
+    if ledger.released or ledger.phase != "fetched" or seen.value.grants is None:
+        return False
+    least, most = ledger.grants()
+    if least <= seen.value.grants <= most:
+        return bool(ledger.snapshots)
+    kind = FailureClass.LOST if seen.value.grants < least else FailureClass.LEAKED
+    owed = f"there must be {least} grants" if least == most else f"there must be between {least} and {most} grants"
+    return Broken(kind, owed, f"there are {seen.value.grants}")
+
+
+@rule(steps.resources, invariant="I-69", needs=RESOURCES)
+def a_file_is_open_only_for_those_who_use_it(ledger: Ledger, seen: Looked) -> Judgement:
+    """While state is fetched one file is open at most; afterwards one at most for the reader and for each snapshot that
+    was not closed."""
+    held = seen.value.open_files
+    if ledger.released or held is None:
+        return False
+    if ledger.phase == "fetching":
+        most = 1
+    elif ledger.phase == BROKEN and not ledger.entries:
+        most = 0
+    else:
+        most = ledger.grants()[1]
+    if held <= most:
+        return True
+    return Broken(FailureClass.LEAKED, f"at most {most or 'no'} files may be open", f"{held} are open")
+
+
+# ---- what fails ------------------------------------------------------------------------------------------------------
+STRUCK = (steps.append, steps.finish, steps.read, steps.read_snapshot)
+adopt(faults.an_operation_fails_with_what_it_calls, *STRUCK, needs=FAULTS)
+faults.see_strikes(RULES, SpillPort.can_fail, *STRUCK)
+adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

@@ -1,0 +1,206 @@
+"""The steps of a spill store: one thread fetches, others read, the task makes snapshots and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.components.spill.ledger import Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.parts.faults import fault_step
+from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
+from conformance.ports import SPILL_FILE_CREATE, SPILL_FILE_SYNC, SPILL_FILE_WRITE, Answer, Piece, SpillPort
+
+FETCHING, FETCHED = ("fetching",), ("fetched",)
+DELETED = ("over",)
+LIVE = ("fetching", "fetched", "empty", "over")
+ALWAYS = (*LIVE, BROKEN, "failed")
+MOST_RECORDS = 24
+"""How many records a scenario appends."""
+MOST_SNAPSHOTS = 3
+_SIZES = (1, 2, 5)
+"""How many records are appended, or read, at once."""
+_WRITES = (SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC)
+
+STEPS = Steps[SpillPort, Ledger]()
+step = STEPS.step
+
+
+# ---- when ------------------------------------------------------------------------------------------------------------
+def fetchable(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """Channels, and how many records of them may be fetched next."""
+    room = MOST_RECORDS - len(ledger.entries)
+    return [(gate, channel, size) for size in _SIZES if size <= room for gate, channel in ledger.channels]
+
+
+def readable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """How many records may be read, if the piece before was committed."""
+    return [(size,) for size in _SIZES] if ledger.reader_open and not ledger.is_pending() else DISABLED
+
+
+def pending(ledger: Ledger) -> Sequence[tuple[()]]:
+    """If a piece was read and not committed."""
+    return NO_OPERANDS if ledger.reader_open and ledger.is_pending() else DISABLED
+
+
+def reads(ledger: Ledger) -> Sequence[tuple[()]]:
+    """If the reader was not closed, and could read on."""
+    return NO_OPERANDS if ledger.reader_open and not ledger.is_pending() else DISABLED
+
+
+def new_snapshot(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The number of the next snapshot."""
+    number = len(ledger.snapshots) + 1
+    return ((number,),) if ledger.reader_open and number <= MOST_SNAPSHOTS else DISABLED
+
+
+def open_snapshots(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Snapshots that can be read, and how many records of them may be read."""
+    return [
+        (number, size) for number, one in ledger.snapshots.items() if not (one.closed or one.ended) for size in _SIZES
+    ]
+
+
+def snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
+    """All snapshots: each may be closed twice."""
+    return [(number,) for number in ledger.snapshots]
+
+
+def unread(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Snapshots that were not closed."""
+    return [(number,) for number, one in ledger.snapshots.items() if not one.closed]
+
+
+# ---- the thread that fetches -----------------------------------------------------------------------------------------
+@step("fetch", FETCHING, when=fetchable, learn=Ledger.append, struck=Ledger.append_failed, weight=50)
+def append(port: SpillPort, ledger: Ledger, gate: int, channel: int, count: int) -> Answer[None]:
+    return port.append(gate, channel, tuple(range(ledger.next_id, ledger.next_id + count)))
+
+
+@step("fetch", FETCHING, when=always, weight=2, fails=True)
+def append_to_unknown_channel(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.append(len(ledger.gates) - 1, ledger.gates[-1], (ledger.next_id,))
+
+
+@step("fetch", ("fetched", "empty"), when=always, weight=1, fails=True)
+def append_too_late(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.append(0, 0, (ledger.next_id,))
+
+
+@step("fetch", FETCHING, when=always, learn=Ledger.finish, struck=Ledger.append_failed, weight=6)
+def finish(port: SpillPort, ledger: Ledger) -> Answer[bool]:
+    return port.finish()
+
+
+@step("fetch", FETCHING, when=always, end=Ledger.discard, weight=1)
+def discard(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.discard()
+
+
+# ---- the thread that drains ------------------------------------------------------------------------------------------
+@step("drain", FETCHED, when=readable, learn=Ledger.read, struck=Ledger.break_down, weight=50)
+def read(port: SpillPort, ledger: Ledger, most: int) -> Answer[Piece | None]:
+    return port.read(most)
+
+
+@step("drain", FETCHED, when=pending, weight=3, fails=True)
+def read_uncommitted(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
+    return port.read(1)
+
+
+@step("drain", FETCHED, when=pending, end=Ledger.commit, weight=60)
+def commit(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.commit()
+
+
+@step("drain", LIVE, when=always, end=Ledger.close_reader, weight=2)
+def close_reader(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.close_reader()
+
+
+# ---- snapshots -------------------------------------------------------------------------------------------------------
+@step("task", FETCHED, when=new_snapshot, end=Ledger.snapshot, weight=16)
+def snapshot(port: SpillPort, ledger: Ledger, number: int) -> Answer[None]:
+    return port.snapshot(number)
+
+
+@step("executor", FETCHED, when=open_snapshots, learn=Ledger.read_snapshot, struck=Ledger.snapshot_failed, weight=30)
+def read_snapshot(port: SpillPort, ledger: Ledger, number: int, most: int) -> Answer[Piece | None]:
+    return port.read_snapshot(number, most)
+
+
+@step("executor", (*LIVE, BROKEN), when=snapshots, end=Ledger.close_snapshot, weight=8)
+def close_snapshot(port: SpillPort, ledger: Ledger, number: int) -> Answer[None]:
+    return port.close_snapshot(number)
+
+
+# ---- the end ---------------------------------------------------------------------------------------------------------
+@step("cleaner", (*LIVE, BROKEN), when=always, end=Ledger.force_close, weight=2)
+def force_close(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.force_close()
+
+
+@step("drain", DELETED, when=reads, weight=8, fails=True)
+def read_after_the_end(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
+    return port.read(1)
+
+
+@step("executor", DELETED, when=unread, weight=8, fails=True)
+def read_snapshot_after_the_end(port: SpillPort, ledger: Ledger, number: int) -> Answer[Piece | None]:
+    return port.read_snapshot(number, 1)
+
+
+# ---- observers and the driver ----------------------------------------------------------------------------------------
+@step("observer", FETCHING, when=always, weight=8)
+def buffered(port: SpillPort, ledger: Ledger) -> Answer[int]:
+    return port.buffered()
+
+
+def strikable(ledger: Ledger) -> Sequence[tuple[str, str]]:
+    """The faults that can strike: those of writing while something is fetched, those of reading afterwards."""
+    fetching = ledger.phase == "fetching"
+    return [one for one in ledger.faults.possible() if (one[0] in _WRITES) is fetching]
+
+
+fault = fault_step(STEPS, ("fetching", "fetched"), weight=3, when=strikable)
+resources = resources_step(STEPS, ALWAYS, weight=8)
+fail = fail_step(STEPS, ALWAYS)
+restore = restart_step(STEPS, Ledger.restart)
+
+
+# ---- the fair drain --------------------------------------------------------------------------------------------------
+def _finish(ledger: Ledger) -> Any:
+    return finish() if ledger.phase == "fetching" else None
+
+
+def _next(ledger: Ledger) -> Any:
+    if ledger.phase != "fetched" or not ledger.reader_open:
+        return None
+    if ledger.is_pending():
+        return commit()
+    return read(2) if ledger.left(ledger.at) else None
+
+
+def _next_of_snapshot(ledger: Ledger) -> Any:
+    found = open_snapshots(ledger) if ledger.phase == "fetched" else ()
+    return read_snapshot(*found[-1]) if found else None
+
+
+def _last(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
+    return [read(1), close_reader()] if ledger.phase == "fetched" and ledger.reader_open else ()
+
+
+def _closing(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
+    return [close_snapshot(*one) for one in snapshots(ledger)] if ledger.phase == "fetched" else ()
+
+
+DRAIN = Drain[Ledger](
+    While((_finish, _next)),
+    Each(_last),
+    While((_next_of_snapshot,)),
+    Each(_closing),
+    Once((resources(),), unless=lambda ledger: ledger.failed),
+    Once((fail(),), unless=lambda ledger: ledger.failed),
+    Once((resources(),)),
+)
+"""Read and commit everything, then the snapshots; close all of them, and release."""

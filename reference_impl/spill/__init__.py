@@ -1,0 +1,1 @@
+"""The spill store: fetched channel state in files. Specification: spill.md."""
