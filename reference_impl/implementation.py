@@ -16,6 +16,8 @@ from conformance.ports import (
     CoordinatorConfig,
     CoordinatorPort,
     DequePort,
+    DrainerConfig,
+    DrainerPort,
     GateConfig,
     GatePort,
     Implementation,
@@ -49,6 +51,7 @@ from .consumer_loop import ConsumerLoop
 from .coordinator.coordinator import Coordinator
 from .deque import Deque
 from .design import Design
+from .drainer.recovery import Recovering
 from .gate import Gate
 from .spill.spill import Spill
 from .subpartition import Subpartition
@@ -100,6 +103,7 @@ class Reference(Implementation):
             "consumer-loop": self._consumer_loop,
             "writer": self._writer,
             "subtask-checkpoint": self._subtask_checkpoint,
+            "drainer": self._drainer,
             "spill": self._spill,
             "task-restore": self._task_restore,
         }
@@ -142,6 +146,9 @@ class Reference(Implementation):
 
     def _consumer_loop(self, config: BarrierHandlerConfig) -> ConsumerLoopPort:
         return ConsumerLoop(config, self.design)
+
+    def _drainer(self, config: DrainerConfig) -> DrainerPort:
+        return Recovering(config, self.design)
 
     def _spill(self, config: SpillConfig) -> SpillPort:
         return Spill(config)
