@@ -86,7 +86,8 @@ class SpillPort(Port):
     def read(self, most: int) -> Answer[Piece | None]:
         """Read the next piece, of at most so many records; nothing at the end.
 
-        Raises: PortError STATE if the piece before was not committed; RELEASED if the files were deleted by force; IO.
+        Raises: PortError STATE if the piece before was not committed, or the reader is closed; RELEASED if the files
+        were deleted by force; IO.
         """
 
     @abstractmethod
@@ -102,7 +103,7 @@ class SpillPort(Port):
     def snapshot(self, number: int) -> Answer[None]:
         """Make a snapshot of what is not committed. Snapshots are numbered by the caller.
 
-        Raises: PortError RELEASED if the files were deleted by force.
+        Raises: PortError STATE if the reader is closed; RELEASED if the files were deleted by force.
         """
 
     # ---- thread that writes channel state
@@ -110,7 +111,8 @@ class SpillPort(Port):
     def read_snapshot(self, number: int, most: int) -> Answer[Piece | None]:
         """Read the next piece of a snapshot, of at most so many records; nothing at its end.
 
-        Raises: PortError RELEASED if the files were deleted by force; IO.
+        Raises: PortError STATE if the snapshot was closed, or a read of it has failed; RELEASED if the files were
+        deleted by force; IO.
         """
 
     @abstractmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
@@ -17,6 +19,15 @@ from conformance.ports import (
 )
 
 from ..faults import Faults
+
+
+@contextmanager
+def failing_with_io() -> Iterator[None]:
+    """K14. Raises: PortError IO for an error of the operating system."""
+    try:
+        yield
+    except OSError as error:
+        raise PortError(ErrorKind.IO, str(error)) from error
 
 
 class Storage:
@@ -54,19 +65,26 @@ class Storage:
         return Source(self, number, offset)
 
     def delete(self, number: int) -> None:
-        """K7. Delete a file. Whoever has it open can still close it."""
+        """K7. Delete a file, and the directory with the last one. Whoever has it open can still close it."""
         if self.in_files:
-            self.path(number).unlink()
+            with failing_with_io():
+                self.path(number).unlink(missing_ok=True)
         self.contents.pop(number, None)
         self.existing.remove(number)
+        if not self.existing:
+            self.remove_directory()
 
-    def clear(self) -> None:
-        """K15. Delete the directory."""
-        for number in list(self.existing):
-            self.delete(number)
+    def remove_directory(self) -> None:
+        """K7, K15. Remove the directory, if it was made."""
         if self.folder is not None:
             self.folder.cleanup()
             self.folder = None
+
+    def clear(self) -> None:
+        """K15. Delete all files that exist, and the directory."""
+        for number in list(self.existing):
+            self.delete(number)
+        self.remove_directory()
 
 
 class Appender:
@@ -78,7 +96,10 @@ class Appender:
         self.storage = storage
         self.number = number
         self.length = 0
-        self.file: BinaryIO | None = storage.path(number).open("xb") if storage.in_files else None
+        self.file: BinaryIO | None = None
+        if storage.in_files:
+            with failing_with_io():
+                self.file = storage.path(number).open("xb")
         storage.contents[number] = bytearray()
         storage.existing.append(number)
         storage.open += 1
@@ -96,7 +117,8 @@ class Appender:
         if self.file is None:
             self.storage.contents[self.number] += data
         else:
-            self.file.write(data)
+            with failing_with_io():
+                self.file.write(data)
         self.length += len(data)
 
     def finish(self) -> None:
@@ -108,9 +130,10 @@ class Appender:
 
     def close(self) -> None:
         """K5, K14."""
-        if self.file is not None:
-            self.file.close()
         self.storage.open -= 1
+        if self.file is not None:
+            with failing_with_io():
+                self.file.close()
 
 
 class Source:
@@ -124,8 +147,9 @@ class Source:
         self.offset = offset
         self.file: BinaryIO | None = None
         if storage.in_files:
-            self.file = storage.path(number).open("rb")
-            self.file.seek(offset)
+            with failing_with_io():
+                self.file = storage.path(number).open("rb")
+                self.file.seek(offset)
         storage.open += 1
 
     def read(self, count: int) -> bytes:
@@ -144,7 +168,8 @@ class Source:
         if faults.is_short(SPILL_FILE_READ):
             count = (count + 1) // 2
         if self.file is not None:
-            data = self.file.read(count)
+            with failing_with_io():
+                data = self.file.read(count)
         else:
             data = bytes(self.storage.contents[self.number][self.offset : self.offset + count])
         self.offset += len(data)
@@ -152,6 +177,7 @@ class Source:
 
     def close(self) -> None:
         """K9, K12."""
-        if self.file is not None:
-            self.file.close()
         self.storage.open -= 1
+        if self.file is not None:
+            with failing_with_io():
+                self.file.close()

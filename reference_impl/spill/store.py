@@ -206,6 +206,7 @@ class SpillReader:
 
     def next(self, most: int) -> Part | None:
         """K8. Raises: PortError STATE, IO, RELEASED."""
+        self.check()
         if self.pending:
             raise PortError(ErrorKind.STATE, "the piece that was read before is not committed")
         part = self.cursor.next(most)
@@ -220,9 +221,15 @@ class SpillReader:
         self.pending = False
 
     def snapshot(self) -> SnapshotReader:
-        """K10. Raises: PortError RELEASED."""
+        """K10. Raises: PortError STATE, RELEASED."""
+        self.check()
         self.fetched.acquire()
         return SnapshotReader(self.fetched, self.committed)
+
+    def check(self) -> None:
+        """K9. Raises: PortError STATE if the reader was closed."""
+        if not self.is_open:
+            raise PortError(ErrorKind.STATE, "the reader was closed")
 
     def close(self) -> None:
         """K9. A second call changes nothing."""
@@ -243,9 +250,9 @@ class SnapshotReader:
         self.is_open = True
 
     def next(self, most: int) -> Part | None:
-        """K11, K12. At its end, and if a read fails, it closes itself. Raises: PortError IO, RELEASED."""
+        """K11, K12. At its end, and if a read fails, it closes itself. Raises: PortError STATE, IO, RELEASED."""
         if not self.is_open:
-            return None
+            raise PortError(ErrorKind.STATE, "the snapshot was closed")
         try:
             part = self.cursor.next(most)
         except PortError:

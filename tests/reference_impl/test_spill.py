@@ -78,10 +78,11 @@ def test_a_file_that_exists_is_not_overwritten():
     """spill.md K1."""
     one = store(files=True)
     one.storage.path(1).write_bytes(b"another's")
-    with pytest.raises(FileExistsError):
-        one.append(0, 0, (1, 2))
-    one.storage.existing.clear()
+    assert kind_of(one.append, 0, 0, (1, 2)) is ErrorKind.IO
+    assert one.storage.path(1).read_bytes() == b"another's"
+    folder = one.storage.path(1).parent
     one.release()
+    assert not folder.exists()
 
 
 @FILES
@@ -256,7 +257,38 @@ def test_a_snapshot_that_cannot_be_read_gives_back_its_grant():
     one.fault(SPILL_FILE_READ, THROWS)
     assert kind_of(one.read_snapshot, 1, 1) is ErrorKind.IO
     assert one.resources().grants == 1
+    assert kind_of(one.read_snapshot, 1, 1) is ErrorKind.STATE
     assert rest(one) == [1, 2, 3]
+
+
+def test_what_was_closed_is_read_no_more_and_opens_nothing():
+    """spill.md K9, K12."""
+    one = filled(1, 2, 3)
+    one.snapshot(1)
+    one.snapshot(2)
+    one.close_snapshot(2)
+    one.close_reader()
+    assert kind_of(one.read, 1) is ErrorKind.STATE
+    assert kind_of(one.snapshot, 3) is ErrorKind.STATE
+    assert kind_of(one.read_snapshot, 2, 1) is ErrorKind.STATE
+    assert (one.resources().grants, one.resources().open_files) == (1, 0)
+
+
+def test_the_directory_goes_with_the_last_file():
+    """spill.md K7."""
+    one = filled(1, 2, 3, files=True)
+    folder = one.storage.path(1).parent
+    one.close_reader()
+    assert not folder.exists()
+
+
+def test_a_file_that_has_vanished_is_an_error_when_it_is_read_and_none_when_it_is_deleted():
+    """spill.md K7, K14."""
+    one = filled(*range(9), files=True)
+    one.storage.path(1).unlink()
+    assert kind_of(one.read, 1) is ErrorKind.IO
+    one.release()
+    assert one.resources() == NOTHING
 
 
 @FILES

@@ -148,10 +148,18 @@ class Ledger(Breakable):
         else:
             one.at += len(seen.value.records)
 
-    def snapshot_failed(self, seen: Seen[Any], number: int, most: int) -> None:
+    def snapshot_failed(self, seen: Seen[Any], number: int, *most: int) -> None:
         """Notes that a snapshot cannot be read any more. The task goes on."""
         self.faults.struck(seen.signals)
         self.snapshots[number].ended = True
+
+    def read_again(self, seen: Seen[Piece | None], number: int) -> None:
+        """Notes what was read of a snapshot of which nothing more need be answered."""
+        one = self.snapshots[number]
+        if seen.value is not None:
+            one.at += len(seen.value.records)
+        else:
+            one.ended = True
 
     def close_snapshot(self, number: int) -> None:
         """Notes that a snapshot was closed."""
@@ -161,5 +169,3 @@ class Ledger(Breakable):
         """Notes that everything was deleted."""
         if self.phase != BROKEN:
             self.phase = "over"
-        for one in self.snapshots.values():
-            one.ended = True

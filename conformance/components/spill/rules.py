@@ -86,12 +86,38 @@ def nothing_is_appended_after_the_end(ledger: Ledger, seen: Seen[None]) -> Judge
     return must_fail(seen.error, ErrorKind.STATE, "the fetching is over")
 
 
+@rule(steps.read_after_close, steps.snapshot_after_close, invariant="I-68")
+def nothing_is_had_of_a_closed_reader(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """After the reader was closed, a read and a snapshot are refused with an error of kind state; of kind released, if
+    the files were deleted then."""
+    return _refused(seen, "the reader was closed")
+
+
+@rule(steps.read_snapshot_again, invariant="I-70")
+def a_snapshot_that_was_given_up_does_not_answer_the_end(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
+    """After a snapshot was closed before its end, another read is refused, so that nobody takes for its end what was
+    left out. So it is after a read of it has failed, unless the read can be tried again. A snapshot that has answered
+    its end may answer it again."""
+    one = ledger.snapshots[seen.operands[0]]
+    if seen.error is None and (seen.value is None or not one.closed):
+        return _next(ledger.left(one.at), seen.value, 1)
+    return _refused(seen, "nothing more can be read of the snapshot")
+
+
+def _refused(seen: Seen[Any, *tuple[int, ...]], why: str) -> Judgement:
+    if seen.error is not None and seen.error.kind in (ErrorKind.STATE, ErrorKind.RELEASED):
+        return True
+    return must_fail(seen.error, ErrorKind.STATE, why)
+
+
 @rule(steps.read_after_the_end, steps.read_snapshot_after_the_end, invariant="I-68")
 def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
-    """After everything was deleted by force, whoever still reads gets an error of kind released; a snapshot that was
-    read to its end may say so again."""
-    if seen.operands and seen.error is None and seen.value is None:
-        return False
+    """After everything was deleted by force, whoever still reads gets an error of kind released. A snapshot that was
+    read to its end may say so again; it, and one that has failed, may also refuse with an error of kind state."""
+    if seen.operands and (one := ledger.snapshots[seen.operands[0]]).ended:
+        if seen.error is None and seen.value is None:
+            return _next(ledger.left(one.at), None, 1)
+        return _refused(seen, "nothing more can be read of the snapshot")
     return must_fail(seen.error, ErrorKind.RELEASED, "the files were deleted by force")
 
 

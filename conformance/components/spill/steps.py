@@ -48,6 +48,11 @@ def reads(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if ledger.reader_open and not ledger.is_pending() else DISABLED
 
 
+def closed(ledger: Ledger) -> Sequence[tuple[()]]:
+    """If the reader was closed."""
+    return DISABLED if ledger.reader_open else NO_OPERANDS
+
+
 def new_snapshot(ledger: Ledger) -> Sequence[tuple[int]]:
     """The number of the next snapshot."""
     number = len(ledger.snapshots) + 1
@@ -59,6 +64,11 @@ def open_snapshots(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [
         (number, size) for number, one in ledger.snapshots.items() if not (one.closed or one.ended) for size in _SIZES
     ]
+
+
+def done_snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Snapshots that were closed or read to their end, or a read of which failed."""
+    return [(number,) for number, one in ledger.snapshots.items() if one.closed or one.ended]
 
 
 def snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -118,6 +128,16 @@ def close_reader(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.close_reader()
 
 
+@step("drain", FETCHED, when=closed, weight=3, fails=True)
+def read_after_close(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
+    return port.read(1)
+
+
+@step("task", FETCHED, when=closed, weight=2, fails=True)
+def snapshot_after_close(port: SpillPort, ledger: Ledger) -> Answer[None]:
+    return port.snapshot(MOST_SNAPSHOTS + 1)
+
+
 # ---- snapshots -------------------------------------------------------------------------------------------------------
 @step("task", FETCHED, when=new_snapshot, end=Ledger.snapshot, weight=16)
 def snapshot(port: SpillPort, ledger: Ledger, number: int) -> Answer[None]:
@@ -127,6 +147,12 @@ def snapshot(port: SpillPort, ledger: Ledger, number: int) -> Answer[None]:
 @step("executor", FETCHED, when=open_snapshots, learn=Ledger.read_snapshot, struck=Ledger.snapshot_failed, weight=30)
 def read_snapshot(port: SpillPort, ledger: Ledger, number: int, most: int) -> Answer[Piece | None]:
     return port.read_snapshot(number, most)
+
+
+@step("executor", FETCHED, when=done_snapshots, learn=Ledger.read_again,
+      struck=Ledger.snapshot_failed, weight=3, fails=True)  # fmt: skip
+def read_snapshot_again(port: SpillPort, ledger: Ledger, number: int) -> Answer[Piece | None]:
+    return port.read_snapshot(number, 1)
 
 
 @step("executor", (*LIVE, BROKEN), when=snapshots, end=Ledger.close_snapshot, weight=8)
@@ -145,7 +171,7 @@ def read_after_the_end(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
     return port.read(1)
 
 
-@step("executor", DELETED, when=unread, weight=8, fails=True)
+@step("executor", DELETED, when=unread, learn=Ledger.read_again, weight=8, fails=True)
 def read_snapshot_after_the_end(port: SpillPort, ledger: Ledger, number: int) -> Answer[Piece | None]:
     return port.read_snapshot(number, 1)
 
