@@ -15,9 +15,8 @@ from ..channels.local import LocalChannel
 from ..channels.remote import RemoteChannel
 from ..faults import Faults
 from ..gate import Gate
-from ..spill.spill import decode
+from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader, SpillReader
-from .hand_over import RECORD
 
 
 class Drainer:
@@ -51,7 +50,7 @@ class Drainer:
         """N3, N5. After the last record, the files are granted to snapshots only. Raises: PortError IO, RELEASED."""
         assert self.reader is not None
         await self.disk
-        part = self.reader.next(RECORD)
+        part = self.reader.next(RECORD_BYTES)
         if part is not None:
             return decode(part)
         async with self.lock:

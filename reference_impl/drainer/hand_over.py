@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from conformance.ports import PortError
 
-from ..spill.spill import decode
+from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader
-
-RECORD = 8
-"""How many bytes of a spill file a record takes."""
 
 
 class HandOver:
@@ -36,7 +33,7 @@ class HandOver:
             self.stored[channel].append(record)
             return
         try:
-            part = None if self.snapshot is None else self.snapshot.next(RECORD)
+            part = None if self.snapshot is None else self.snapshot.next(RECORD_BYTES)
         except PortError:
             self.give_up()
             raise

@@ -25,11 +25,11 @@ from conformance.ports import (
 from ..design import Design
 from ..faults import Faults, Faulty
 from ..gate import Gate
-from ..spill.spill import encode
+from ..spill.spill import RECORD_BYTES, encode
 from ..spill.storage import Storage
 from ..spill.store import Limits, SpillWriter
 from .drainer import Drainer
-from .hand_over import RECORD, HandOver
+from .hand_over import HandOver
 
 
 class DrainedGate(Gate):
@@ -53,7 +53,8 @@ class Recovering(Faulty, DrainerPort):
         """N1."""
         self.faults = Faults(self)
         self.storage = Storage(False, self.faults)
-        writer = SpillWriter(self.storage, Limits(config.segment_records * RECORD, 4 * config.segment_records * RECORD))
+        segment = config.segment_records * RECORD_BYTES
+        writer = SpillWriter(self.storage, Limits(segment, 4 * segment))
         for piece in config.fetched:
             writer.append(piece.gate, piece.channel, encode(piece.records))
         self.fetched = writer.finish()
