@@ -88,7 +88,9 @@ class Reference(Implementation):
 
     def components(self) -> Mapping[str, Factory]:
         """By the name of a component, the method that makes it."""
+        drained = {"drainer": self._drainer} if Recovery.PUSHED in self.design.recoveries else {}
         return {
+            **drained,
             "deque": self._deque,
             "subpartition": self._subpartition,
             "persister": self._persister,
@@ -103,7 +105,6 @@ class Reference(Implementation):
             "consumer-loop": self._consumer_loop,
             "writer": self._writer,
             "subtask-checkpoint": self._subtask_checkpoint,
-            "drainer": self._drainer,
             "spill": self._spill,
             "task-restore": self._task_restore,
         }

@@ -81,7 +81,7 @@ def a_gate_was_read_to_its_end_while_another_was_not_read(ledger: Ledger, seen: 
 
 
 @goal(steps.drain)
-def nothing_was_fetched(ledger: Ledger, seen: Seen[Piece | None]) -> bool:
+def a_drainer_had_nothing_to_push(ledger: Ledger, seen: Seen[Piece | None]) -> bool:
     """A drainer ended that had nothing to push."""
     return not ledger.pieces and seen.value is None
 
