@@ -16,6 +16,8 @@ from conformance.ports import (
     CoordinatorConfig,
     CoordinatorPort,
     DequePort,
+    DrainerConfig,
+    DrainerPort,
     GateConfig,
     GatePort,
     Implementation,
@@ -49,6 +51,7 @@ from .consumer_loop import ConsumerLoop
 from .coordinator.coordinator import Coordinator
 from .deque import Deque
 from .design import Design
+from .drainer.recovery import Recovering
 from .gate import Gate
 from .spill.spill import Spill
 from .subpartition import Subpartition
@@ -85,7 +88,9 @@ class Reference(Implementation):
 
     def components(self) -> Mapping[str, Factory]:
         """By the name of a component, the method that makes it."""
+        drained = {"drainer": self._drainer} if Recovery.PUSHED in self.design.recoveries else {}
         return {
+            **drained,
             "deque": self._deque,
             "subpartition": self._subpartition,
             "persister": self._persister,
@@ -142,6 +147,9 @@ class Reference(Implementation):
 
     def _consumer_loop(self, config: BarrierHandlerConfig) -> ConsumerLoopPort:
         return ConsumerLoop(config, self.design)
+
+    def _drainer(self, config: DrainerConfig) -> DrainerPort:
+        return Recovering(config, self.design)
 
     def _spill(self, config: SpillConfig) -> SpillPort:
         return Spill(config)

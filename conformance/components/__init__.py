@@ -6,6 +6,7 @@ from conformance.components import (
     consumer_loop,
     coordinator,
     deque,
+    drainer,
     gate,
     local_channel,
     persister,
@@ -38,6 +39,7 @@ COMPONENTS = Components(
         writer.COMPONENT,
         subtask_checkpoint.COMPONENT,
         spill.COMPONENT,
+        drainer.COMPONENT,
         task_restore.COMPONENT,
     ),
 )

@@ -39,6 +39,7 @@ from conformance.ports.coordinator_signals import (
     TurnQueued,
 )
 from conformance.ports.deque import DequeConfig, DequePort, Item
+from conformance.ports.drainer import Drained, DrainerConfig, DrainerPort, RecoveryTrigger
 from conformance.ports.elements import (
     Alignment,
     Announcement,
@@ -224,6 +225,9 @@ __all__ = [
     "DataType",
     "DequeConfig",
     "DequePort",
+    "Drained",
+    "DrainerConfig",
+    "DrainerPort",
     "Element",
     "ElementTaken",
     "EndOfData",
@@ -270,6 +274,7 @@ __all__ = [
     "Recovery",
     "RecoveryCompletion",
     "RecoveryMetadata",
+    "RecoveryTrigger",
     "RemoteChannelPort",
     "ReportReceived",
     "ReportTransmitted",

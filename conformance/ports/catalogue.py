@@ -14,6 +14,7 @@ from conformance.ports.channel import ChannelConfig, LocalChannelPort, Recovered
 from conformance.ports.consumer_loop import ConsumerLoopPort
 from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
 from conformance.ports.deque import DequeConfig, DequePort
+from conformance.ports.drainer import DrainerConfig, DrainerPort
 from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.spill import SpillConfig, SpillPort
@@ -51,6 +52,7 @@ INTERFACES: Interfaces = MappingProxyType(
         "consumer-loop": Interface(ConsumerLoopPort, BarrierHandlerConfig),
         "writer": Interface(WriterPort, WriterConfig),
         "subtask-checkpoint": Interface(SubtaskCheckpointPort, SubtaskCheckpointConfig),
+        "drainer": Interface(DrainerPort, DrainerConfig),
         "spill": Interface(SpillPort, SpillConfig),
         "task-restore": Interface(TaskRestorePort, TaskRestoreConfig),
     }

@@ -11,6 +11,8 @@ from .storage import Storage
 from .store import FetchedState, Limits, Part, SnapshotReader, SpillReader, SpillWriter
 
 _RECORD = Packer(">Q")
+RECORD_BYTES = _RECORD.size
+"""How many bytes a record takes."""
 
 
 def encode(records: tuple[int, ...]) -> bytes:
@@ -30,9 +32,8 @@ class Spill(Faulty, SpillPort):
         self.config = config
         self.faults = Faults(self)
         self.storage = Storage(config.files, self.faults)
-        size = _RECORD.size
         self.writer: SpillWriter | None = SpillWriter(
-            self.storage, Limits(config.segment_records * size, config.file_records * size)
+            self.storage, Limits(config.segment_records * RECORD_BYTES, config.file_records * RECORD_BYTES)
         )
         """Writer: none when the fetching is over."""
         self.fetched: FetchedState | None = None
@@ -79,7 +80,7 @@ class Spill(Faulty, SpillPort):
     # ---- threads that read -----------------------------------------------------------------------------------------
     def read(self, most: int) -> Piece | None:
         """K8."""
-        part = self.reading().next(most * _RECORD.size)
+        part = self.reading().next(most * RECORD_BYTES)
         return None if part is None else decode(part)
 
     def commit(self) -> None:
@@ -103,7 +104,7 @@ class Spill(Faulty, SpillPort):
 
     def read_snapshot(self, number: int, most: int) -> Piece | None:
         """K11."""
-        part = self.snapshots[number].next(most * _RECORD.size)
+        part = self.snapshots[number].next(most * RECORD_BYTES)
         return None if part is None else decode(part)
 
     def close_snapshot(self, number: int) -> None:
@@ -128,7 +129,7 @@ class Spill(Faulty, SpillPort):
     # ---- observers -------------------------------------------------------------------------------------------------
     def buffered(self) -> int:
         """K4."""
-        return 0 if self.writer is None else self.writer.size // _RECORD.size
+        return 0 if self.writer is None else self.writer.size // RECORD_BYTES
 
     def resources(self) -> Resources:
         """K15. A segment that is not written yet is memory outside a pool."""

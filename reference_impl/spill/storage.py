@@ -39,7 +39,7 @@ class Storage:
         self.in_files = in_files
         self.faults = faults
         self.folder: TemporaryDirectory[str] | None = None
-        self.contents: dict[int, bytearray] = {}
+        self.contents: dict[int, bytes] = {}
         """In memory, the bytes of each file."""
         self.existing: list[int] = []
         """Files: the numbers of those that exist."""
@@ -100,7 +100,7 @@ class Appender:
         if storage.in_files:
             with failing_with_io():
                 self.file = storage.path(number).open("xb")
-        storage.contents[number] = bytearray()
+        storage.contents[number] = b""
         storage.existing.append(number)
         storage.open += 1
 
@@ -171,7 +171,7 @@ class Source:
             with failing_with_io():
                 data = self.file.read(count)
         else:
-            data = bytes(self.storage.contents[self.number][self.offset : self.offset + count])
+            data = self.storage.contents[self.number][self.offset : self.offset + count]
         self.offset += len(data)
         return data
 

@@ -77,7 +77,7 @@ def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, o
 
 
 def test_an_unknown_component_is_told_with_those_there_are():
-    known = "there are barrier-handler, chain, consumer-loop, coordinator, counter, deque, gate"
+    known = "there are barrier-handler, chain, consumer-loop, coordinator, counter, deque, drainer"
     with pytest.raises(KeyError, match=f"there is no component 'gates'; {known}"):
         COMPONENTS["gates"]
 

@@ -122,7 +122,7 @@ def test_the_bytes_of_a_segment(files):
     one = store(gates=(1, 2), files=files)
     one.append(1, 1, (7,))
     one.finish()
-    data = one.storage.path(1).read_bytes() if files else bytes(one.storage.contents[1])
+    data = one.storage.path(1).read_bytes() if files else one.storage.contents[1]
     assert data == bytes.fromhex("00000001 00000001 00000008 0000000000000007")
     one.release()
 
@@ -208,7 +208,7 @@ def test_a_file_that_was_cut_off_is_an_error_and_no_endless_loop(files):
         path = one.storage.path(1)
         path.write_bytes(path.read_bytes()[:-3])
     else:
-        del one.storage.contents[1][-3:]
+        one.storage.contents[1] = one.storage.contents[1][:-3]
     assert kind_of(one.read, 2) is ErrorKind.IO
     one.release()
 

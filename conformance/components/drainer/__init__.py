@@ -1,0 +1,70 @@
+"""The component drainer: fetched state on its way into channels. Specification: drainer.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from conformance.components.drainer import goals
+from conformance.components.drainer.ledger import Ledger
+from conformance.components.drainer.steps import DRAIN, STEPS
+from conformance.driver import Bound, Component
+from conformance.parts.designs import PUSHED
+from conformance.parts.faults import WithFaults
+from conformance.ports import DrainerConfig, DrainerPort, Piece
+
+
+class DrainerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+    """`recovered`: how many records of each channel were fetched. They were fetched channel by channel."""
+
+    gates: tuple[Annotated[int, Meta(ge=1, le=3)], ...] = (2,)
+    recovered: Annotated[int, Meta(ge=0, le=4)] = 2
+    segment_records: Annotated[int, Meta(ge=1, le=4)] = 2
+    interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
+
+
+def _fetched(config: DrainerScenarioConfig) -> tuple[Piece, ...]:
+    channels = [(gate, channel) for gate, size in enumerate(config.gates) for channel in range(size)]
+    return tuple(
+        Piece(gate, channel, (100 * number + record,))
+        for number, (gate, channel) in enumerate(channels)
+        for record in range(config.recovered)
+    )
+
+
+_make = DrainerScenarioConfig
+_TWO = (1, 2)
+COMPONENT = Component(
+    name="drainer",
+    port=DrainerPort,
+    config_type=DrainerScenarioConfig,
+    configs=(
+        _make(), _make(_TWO), _make(recovered=0), _make((1,), 4, 3),
+        *[_make(interleaving="fine")] * 3, *[_make(_TWO, interleaving="fine")] * 2, _make((1,), 3, 3, "fine"),
+        _make(recovered=0, interleaving="fine"), _make((2,), 1, 1, "fine"),
+        _make(faults=True), _make(_TWO, interleaving="fine", faults=True),
+    ),
+    port_config=lambda config: DrainerConfig(config.gates, _fetched(config), config.segment_records),
+    make_ledger=lambda config, capabilities: Ledger(config.gates, _fetched(config), config.can_fail(DrainerPort)),
+    needs=lambda config: PUSHED | config.needs_for_faults(),
+    threads=("task", "drain", "network", "executor", "canceler"),
+    steps=tuple(STEPS.all),
+    properties=tuple(goals.RULES.all),
+    drain=DRAIN,
+    final_phase="failed",
+    explored=_make((2,), 2, 2, "fine"),
+    bounds={
+        "records": Bound(("buffer",), 1),
+        "checkpoints": Bound(("checkpoint",), 2),
+        "aborts": Bound(("abort",), 0),
+        "other": Bound(("fail", "restore", "fault", "cancel"), 0),
+    },
+    biases=(
+        {"checkpoint": 40, "drain": 60},
+        {"drain": 80, "take": 80, "buffer": 20},
+        {"abort": 12, "write": 60, "checkpoint": 30},
+        {"cancel": 6, "checkpoint": 30},
+    ),
+)  # fmt: skip

@@ -1,0 +1,104 @@
+"""Situations that a campaign must have seen in a drainer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.drainer import steps
+from conformance.components.drainer.ledger import Ledger
+from conformance.components.drainer.rules import RULES
+from conformance.driver import Seen
+from conformance.ports import Drained, Piece
+
+__all__ = ["RULES"]
+goal = RULES.goal
+
+
+@goal(steps.checkpoint)
+def a_checkpoint_came_before_the_drainer(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint came while the state was fetched."""
+    return ledger.phase == "fetched"
+
+
+@goal(steps.checkpoint)
+def a_checkpoint_found_data_in_memory_and_on_disk(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint started when records were pushed and not taken, and others were not pushed."""
+    taken = sum(min(taken, len(ids)) for taken, ids in zip(ledger.taken, ledger.fetched, strict=True))
+    return seen.error is None and taken < ledger.pushed < len(ledger.pieces)
+
+
+@goal(steps.checkpoint)
+def a_checkpoint_came_in_the_middle_of_a_segment(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint started when one record of a channel was pushed and the next of the same channel was not."""
+    at = ledger.pushed
+    if seen.error is not None or not 0 < at < len(ledger.pieces):
+        return False
+    before, after = ledger.pieces[at - 1], ledger.pieces[at]
+    return (before.gate, before.channel) == (after.gate, after.channel)
+
+
+@goal(steps.checkpoint)
+def two_checkpoints_started_while_state_was_pushed(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A second checkpoint started before all state was pushed."""
+    return seen.error is None and len(ledger.cuts) > 0 and ledger.pushed < len(ledger.pieces)
+
+
+@goal(steps.checkpoint)
+def a_checkpoint_met_the_drainer(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint started while the drainer was in the middle of a record."""
+    return seen.error is None and ledger.flying > 1
+
+
+@goal(steps.write)
+def a_snapshot_was_written_after_the_drainer_had_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
+    """A piece was written when everything was pushed, of a checkpoint that had started before that."""
+    return (
+        seen.value is True
+        and ledger.drained
+        and any(ledger.cuts[one].pushed < len(ledger.pieces) for one in ledger.pending())
+    )
+
+
+@goal(steps.abort)
+def a_checkpoint_was_aborted_before_it_was_written(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint was aborted that had data on disk, before the writer had nothing to do."""
+    return ledger.cuts[seen.operands[0]].pushed < len(ledger.pieces) and not ledger.quiet_write
+
+
+@goal(steps.take)
+def a_gate_was_read_to_its_end_while_another_was_not_read(ledger: Ledger, seen: Seen[Drained | None, int]) -> bool:
+    """Live data came out of a gate when nothing was taken out of another one that had recovered data."""
+    if seen.value is None:
+        return False
+    channel = ledger.first[seen.value.gate] + seen.value.channel
+    if ledger.taken[channel] < len(ledger.fetched[channel]):
+        return False
+    return any(
+        ledger.fetched[other] and not ledger.taken[other]
+        for other, (gate, _) in enumerate(ledger.channels)
+        if gate != seen.value.gate
+    )
+
+
+@goal(steps.drain)
+def a_drainer_had_nothing_to_push(ledger: Ledger, seen: Seen[Piece | None]) -> bool:
+    """A drainer ended that had nothing to push."""
+    return not ledger.pieces and seen.value is None
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_before_the_drainer(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled while its state was fetched."""
+    return not ledger.pushed and not ledger.drained and not any(ledger.taken)
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_while_state_was_pushed(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled when a part of the state was pushed."""
+    return 0 < ledger.pushed < len(ledger.pieces)
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_while_a_checkpoint_was_written(ledger: Ledger, seen: Seen[Any]) -> bool:
+    """A task was cancelled when the input state of a checkpoint was not complete."""
+    return bool(ledger.pending()) and not ledger.quiet_write

@@ -1,0 +1,182 @@
+"""The ledger of a drainer: what was fetched, what was pushed, what the task took, and which checkpoints came when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from conformance.driver import Seen
+from conformance.parts.faults import Breakable
+from conformance.parts.lifetime import BROKEN
+from conformance.ports import Buffer, Drained, Element, Piece, Places, RecoveryTrigger
+
+
+class Cut(Struct, frozen=True):
+    """A checkpoint that started: how many records of each channel the task had taken, and how many were pushed."""
+
+    taken: tuple[int, ...]
+    pushed: int
+
+
+class Ledger(Breakable):
+    """Phases: *fetched*, *installed*, then `broken`, or the end. Channels are numbered through all gates."""
+
+    __slots__ = (
+        "aborted", "channels", "cuts", "declined", "drained", "failed_cuts", "fetched", "first", "gates",
+        "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write", "records", "taken", "told", "trigger",
+    )  # fmt: skip
+
+    def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], can_fail: Places) -> None:
+        super().__init__(can_fail)
+        self.gates = gates
+        self.channels = tuple((gate, channel) for gate, size in enumerate(gates) for channel in range(size))
+        self.first = tuple(self.channels.index((gate, 0)) for gate in range(len(gates)))
+        self.pieces = pieces
+        """What was fetched, one record each, in this order."""
+        self.fetched = tuple(
+            tuple(piece.records[0] for piece in pieces if (piece.gate, piece.channel) == of) for of in self.channels
+        )
+        """By channel, the recovered records."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Begins with a fresh task, whose state is fetched."""
+        self.begin_life("fetched")
+        self.pushed = 0
+        """How many records were pushed."""
+        self.drained = False
+        """Whether the drainer has said that everything was handed on."""
+        self.records = [list(ids) for ids in self.fetched]
+        """By channel, the records that the task must get: those that are recovered, then those that arrive."""
+        self.taken = [0] * len(self.channels)
+        """By channel, how many of them it got."""
+        self.cuts: dict[int, Cut] = {}
+        """By checkpoint that started. Those that were declined, that were aborted, and whose writing has failed, are
+        listed as well."""
+        self.declined: list[int] = []
+        self.aborted: list[int] = []
+        self.failed_cuts: list[int] = []
+        self.told = self.trigger = RecoveryTrigger.NOT_READY
+        """What the trigger said last; what it must be at least."""
+        self.quiet_drain = self.quiet_write = False
+        """Whether the drainer, and the writer, had nothing to do, since anything else happened."""
+        self.quiet_take = [False] * len(self.gates)
+        """By gate, whether the task found nothing there since anything else happened."""
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def newest(self) -> int:
+        """Returns the newest checkpoint."""
+        return len(self.cuts) + len(self.declined)
+
+    def is_recovered(self) -> bool:
+        """Returns whether the task got all recovered records."""
+        return all(taken >= len(ids) for taken, ids in zip(self.taken, self.fetched, strict=True))
+
+    def pending(self) -> list[int]:
+        """Returns the checkpoints that started and whose input state must be written completely."""
+        return [one for one in self.cuts if one not in self.aborted and one not in self.failed_cuts]
+
+    def must_hold(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
+        """Returns the input state of a checkpoint, by channel."""
+        cut = self.cuts[checkpoint]
+        return tuple(ids[taken:] for ids, taken in zip(self.fetched, cut.taken, strict=True))
+
+    # ---- updates -----------------------------------------------------------------------------------------------------
+    def stir(self) -> None:
+        """Notes that something happens, so that there may be something to do."""
+        self.quiet_drain = self.quiet_write = False
+        self.quiet_take = [False] * len(self.gates)
+        self.alone = False
+
+    def begin_stir(self, *operands: object) -> None:
+        """Notes that an operation begins after which there may be something to do."""
+        self.begin()
+        self.stir()
+
+    def install(self, seen: Seen[None]) -> None:
+        """Notes that the drainer begins."""
+        self.phase = "installed"
+        self.trigger = RecoveryTrigger.DRAINING
+
+    def begin_drain(self) -> None:
+        """Notes that the drainer goes on."""
+        self.begin_alone()
+
+    def drain(self, seen: Seen[Piece | None]) -> None:
+        """Notes what was pushed."""
+        if seen.value is not None:
+            self.pushed += 1
+            self.stir()
+            return
+        if not self.drained:
+            self.drained = True
+            self.stir()
+        self.quiet_drain = self.alone
+
+    def begin_take(self, gate: int) -> None:
+        """Notes that the task takes something."""
+        self.begin_alone()
+
+    def take(self, seen: Seen[Drained | None], gate: int) -> None:
+        """Notes what the task got."""
+        if seen.value is None:
+            self.quiet_take[gate] = self.alone
+        else:
+            self.stir()
+            if isinstance(seen.value.element, Buffer):
+                self.taken[self.first[gate] + seen.value.channel] += len(seen.value.element.ids)
+
+    def owed(self, channel: int) -> Element | None:
+        """Returns what must come out of a channel next; None: nothing has arrived there."""
+        records, taken = self.records[channel], self.taken[channel]
+        return Buffer((records[taken],)) if taken < len(records) else None
+
+    def arrive(self, gate: int, channel: int, record: int) -> None:
+        """Notes that a producer begins to send a record."""
+        self.begin_stir()
+        self.records[self.first[gate] + channel].append(record)
+
+    def begin_checkpoint(self, checkpoint: int) -> None:
+        """Notes that a checkpoint begins."""
+        self.begin_stir()
+
+    def started(self, seen: Seen[None], checkpoint: int) -> None:
+        """Notes whether a checkpoint started."""
+        if seen.error is None:
+            self.cuts[checkpoint] = Cut(tuple(self.taken), self.pushed)
+        else:
+            self.declined.append(checkpoint)
+
+    def abort(self, checkpoint: int) -> None:
+        """Notes that a checkpoint was aborted."""
+        self.stir()
+        self.aborted.append(checkpoint)
+
+    def write(self, seen: Seen[bool]) -> None:
+        """Notes whether the writer had anything to do."""
+        self.quiet_write = not seen.value and self.alone
+
+    def begin_write(self) -> None:
+        """Notes that the writer goes on."""
+        self.begin_alone()
+
+    def write_struck(self, seen: Seen[Any]) -> None:
+        """Notes that a checkpoint cannot be written. Which one, the next question about it tells."""
+        self.end()
+        self.faults.struck(seen.signals)
+        self.failed_cuts += [one for one in self.pending() if one not in self.failed_cuts]
+
+    def drain_struck(self, seen: Seen[Any]) -> None:
+        """Notes that the task fails."""
+        self.end()
+        self.break_down(seen)
+
+    def look(self, seen: Seen[RecoveryTrigger]) -> None:
+        """Notes what the trigger says."""
+        self.told = seen.value
+
+    def begin_cancel(self) -> None:
+        """Notes that the task is cancelled."""
+        self.begin()
+        self.phase = BROKEN

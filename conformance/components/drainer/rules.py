@@ -1,0 +1,173 @@
+"""The rules of the drainer. Specification: drainer.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.components.drainer import steps
+from conformance.components.drainer.ledger import Ledger
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts import faults, lifetime
+from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.records import compare_ids, in_words
+from conformance.parts.words import got, must_be, name, refusal
+from conformance.ports import (
+    BUFFER_POOL,
+    CheckpointReason,
+    Drained,
+    DrainerPort,
+    FaultKind,
+    Piece,
+    RecoveryTrigger,
+    Resources,
+)
+
+RULES = Rules[Ledger]("drainer", answers_property("drainer"))
+rule, adopt = RULES.rule, RULES.adopt
+_ORDER = list(RecoveryTrigger)
+
+
+# ---- what is pushed and taken ----------------------------------------------------------------------------------------
+@rule(steps.drain, invariant="I-70", tickets=("FLINK-38544",))
+def fetched_records_are_pushed_once_in_their_order(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
+    """The drainer pushes every record that was fetched, once, in the order of fetching, into its channel. It says that
+    it has handed on everything when that is so."""
+    owed = ledger.pieces[ledger.pushed] if ledger.pushed < len(ledger.pieces) else None
+    if seen.value == owed:
+        return True
+    if owed is None:
+        return Broken(FailureClass.DUPLICATED, "everything was pushed", f"{_of(seen.value)} was pushed")
+    kind = FailureClass.LOST if seen.value is None else FailureClass.REORDERED
+    return Broken(kind, f"{_of(owed)} must be pushed next", f"{_of(seen.value)} was pushed")
+
+
+def _of(piece: Piece | None) -> str:
+    if piece is None:
+        return "nothing"
+    return f"{in_words(piece.records)} of channel {piece.channel} of gate {piece.gate}"
+
+
+@rule(steps.take, invariant="I-09", tickets=("FLINK-39018", "FLINK-38544"))
+def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drained | None, int]) -> Judgement:
+    """Out of each channel the task takes the recovered records and then the live ones, each once and in order."""
+    if seen.value is None:
+        return False
+    owed = ledger.owed(ledger.first[seen.value.gate] + seen.value.channel)
+    if owed is None:
+        channel = f"channel {seen.value.channel} of gate {seen.value.gate}"
+        return Broken(FailureClass.DUPLICATED, f"nothing is left in {channel}", name(seen.value.element))
+    return must_be(owed, seen.value.element)
+
+
+@rule(steps.take, steps.drain, invariant="I-98", tickets=("FLINK-39523",), after_learning=True)
+def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
+    """When the drainer has handed on everything and the task finds nothing in its gates, it has taken all records that
+    were recovered and all that have arrived, also if nothing was fetched."""
+    if not ledger.quiet_drain or not all(ledger.quiet_take) or ledger.is_broken():
+        return False
+    for channel, (gate, number) in enumerate(ledger.channels):
+        if ledger.owed(channel) is not None:
+            owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
+            return Broken(FailureClass.STUCK, owed, "it found nothing")
+    return True
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@rule(steps.checkpoint, invariant="I-53", tickets=("FLINK-38544",))
+def a_checkpoint_before_the_drainer_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """While the state is fetched, a checkpoint is declined with the reason declined-task-not-ready."""
+    if ledger.phase != "fetched":
+        return False
+    if refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
+        return True
+    owed = "the state is still fetched, so the checkpoint must be declined as declined-task-not-ready"
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+
+
+@rule(steps.checkpoint, invariant="I-54", tickets=("FLINK-39018",))
+def a_checkpoint_starts_while_state_is_pushed(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """Once the drainer was installed, every checkpoint starts, whatever was pushed and taken."""
+    if ledger.phase != "installed":
+        return False
+    if seen.error is None:
+        return True
+    return Broken(FailureClass.STUCK, "the drainer was installed, so the checkpoint must start", got(seen.error))
+
+
+@rule(steps.stored, invariant="I-40", tickets=("FLINK-38544", "FLINK-39523", "FLINK-39524", "FLINK-40016"))
+def a_checkpoint_holds_what_was_not_taken(
+    ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...] | None, int]
+) -> Judgement:
+    """The input state of a checkpoint is, in each channel, the recovered data that the task had not taken when it
+    started, whether it was pushed or not, each record once and in the order of fetching."""
+    (checkpoint,) = seen.operands
+    if seen.value is None:
+        return False
+    if checkpoint not in ledger.cuts:
+        return Broken(FailureClass.PROTOCOL, f"checkpoint {checkpoint} was declined, so it holds nothing", "it does")
+    for channel, owed in enumerate(ledger.must_hold(checkpoint)):
+        if seen.value[channel] != owed:
+            gate, number = ledger.channels[channel]
+            kind = compare_ids(owed, seen.value[channel], owed[0] if owed else 0)
+            text = f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {number} of gate {gate}"
+            return Broken(kind, text, in_words(seen.value[channel]))
+    return True
+
+
+@rule(steps.stored, invariant="I-54", tickets=("FLINK-38544",))
+def a_checkpoint_is_written_without_the_drainer(
+    ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...] | None, int]
+) -> Judgement:
+    """When the writer has nothing to do, the input state of every checkpoint that started and was not aborted is
+    complete, however far the drainer is."""
+    (checkpoint,) = seen.operands
+    if checkpoint not in ledger.pending() or not ledger.quiet_write or ledger.flying or ledger.is_broken():
+        return False
+    if seen.value is not None:
+        return True
+    owed = f"nothing more is to be written, so the input state of checkpoint {checkpoint} must be complete"
+    return Broken(FailureClass.LOST, owed, "it is not")
+
+
+@rule(steps.trigger, invariant="I-89", tickets=("FLINK-38544",))
+def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: Seen[RecoveryTrigger]) -> Judgement:
+    """The trigger is not ready, then draining, then no-op, and never goes back. It is draining once the drainer was
+    installed, and no-op only when the task has taken all recovered data."""
+    if ledger.flying:
+        return False
+    if _ORDER.index(seen.value) < _ORDER.index(max(ledger.told, ledger.trigger, key=_ORDER.index)):
+        owed = f"the trigger was {ledger.told}, and goes only on"
+        return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value}")
+    if ledger.phase == "fetched" and seen.value is not RecoveryTrigger.NOT_READY:
+        return Broken(FailureClass.PROTOCOL, "the drainer was not installed", f"the trigger is {seen.value}")
+    if seen.value is RecoveryTrigger.NO_OP and not ledger.is_recovered():
+        return Broken(FailureClass.LOST, "recovered data was not taken yet", "the trigger is no-op")
+    return True
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+@rule(steps.resources, invariant="I-68", tickets=("FLINK-40520",), needs=RESOURCES)
+def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """There are grants for the drainer until everything was pushed, and for each checkpoint until it is written or
+    aborted. When there is none left, there is no file."""
+    if ledger.released or ledger.flying or ledger.phase not in ("fetched", "installed"):
+        return False
+    grants, files = seen.value.grants, seen.value.files
+    drainer = int(bool(ledger.pieces) and not ledger.drained)
+    most = drainer + len([one for one in ledger.cuts if one not in ledger.aborted])
+    if grants is not None and not drainer <= grants <= most:
+        kind = FailureClass.LEAKED if grants > most else FailureClass.LOST
+        return Broken(kind, f"there must be {drainer} grants at least and {most} at most", f"there are {grants}")
+    if grants is not None and ledger.quiet_write and grants > drainer and not ledger.failed_cuts:
+        return Broken(FailureClass.LEAKED, f"everything is written, so there must be {drainer} grants", f"{grants}")
+    if files and not grants and grants is not None:
+        return Broken(FailureClass.LEAKED, "nobody reads the files any more", f"{files} are left")
+    return bool(ledger.pieces)
+
+
+# ---- what fails ------------------------------------------------------------------------------------------------------
+adopt(faults.an_operation_fails_with_what_it_calls, steps.drain, steps.write, needs=FAULTS)
+_FILES = {place: kinds for place, kinds in DrainerPort.can_fail.items() if place != BUFFER_POOL}
+faults.see_strikes(RULES, {BUFFER_POOL: (FaultKind.ENDS,)}, steps.drain)
+faults.see_strikes(RULES, _FILES, steps.drain, steps.write)
+adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

@@ -1,0 +1,1 @@
+"""The drainer of fetched channel state. Specification: drainer.md."""

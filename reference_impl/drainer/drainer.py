@@ -1,0 +1,86 @@
+"""Pushes fetched state into channels, and takes snapshots of what is not pushed. Specification: drainer.md.
+
+The drainer lock guards what is pushed together with what is committed. Reading the disk, waiting for the upstream and
+asking for a buffer happen outside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.ports import BUFFER_POOL, Buffer, Piece
+from conformance.scheduling import Lock, Pause
+
+from ..channels.local import LocalChannel
+from ..channels.remote import RemoteChannel
+from ..faults import Faults
+from ..gate import Gate
+from ..spill.spill import RECORD_BYTES, decode
+from ..spill.store import SnapshotReader, SpillReader
+
+
+class Drainer:
+    """It is draining until everything was read, and then ends the recovered data of each channel."""
+
+    def __init__(self, gates: Sequence[Gate], reader: SpillReader | None, faults: Faults) -> None:
+        """N2. `reader`: none if nothing was fetched."""
+        self.gates = gates
+        self.reader = reader
+        self.faults = faults
+        self.lock = Lock("drainer lock")
+        self.disk = Pause("while the disk is read")
+        self.fully_read = reader is None
+        """Fully read: whether every record was pushed."""
+        self.to_end = [(gate, number) for gate in gates for number in range(len(gate.channels))]
+        """To end: the channels that were not told that all of their recovered data was pushed."""
+
+    async def step(self) -> Piece | None:
+        """N3 to N5. Raises: PortError IO, RELEASED."""
+        if not self.fully_read:
+            piece = await self.read_next()
+            if piece is not None:
+                await self.push(piece)
+                return piece
+        while self.to_end:
+            gate, number = self.to_end.pop(0)
+            await gate.finish_recovery(number)
+        return None
+
+    async def read_next(self) -> Piece | None:
+        """N3, N5. After the last record, the files are granted to snapshots only. Raises: PortError IO, RELEASED."""
+        assert self.reader is not None
+        await self.disk
+        part = self.reader.next(RECORD_BYTES)
+        if part is not None:
+            return decode(part)
+        async with self.lock:
+            self.fully_read = True
+        self.reader.close()
+        return None
+
+    async def push(self, piece: Piece) -> None:
+        """N3, N4. Push and commit are one critical section. Raises: PortError IO."""
+        assert self.reader is not None
+        gate = self.gates[piece.gate]
+        self.faults.reach(BUFFER_POOL)
+        physical = gate.physical(piece.channel)
+        assert isinstance(physical, LocalChannel | RemoteChannel)
+        await physical.upstream_ready
+        async with self.lock:
+            await gate.recover(piece.channel, Buffer(piece.records))
+            self.reader.commit()
+
+    async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
+        """N7. Returns: what is not pushed; none if everything is. Raises: PortError RELEASED."""
+        async with self.lock:
+            for gate in self.gates:
+                await gate.insert_recovery_barriers(checkpoint)
+            if self.fully_read or self.reader is None:
+                return None
+            return self.reader.snapshot()
+
+    def release(self) -> None:
+        """N12."""
+        if self.reader is not None:
+            self.reader.fetched.close()
+            self.reader.close()
