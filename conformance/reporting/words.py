@@ -172,13 +172,18 @@ def _records(ids: Any) -> str:
     return f"record{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
 
 
+_ONLY_SOME_HAVE = ("open_files", "grants")
+"""The resources that most components do not have, so that nothing is said of them if they are not counted."""
+
+
 def _resources(held: Resources) -> str:
     counts = []
-    for name in held.__struct_fields__:
-        count = getattr(held, name)
+    for field in held.__struct_fields__:
+        count, name = getattr(held, field), field.replace("_", " ")
         singular = name if name == "heap" else name[:-1]
         if count is None:
-            counts.append(f"{name} unknown")
+            if field not in _ONLY_SOME_HAVE:
+                counts.append(f"{name} unknown")
         elif count:
             counts.append(f"{count} {singular if count == 1 else name}")
     return ", ".join(counts) if counts else "nothing is held"

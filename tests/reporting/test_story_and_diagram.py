@@ -164,6 +164,7 @@ def test_words():
         == "2 segments, 1 heap, files unknown, 1 listener, futures unknown"
     )
     assert value_in_words(Resources(0, 0, 0, 0, 0)) == "nothing is held"
+    assert value_in_words(Resources(0, 0, 1, 0, 0, open_files=2, grants=1)) == "1 file, 2 open files, 1 grant"
     assert signals_in_words((DataAvailable(), PriorityAvailable(3))) == "data available, priority available, seq 3"
     error = Error(ErrorKind.CRASHED, "OSError: /a/b/c.txt in <object at 0x7f00aa>, see https://example.org/x/y")
     assert outcome_in_words(Outcome(error=error)) == (
