@@ -17,7 +17,9 @@ from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Step, encode_history
 
 GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
-THE_SAME = ("barrier-handler", "consumer-loop", "deque", "persister", "spill", "subtask-checkpoint", "writer")
+THE_SAME = (
+    "barrier-handler", "consumer-loop", "deque", "persister", "spill", "subtask-checkpoint", "task-restore", "writer",
+)  # fmt: skip
 """The components that are the same in all generations."""
 ONLY_NEWEST = ("drainer",)
 """The components that older generations do not have."""
