@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.ports import BUFFER_POOL, Buffer, Piece
+from conformance.ports import BUFFER_POOL, Buffer, ErrorKind, Piece, PortError
 from conformance.scheduling import Lock, Pause
 
 from ..channels.local import LocalChannel
@@ -31,6 +31,7 @@ class Drainer:
         self.disk = Pause("while the disk is read")
         self.fully_read = reader is None
         """Fully read: whether every record was pushed."""
+        self.released = False
         self.to_end = [(gate, number) for gate in gates for number in range(len(gate.channels))]
         """To end: the channels that were not told that all of their recovered data was pushed."""
 
@@ -71,16 +72,19 @@ class Drainer:
             self.reader.commit()
 
     async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
-        """N7. Returns: what is not pushed; none if everything is. Raises: PortError RELEASED."""
+        """N7, N8. Returns: what is not pushed; none if everything is. Raises: PortError RELEASED."""
         async with self.lock:
             for gate in self.gates:
                 await gate.insert_recovery_barriers(checkpoint)
+            if self.released:
+                raise PortError(ErrorKind.RELEASED, "the task is over")
             if self.fully_read or self.reader is None:
                 return None
             return self.reader.snapshot()
 
     def release(self) -> None:
         """N12."""
+        self.released = True
         if self.reader is not None:
             self.reader.fetched.close()
             self.reader.close()

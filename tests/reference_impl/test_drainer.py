@@ -189,6 +189,22 @@ def test_the_snapshot_of_a_task_that_is_over_is_closed():
     assert task.port.resources() == NOTHING
 
 
+@pytest.mark.parametrize("pauses", range(7))
+def test_a_checkpoint_that_a_cancellation_overtakes_is_released(pauses):
+    """drainer.md N8, N12. At each place where the checkpoint pauses."""
+    task = Task()
+    kernel = Kernel(("task",), fine=True)
+    thread = kernel.threads["task"]
+    assert kernel.start(thread, ("checkpoint", 1), task.port.checkpoint(1)) is PAUSED
+    for _ in range(pauses):
+        assert kernel.run(thread) is PAUSED
+    whole(task.port.cancel())
+    with pytest.raises(PortError) as caught:
+        kernel.finish(thread)
+    assert caught.value.kind is ErrorKind.RELEASED
+    assert task.port.resources() == NOTHING
+
+
 def test_a_snapshot_outlives_the_drainer_until_it_is_written():
     """drainer.md N5, N9."""
     task = Task()

@@ -16,13 +16,15 @@ from conformance.ports import DrainerConfig, DrainerPort, Piece
 
 
 class DrainerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: how many records of each channel were fetched. They were fetched channel by channel."""
+    """`recovered`: how many records of each channel were fetched, channel by channel. `without`: for how many of the
+    first channels nothing was fetched."""
 
     gates: tuple[Annotated[int, Meta(ge=1, le=3)], ...] = (2,)
     recovered: Annotated[int, Meta(ge=0, le=4)] = 2
     segment_records: Annotated[int, Meta(ge=1, le=4)] = 2
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
+    without: Annotated[int, Meta(ge=0, le=2)] = 0
 
 
 def _fetched(config: DrainerScenarioConfig) -> tuple[Piece, ...]:
@@ -30,6 +32,7 @@ def _fetched(config: DrainerScenarioConfig) -> tuple[Piece, ...]:
     return tuple(
         Piece(gate, channel, (100 * number + record,))
         for number, (gate, channel) in enumerate(channels)
+        if number >= config.without
         for record in range(config.recovered)
     )
 
@@ -44,6 +47,7 @@ COMPONENT = Component(
         _make(), _make(_TWO), _make(recovered=0), _make((1,), 4, 3),
         *[_make(interleaving="fine")] * 3, *[_make(_TWO, interleaving="fine")] * 2, _make((1,), 3, 3, "fine"),
         _make(recovered=0, interleaving="fine"), _make((2,), 1, 1, "fine"),
+        _make(without=1), _make(_TWO, without=1, interleaving="fine"),
         _make(faults=True), _make(_TWO, interleaving="fine", faults=True),
     ),
     port_config=lambda config: DrainerConfig(config.gates, _fetched(config), config.segment_records),

@@ -46,7 +46,7 @@ def two_checkpoints_started_while_state_was_pushed(ledger: Ledger, seen: Seen[No
 @goal(steps.checkpoint)
 def a_checkpoint_met_the_drainer(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint started while the drainer was in the middle of a record."""
-    return seen.error is None and ledger.flying > 1
+    return seen.error is None and ledger.draining and ledger.pushed < len(ledger.pieces)
 
 
 @goal(steps.write)
@@ -78,6 +78,14 @@ def a_gate_was_read_to_its_end_while_another_was_not_read(ledger: Ledger, seen: 
         for other, (gate, _) in enumerate(ledger.channels)
         if gate != seen.value.gate
     )
+
+
+@goal(steps.take)
+def a_channel_without_fetched_state_was_read(ledger: Ledger, seen: Seen[Drained | None, int]) -> bool:
+    """Live data came out of a channel for which nothing was fetched, when something was for another one."""
+    if seen.value is None or not ledger.pieces:
+        return False
+    return not ledger.fetched[ledger.first[seen.value.gate] + seen.value.channel]
 
 
 @goal(steps.drain)

@@ -23,8 +23,9 @@ class Ledger(Breakable):
     """Phases: *fetched*, *installed*, then `broken`, or the end. Channels are numbered through all gates."""
 
     __slots__ = (
-        "aborted", "channels", "cuts", "declined", "drained", "failed_cuts", "fetched", "first", "gates",
-        "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write", "records", "taken", "told", "trigger",
+        "aborted", "cancelled", "channels", "cuts", "declined", "drained", "draining", "excused", "failed_cuts",
+        "fetched", "first", "gates", "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write", "records",
+        "strikes", "taken", "told", "trigger",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], can_fail: Places) -> None:
@@ -57,6 +58,11 @@ class Ledger(Breakable):
         self.declined: list[int] = []
         self.aborted: list[int] = []
         self.failed_cuts: list[int] = []
+        self.strikes = 0
+        self.excused: list[int] = []
+        """How many writes have failed, and the checkpoints of which one or another has failed with them."""
+        self.draining = self.cancelled = False
+        """Whether the drainer is in the middle of an operation; whether the task was cancelled."""
         self.told = self.trigger = RecoveryTrigger.NOT_READY
         """What the trigger said last; what it must be at least."""
         self.quiet_drain = self.quiet_write = False
@@ -102,6 +108,12 @@ class Ledger(Breakable):
     def begin_drain(self) -> None:
         """Notes that the drainer goes on."""
         self.begin_alone()
+        self.draining = True
+
+    def end_drain(self) -> None:
+        """Notes that the drainer pauses."""
+        self.end()
+        self.draining = False
 
     def drain(self, seen: Seen[Piece | None]) -> None:
         """Notes what was pushed."""
@@ -162,14 +174,25 @@ class Ledger(Breakable):
         self.begin_alone()
 
     def write_struck(self, seen: Seen[Any]) -> None:
-        """Notes that a checkpoint cannot be written. Which one, the next question about it tells."""
+        """Notes that a checkpoint cannot be written. Which one, the question about it tells that `missing` hears."""
         self.end()
         self.faults.struck(seen.signals)
-        self.failed_cuts += [one for one in self.pending() if one not in self.failed_cuts]
+        self.strikes += 1
+        self.excused = self.pending()
+
+    def is_excused(self, checkpoint: int) -> bool:
+        """Returns whether a write that has failed may have been that of this checkpoint: each fails one only."""
+        return checkpoint in self.excused and len(self.failed_cuts) < self.strikes
+
+    def missing(self, seen: Seen[Any], checkpoint: int) -> None:
+        """Notes that a checkpoint is one whose writing has failed, if it is not there when all is written."""
+        all_written = self.quiet_write and not self.flying and not self.is_broken()
+        if seen.value is None and all_written and checkpoint in self.pending() and self.is_excused(checkpoint):
+            self.failed_cuts.append(checkpoint)
 
     def drain_struck(self, seen: Seen[Any]) -> None:
         """Notes that the task fails."""
-        self.end()
+        self.end_drain()
         self.break_down(seen)
 
     def look(self, seen: Seen[RecoveryTrigger]) -> None:
@@ -180,3 +203,8 @@ class Ledger(Breakable):
         """Notes that the task is cancelled."""
         self.begin()
         self.phase = BROKEN
+
+    def cancel(self) -> None:
+        """Notes that the task was cancelled."""
+        self.end()
+        self.cancelled = True

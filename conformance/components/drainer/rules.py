@@ -119,12 +119,14 @@ def a_checkpoint_is_written_without_the_drainer(
     ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...] | None, int]
 ) -> Judgement:
     """When the writer has nothing to do, the input state of every checkpoint that started and was not aborted is
-    complete, however far the drainer is."""
+    complete, however far the drainer is. A write that fails takes one checkpoint with it, and no other."""
     (checkpoint,) = seen.operands
     if checkpoint not in ledger.pending() or not ledger.quiet_write or ledger.flying or ledger.is_broken():
         return False
     if seen.value is not None:
         return True
+    if ledger.is_excused(checkpoint):
+        return False
     owed = f"nothing more is to be written, so the input state of checkpoint {checkpoint} must be complete"
     return Broken(FailureClass.LOST, owed, "it is not")
 
@@ -153,16 +155,31 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
     if ledger.released or ledger.flying or ledger.phase not in ("fetched", "installed"):
         return False
     grants, files = seen.value.grants, seen.value.files
+    least = int(ledger.pushed < len(ledger.pieces))
     drainer = int(bool(ledger.pieces) and not ledger.drained)
     most = drainer + len([one for one in ledger.cuts if one not in ledger.aborted])
-    if grants is not None and not drainer <= grants <= most:
+    if grants is not None and not least <= grants <= most:
         kind = FailureClass.LEAKED if grants > most else FailureClass.LOST
-        return Broken(kind, f"there must be {drainer} grants at least and {most} at most", f"there are {grants}")
-    if grants is not None and ledger.quiet_write and grants > drainer and not ledger.failed_cuts:
-        return Broken(FailureClass.LEAKED, f"everything is written, so there must be {drainer} grants", f"{grants}")
+        return Broken(kind, f"there must be {least} grants at least and {most} at most", f"there are {grants}")
+    if grants is not None and ledger.quiet_write and grants > drainer and not ledger.strikes:
+        return Broken(
+            FailureClass.LEAKED, f"everything is written, so there must be {drainer} grants at most", f"{grants}"
+        )
     if files and not grants and grants is not None:
         return Broken(FailureClass.LEAKED, "nobody reads the files any more", f"{files} are left")
     return bool(ledger.pieces)
+
+
+@rule(steps.resources, invariant="I-68", tickets=("FLINK-40520",), needs=RESOURCES)
+def a_cancellation_deletes_the_files(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+    """When a task was cancelled, and its threads have ended what they did, there is no file."""
+    if not ledger.cancelled or ledger.released or ledger.flying:
+        return False
+    if seen.value.files:
+        return Broken(
+            FailureClass.LEAKED, "the task was cancelled, so there must be no file", f"{seen.value.files} are left"
+        )
+    return True
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def take(port: DrainerPort, ledger: Ledger, gate: int) -> Answer[Drained | None]
 
 
 # ---- the drainer, the producers, the writer, the canceler ------------------------------------------------------------
-@step("drain", INSTALLED, when=always, begin=Ledger.begin_drain, end=Ledger.end, learn=Ledger.drain,
+@step("drain", INSTALLED, when=always, begin=Ledger.begin_drain, end=Ledger.end_drain, learn=Ledger.drain,
       struck=Ledger.drain_struck, weight=40)  # fmt: skip
 def drain(port: DrainerPort, ledger: Ledger) -> Answer[Piece | None]:
     return port.drain()
@@ -97,13 +97,13 @@ def write(port: DrainerPort, ledger: Ledger) -> Answer[bool]:
     return port.write()
 
 
-@step("canceler", LIVE, when=always, begin=Ledger.begin_cancel, end=Ledger.end, weight=1, cancels=True)
+@step("canceler", LIVE, when=always, begin=Ledger.begin_cancel, end=Ledger.cancel, weight=1, cancels=True)
 def cancel(port: DrainerPort, ledger: Ledger) -> Answer[None]:
     return port.cancel()
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", (*LIVE, BROKEN), when=known, weight=8)
+@step("observer", (*LIVE, BROKEN), when=known, learn=Ledger.missing, weight=8)
 def stored(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...] | None]:
     return port.stored(checkpoint)
 
@@ -139,6 +139,8 @@ def _take(ledger: Ledger) -> Any:
 
 
 def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
+    if ledger.phase == BROKEN:
+        return [resources()]
     if ledger.phase != "installed":
         return ()
     return [trigger(), resources(), *(stored(checkpoint) for checkpoint in ledger.cuts)]
