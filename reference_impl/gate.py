@@ -44,6 +44,7 @@ from .channels.recovered import RecoveredChannel
 from .channels.remote import RemoteChannel
 from .design import Design
 from .faults import Faults, Faulty
+from .held import together
 from .prioritized_deque import PrioritizedDeque
 
 _BEFORE_ALL = -(2**31)
@@ -417,14 +418,7 @@ class Gate(Faulty, GatePort):
 
     def resources(self) -> Resources:
         """G26."""
-        held = [channel.resources() for channel in self.channels]
-        return Resources(
-            segments=sum(one.segments or 0 for one in held),
-            heap=0,
-            files=0,
-            listeners=sum(one.listeners or 0 for one in held),
-            futures=sum(one.futures or 0 for one in held),
-        )
+        return together([channel.resources() for channel in self.channels])
 
 
 def is_newer(seq: int, last: int) -> bool:

@@ -12,8 +12,6 @@ from conformance.ports import (
     ALL_GATES,
     CHANNEL_STATE_READ,
     OPERATORS_OPEN,
-    Alignment,
-    Barrier,
     ChannelKind,
     CheckpointReason,
     Element,
@@ -24,11 +22,10 @@ from conformance.ports import (
     GateConverted,
     OperatorsOpened,
     OutputStateRestored,
+    Piece,
     PortError,
     Recovery,
     Resources,
-    Signal,
-    StateConsumed,
     SubpartitionConfig,
     TaskRestoreConfig,
     TaskRestorePort,
@@ -38,12 +35,18 @@ from conformance.ports import (
 )
 from conformance.scheduling import Mailbox, Pause
 
-from .chain.drainer import Drainer
 from .channels.channel import PhysicalChannel
 from .channels.local import LocalChannel
 from .design import Design
+from .drainer.drainer import Drainer
+from .drainer.gate import RecoveringGate
+from .drainer.hand_over import collect
+from .drainer.lists import ListDrainer
 from .faults import Faults, Faulty
-from .gate import Gate
+from .held import together
+from .spill.spill import encode
+from .spill.storage import Storage
+from .spill.store import FetchedState, Limits, SpillWriter
 from .subpartition import Subpartition
 
 _OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
@@ -63,15 +66,13 @@ class Mail(Enum):
     SUSPEND = "end the restore loop"
 
 
-class RestoreGate(Gate):
+class RestoreGate(RecoveringGate):
     """A gate of the task. Its producers are in the same process."""
 
     def __init__(self, config: GateConfig, design: Design, task: TaskRestore, index: int, first: int) -> None:
         self.task = task
         self.first = first
         """First: the number of its first channel."""
-        self.consumed = 0
-        """Consumed: how many of its channels have no recovered data any more, since all of it was taken."""
         super().__init__(config, design, index=index, faults=task.faults)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
@@ -82,14 +83,9 @@ class RestoreGate(Gate):
         self.task.local[self.first + number] = channel
         return channel
 
-    def emit(self, signal: Signal) -> None:
-        """E8. What the gate tells its reader is of no concern: the loop asks it."""
-        if type(signal) is StateConsumed:
-            self.consumed += 1
-
 
 class TaskRestore(Faulty, TaskRestorePort):
-    """Gates and drainers have states of their own."""
+    """The gates, the files, and whoever hands on what was fetched have states of their own."""
 
     def __init__(self, config: TaskRestoreConfig, design: Design) -> None:
         self.config = config
@@ -105,21 +101,31 @@ class TaskRestore(Faulty, TaskRestorePort):
         self.local: list[LocalChannel | None] = [None] * len(self.subpartitions)
         """Local: by channel, the physical channel once there is one."""
         self.gates: list[RestoreGate] = []
-        self.drainers: list[Drainer] = []
-        """Drainer: by gate, what hands recovered records to it."""
         first = 0
         for index, size in enumerate(config.gates):
             kinds = (ChannelKind.LOCAL,) * size
             gate = RestoreGate(GateConfig(kinds, self.recovery), design, self, index, first)
             self.gates.append(gate)
-            self.drainers.append(Drainer(gate, self.recovery, config.input_state[first : first + size]))
             first += size
-        self.to_fetch = sum(map(len, config.input_state))
-        """To fetch: how many recovered records are to be fetched. With `pushed` only."""
+        self.reader = ListDrainer(self.gates, self.recovery, config.input_state)
+        """Hands what is read to the gates at once. Not with `pushed`."""
         self.to_end = list(range(len(self.gates)))
-        """To end: the gates to which the end of recovered state was not handed."""
-        self.fetched = self.installed = False
-        """Fetched: whether everything was fetched. Installed: whether the drainers were. With `pushed` only."""
+        """To end: the gates to which the end of recovered state was not handed. Not with `pushed`."""
+        self.to_fetch = [
+            Piece(gate.index, channel - gate.first, (record,))
+            for gate in self.gates
+            for channel in range(gate.first, gate.first + len(gate.channels))
+            for record in config.input_state[channel]
+        ]
+        """To fetch: what is to be fetched. With `pushed` only."""
+        self.storage = Storage(False, self.faults)
+        self.writer = SpillWriter(self.storage, Limits())
+        self.fetched: FetchedState | None = None
+        """Fetched: the files in which everything is that was fetched. With `pushed` only."""
+        self.drainer: Drainer | None = None
+        """Drainer: pushes what was fetched, once that is complete. With `pushed` only."""
+        self.installed = False
+        """Installed: whether the drainer was."""
         self.recovered = [False] * len(self.gates)
         """Recovered: by gate, whether it has recovered as far as the restore loop waits for it."""
         self.selected = ALL_GATES
@@ -161,15 +167,18 @@ class TaskRestore(Faulty, TaskRestorePort):
 
     async def read_next(self) -> bool:
         """E5 to E7. Raises: PortError."""
-        if self.recovery is Recovery.PUSHED and not self.installed:
+        if self.drainer is not None and self.installed:
+            if self.drainer.has_ended():
+                return False
+            await self.drainer.step()
+            return True
+        if self.recovery is Recovery.PUSHED:
             return self.fetch_next()
-        for drainer in self.drainers:
-            for number, left in enumerate(drainer.left):
-                if left:
-                    if self.recovery is not Recovery.PUSHED:
-                        self.faults.reach(CHANNEL_STATE_READ)
-                    await drainer.recover(number)
-                    return True
+        for channel, left in enumerate(self.reader.left):
+            if left:
+                self.faults.reach(CHANNEL_STATE_READ)
+                await self.reader.recover(channel)
+                return True
         if self.to_end:
             gate = self.gates[self.to_end.pop(0)]
             for number in range(len(gate.channels)):
@@ -181,14 +190,20 @@ class TaskRestore(Faulty, TaskRestorePort):
 
     def fetch_next(self) -> bool:
         """E6. Raises: PortError IO."""
-        if self.fetched:
+        if self.drainer is not None:
             return False
         self.faults.reach(CHANNEL_STATE_READ)
-        self.to_fetch = max(0, self.to_fetch - 1)
+        if self.to_fetch:
+            self.fetch(self.to_fetch.pop(0))
         if not self.to_fetch:
-            self.fetched = True
+            self.fetched = self.writer.finish()
+            self.drainer = Drainer(self.gates, None if self.fetched is None else self.fetched.reader())
             self.mails.put((Mail.INSTALL, 0))
         return True
+
+    def fetch(self, piece: Piece) -> None:
+        """E6. Raises: PortError IO."""
+        self.writer.append(piece.gate, piece.channel, encode(piece.records))
 
     async def gate_recovered(self, gate: RestoreGate) -> None:
         """E8, E10. The gate is converted by a mail; the restore loop ends when all gates have come that far."""
@@ -244,7 +259,7 @@ class TaskRestore(Faulty, TaskRestorePort):
             if taken is not None:
                 self.turn_of = (gate.index + 1) % len(self.gates)
                 self.emit(ElementTaken(gate.first + taken.channel, taken.element))
-            if gate.consumed == len(gate.channels) and not self.recovered[gate.index]:
+            if gate.is_consumed() and not self.recovered[gate.index]:
                 await self.gate_recovered(gate)
             if taken is not None:
                 return Turn.ACTED
@@ -272,17 +287,11 @@ class TaskRestore(Faulty, TaskRestorePort):
             raise PortError(
                 ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY
             )
-        left: list[tuple[int, ...]] = []
-        for drainer in self.drainers:
-            left += await drainer.snapshot(checkpoint)
-        queued: list[tuple[int, ...]] = []
-        for gate in self.gates:
-            await gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
-            queued += gate.persisted(checkpoint)
-            await gate.checkpoint_stopped(checkpoint)
-        if self.is_over():  # what was collected may have been released meanwhile
-            raise PortError(ErrorKind.RELEASED, "the task is over")
-        self.stored[checkpoint] = tuple(first + then for first, then in zip(queued, left, strict=True))
+        snapshot = None if self.drainer is None else await self.drainer.snapshot_and_mark(checkpoint)
+        handed_over = await collect(self.gates, checkpoint, snapshot, self.is_over)
+        while not handed_over.is_over:
+            handed_over.write()
+        self.stored[checkpoint] = handed_over.written()
 
     def can_checkpoint(self) -> bool:
         """E15."""
@@ -323,9 +332,13 @@ class TaskRestore(Faulty, TaskRestorePort):
     async def clean_up(self) -> None:
         """E20."""
         self.mails.close()
-        for gate, drainer in zip(self.gates, self.drainers, strict=True):
+        if self.drainer is None:  # the files are not complete
+            self.writer.discard()
+        else:
+            self.drainer.release()
+        self.reader.release()
+        for gate in self.gates:
             await gate.release()
-            drainer.release()
         for subpartition in self.subpartitions:
             subpartition.release()
 
@@ -351,10 +364,4 @@ class TaskRestore(Faulty, TaskRestorePort):
         for subpartition, consumer in zip(self.subpartitions, self.local, strict=True):
             if consumer is None:
                 held.append(subpartition.resources())
-        return Resources(
-            segments=sum(one.segments or 0 for one in held),
-            heap=0,
-            files=0,
-            listeners=sum(one.listeners or 0 for one in held),
-            futures=sum(one.futures or 0 for one in held),
-        )
+        return together(held, self.storage, 0 if self.fetched is None else self.fetched.grants)

@@ -24,6 +24,7 @@ from conformance.scheduling import Lock
 from .design import Design
 from .faults import Faults, Faulty
 from .gate import Gate
+from .held import together
 from .prioritized_deque import PrioritizedDeque
 
 
@@ -168,11 +169,4 @@ class UnionGate(Faulty, UnionGatePort):
 
     def resources(self) -> Resources:
         """U14."""
-        held = [gate.resources() for gate in self.gates]
-        return Resources(
-            segments=sum(one.segments or 0 for one in held),
-            heap=0,
-            files=0,
-            listeners=sum(one.listeners or 0 for one in held),
-            futures=sum(one.futures or 0 for one in held),
-        )
+        return together([gate.resources() for gate in self.gates])

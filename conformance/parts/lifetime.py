@@ -242,6 +242,27 @@ def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Ju
     return True
 
 
+class Cancellable(Protocol):
+    """A ledger that knows whether its task was cancelled."""
+
+    released: bool
+    flying: int
+
+    def is_cancelled(self) -> bool:
+        """Returns whether the task was cancelled."""
+
+
+@shared("I-68", tickets=("FLINK-40520",))
+def a_cancellation_deletes_the_files(ledger: Cancellable, seen: Seen[Resources]) -> Judgement:
+    """When a task was cancelled, and its threads have ended what they did, there is no file."""
+    if not ledger.is_cancelled() or ledger.released or ledger.flying:
+        return False
+    if seen.value.files:
+        owed = "the task was cancelled, so there must be no file"
+        return Broken(FailureClass.LEAKED, owed, f"{seen.value.files} are left")
+    return True
+
+
 @shared("I-93", quiet=True)
 def a_future_ends_with_what_it_waits_for(ledger: Awaiting, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds no more open futures than there are things to wait for: the end of

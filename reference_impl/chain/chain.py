@@ -33,11 +33,12 @@ from ..channels.channel import PhysicalChannel
 from ..channels.local import LocalChannel
 from ..channels.remote import RemoteChannel
 from ..design import Design
+from ..drainer.lists import ListDrainer, Slices
 from ..faults import Faults, Faulty
 from ..gate import Gate
+from ..held import together
 from ..subpartition import Subpartition
 from .channel_state import ChannelStates
-from .drainer import Drainer, Slices
 from .reader import Reader
 from .task import Task
 
@@ -114,7 +115,7 @@ class Chain(Faulty, ChainPort):
         if config.output_on_downstream:
             both = zip(input_state, output_state, strict=True)
             input_state, output_state = tuple(first + then for first, then in both), nothing
-        self.drainer = Drainer(self.gate, config.recovery, input_state)
+        self.drainer = ListDrainer([self.gate], config.recovery, input_state)
         self.output_left = [list(ids) for ids in output_state]
         """Output left: by channel, recovered output records that are not in the subpartition yet."""
         self.records = [list(ids) for ids in restored.counted]
@@ -259,10 +260,4 @@ class Chain(Faulty, ChainPort):
         for subpartition, consumer in zip(self.subpartitions, self.local, strict=True):
             if consumer is None:  # no local channel counts it as its own
                 held.append(subpartition.resources())
-        return Resources(
-            segments=sum(one.segments or 0 for one in held),
-            heap=0,
-            files=0,
-            listeners=sum(one.listeners or 0 for one in held),
-            futures=sum(one.futures or 0 for one in held),
-        )
+        return together(held)

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from conformance.ports import ChannelStateCompleted, ChannelStateFailed, CheckpointReason, SubtaskCall, WriterConfig
 
+from ..drainer.lists import Slices
 from ..writer.executor import Executor
 from ..writer.requests import Asked
 from ..writer.writer import ChannelStateWriter
-from .drainer import Slices
 
 T = TypeVar("T")
 

@@ -29,10 +29,10 @@ from conformance.ports import (
 )
 
 from ..barrier_handler import BarrierHandler
+from ..drainer.lists import ListDrainer, Slices
 from ..gate import Gate
 from ..subtask_checkpoint import SubtaskCheckpoint
 from .channel_state import ChannelStates
-from .drainer import Drainer, Slices
 
 
 class TaskHandler(BarrierHandler):
@@ -51,7 +51,7 @@ class Task:
     """Does what the barrier handler and the subtask checkpoint coordinator tell, and knows what became of it."""
 
     def __init__(
-        self, port: Port, gate: Gate, drainer: Drainer, states: ChannelStates, records: list[list[int]]
+        self, port: Port, gate: Gate, drainer: ListDrainer, states: ChannelStates, records: list[list[int]]
     ) -> None:
         self.port = port
         self.gate = gate

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.ports import BUFFER_POOL, Buffer, ErrorKind, Piece, PortError
-from conformance.scheduling import Lock, Pause
+from conformance.ports import ErrorKind, Piece, PortError
+from conformance.scheduling import Pause
 
-from ..channels.local import LocalChannel
-from ..channels.remote import RemoteChannel
-from ..faults import Faults
 from ..gate import Gate
 from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader, SpillReader
+from .critical import CriticalSections
 
 
 class Drainer:
     """It is draining until everything was read, and then ends the recovered data of each channel."""
 
-    def __init__(self, gates: Sequence[Gate], reader: SpillReader | None, faults: Faults) -> None:
+    def __init__(self, gates: Sequence[Gate], reader: SpillReader | None) -> None:
         """N2. `reader`: none if nothing was fetched."""
         self.gates = gates
         self.reader = reader
-        self.faults = faults
-        self.lock = Lock("drainer lock")
+        self.critical = CriticalSections(gates)
         self.disk = Pause("while the disk is read")
         self.fully_read = reader is None
         """Fully read: whether every record was pushed."""
@@ -47,6 +44,10 @@ class Drainer:
             await gate.finish_recovery(number)
         return None
 
+    def has_ended(self) -> bool:
+        """N5. Whether every channel was told the end of its recovered data."""
+        return not self.to_end
+
     async def read_next(self) -> Piece | None:
         """N3, N5. After the last record, the files are granted to snapshots only. Raises: PortError IO, RELEASED."""
         assert self.reader is not None
@@ -54,33 +55,28 @@ class Drainer:
         part = self.reader.next(RECORD_BYTES)
         if part is not None:
             return decode(part)
-        async with self.lock:
+        async with self.critical.lock:
             self.fully_read = True
         self.reader.close()
         return None
 
     async def push(self, piece: Piece) -> None:
-        """N3, N4. Push and commit are one critical section. Raises: PortError IO."""
+        """N3, N4. Raises: PortError IO."""
         assert self.reader is not None
         gate = self.gates[piece.gate]
-        self.faults.reach(BUFFER_POOL)
-        physical = gate.physical(piece.channel)
-        assert isinstance(physical, LocalChannel | RemoteChannel)
-        await physical.upstream_ready
-        async with self.lock:
-            await gate.recover(piece.channel, Buffer(piece.records))
-            self.reader.commit()
+        await self.critical.push(gate, piece.channel, piece.records, self.reader.commit)
 
     async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
         """N7, N8. Returns: what is not pushed; none if everything is. Raises: PortError RELEASED."""
-        async with self.lock:
-            for gate in self.gates:
-                await gate.insert_recovery_barriers(checkpoint)
-            if self.released:
-                raise PortError(ErrorKind.RELEASED, "the task is over")
-            if self.fully_read or self.reader is None:
-                return None
-            return self.reader.snapshot()
+        return await self.critical.mark(checkpoint, self.snapshot)
+
+    def snapshot(self) -> SnapshotReader | None:
+        """N7, N8. Raises: PortError RELEASED."""
+        if self.released:
+            raise PortError(ErrorKind.RELEASED, "the task is over")
+        if self.fully_read or self.reader is None:
+            return None
+        return self.reader.snapshot()
 
     def release(self) -> None:
         """N12."""

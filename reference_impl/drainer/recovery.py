@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from conformance.ports import (
-    Alignment,
-    Barrier,
     Buffer,
     ChannelKind,
     CheckpointReason,
@@ -18,32 +16,17 @@ from conformance.ports import (
     Recovery,
     RecoveryTrigger,
     Resources,
-    Signal,
-    StateConsumed,
 )
 
 from ..design import Design
 from ..faults import Faults, Faulty
-from ..gate import Gate
+from ..held import together
 from ..spill.spill import RECORD_BYTES, encode
 from ..spill.storage import Storage
 from ..spill.store import Limits, SpillWriter
 from .drainer import Drainer
-from .hand_over import HandOver
-
-
-class DrainedGate(Gate):
-    """A gate into whose channels state is pushed."""
-
-    def __init__(self, config: GateConfig, design: Design, index: int, faults: Faults) -> None:
-        self.consumed = 0
-        """Consumed: of how many channels the end of recovered data was taken."""
-        super().__init__(config, design, index=index, faults=faults)
-
-    def emit(self, signal: Signal) -> None:
-        """N6. What the gate tells its reader is of no concern: the task asks it."""
-        if type(signal) is StateConsumed:
-            self.consumed += 1
+from .gate import RecoveringGate
+from .hand_over import HandOver, collect
 
 
 class Recovering(Faulty, DrainerPort):
@@ -59,13 +42,11 @@ class Recovering(Faulty, DrainerPort):
             writer.append(piece.gate, piece.channel, encode(piece.records))
         self.fetched = writer.finish()
         self.gates = [
-            DrainedGate(GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, index, self.faults)
+            RecoveringGate(GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, index, self.faults)
             for index, size in enumerate(config.gates)
         ]
-        self.first = [sum(config.gates[:index]) for index in range(len(config.gates))]
-        """First: by gate, the number of its first channel through all gates."""
         reader = None if self.fetched is None else self.fetched.reader()
-        self.drainer = Drainer(self.gates, reader, self.faults)
+        self.drainer = Drainer(self.gates, reader)
         self.ready = RecoveryTrigger.NOT_READY
         """Trigger: what a checkpoint finds."""
         self.over = False
@@ -85,7 +66,7 @@ class Recovering(Faulty, DrainerPort):
         """N6."""
         reading = self.gates[gate]
         taken = await reading.poll()
-        if self.ready is RecoveryTrigger.DRAINING and all(one.consumed == len(one.channels) for one in self.gates):
+        if self.ready is RecoveryTrigger.DRAINING and all(one.is_consumed() for one in self.gates):
             self.ready = RecoveryTrigger.NO_OP
         return None if taken is None else Drained(gate, taken.channel, taken.element)
 
@@ -98,19 +79,7 @@ class Recovering(Faulty, DrainerPort):
         snapshot = None
         if self.ready is RecoveryTrigger.DRAINING:
             snapshot = await self.drainer.snapshot_and_mark(checkpoint)
-        try:
-            queued: list[tuple[int, ...]] = []
-            for gate in self.gates:
-                await gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
-                queued += gate.persisted(checkpoint)
-                await gate.checkpoint_stopped(checkpoint)
-            if self.over:
-                raise PortError(ErrorKind.RELEASED, "the task is over")
-        except BaseException:  # the snapshot belongs to this thread until it is handed over
-            if snapshot is not None:
-                snapshot.close()
-            raise
-        self.handed_over[checkpoint] = HandOver(queued, self.first, snapshot)
+        self.handed_over[checkpoint] = await collect(self.gates, checkpoint, snapshot, self.is_over)
 
     def abort(self, checkpoint: int) -> None:
         """N11."""
@@ -144,6 +113,10 @@ class Recovering(Faulty, DrainerPort):
         return False
 
     # ---- the end ---------------------------------------------------------------------------------------------------
+    def is_over(self) -> bool:
+        """N12."""
+        return self.over
+
     async def cancel(self) -> None:
         """N12."""
         await self.release()
@@ -164,7 +137,7 @@ class Recovering(Faulty, DrainerPort):
         handed_over = self.handed_over.get(checkpoint)
         if handed_over is None or not handed_over.is_complete:
             return None
-        return tuple(map(tuple, handed_over.stored))
+        return handed_over.written()
 
     def trigger(self) -> RecoveryTrigger:
         """N2, N6."""
@@ -172,13 +145,5 @@ class Recovering(Faulty, DrainerPort):
 
     def resources(self) -> Resources:
         """N12."""
-        held = [gate.resources() for gate in self.gates]
-        return Resources(
-            segments=sum(one.segments or 0 for one in held),
-            heap=0,
-            files=len(self.storage.existing),
-            listeners=sum(one.listeners or 0 for one in held),
-            futures=sum(one.futures or 0 for one in held),
-            open_files=self.storage.open,
-            grants=0 if self.fetched is None else self.fetched.grants,
-        )
+        grants = 0 if self.fetched is None else self.fetched.grants
+        return together([gate.resources() for gate in self.gates], self.storage, grants)

@@ -100,7 +100,7 @@ def test_nobody_holds_the_lock_while_the_disk_is_read():
     answer = kernel.start(thread, ("drain",), task.port.drain())
     while answer is PAUSED and thread.waits_for is not task.port.drainer.disk:
         answer = kernel.run(thread)
-    assert task.port.drainer.lock.owner is None
+    assert task.port.drainer.critical.lock.owner is None
     task.checkpoint(1)
     kernel.finish(thread)
     task.write()

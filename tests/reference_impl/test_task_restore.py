@@ -33,6 +33,7 @@ from reference_impl import PUSHED
 from reference_impl.task_restore import TaskRestore
 
 FIRST, IN_MEMORY, BY_PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
+NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 DESIGNS = pytest.mark.parametrize("recovery", [FIRST, IN_MEMORY, BY_PUSHING], ids=str)
 TWO_GATES = ((0, 1), (100,))
 
@@ -322,7 +323,7 @@ def test_what_arrives_for_a_task_that_is_over_is_dropped():
     whole(task.port.cancel())
     task.arrive(0, 2)
     task.end(0)
-    assert task.port.resources() == Resources(0, 0, 0, 0, 0)
+    assert task.port.resources() == NOTHING
 
 
 @DESIGNS
@@ -373,7 +374,7 @@ def test_a_task_is_cancelled_in_every_phase(recovery, steps):
     assert not whole(task.port.read())
     whole(task.port.cancel())
     assert task.told() == []
-    assert task.port.resources() == Resources(0, 0, 0, 0, 0)
+    assert task.port.resources() == NOTHING
 
 
 @DESIGNS
@@ -384,4 +385,4 @@ def test_after_release_nothing_is_held(recovery):
     whole(task.port.read())
     for _ in range(2):
         whole(task.port.release())
-        assert task.port.resources() == Resources(0, 0, 0, 0, 0)
+        assert task.port.resources() == NOTHING

@@ -204,6 +204,10 @@ class Ledger(Breakable):
         self.begin()
         self.phase = BROKEN
 
+    def is_cancelled(self) -> bool:
+        """Returns whether the task was cancelled."""
+        return self.cancelled
+
     def cancel(self) -> None:
         """Notes that the task was cancelled."""
         self.end()

@@ -170,16 +170,7 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
     return bool(ledger.pieces)
 
 
-@rule(steps.resources, invariant="I-68", tickets=("FLINK-40520",), needs=RESOURCES)
-def a_cancellation_deletes_the_files(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
-    """When a task was cancelled, and its threads have ended what they did, there is no file."""
-    if not ledger.cancelled or ledger.released or ledger.flying:
-        return False
-    if seen.value.files:
-        return Broken(
-            FailureClass.LEAKED, "the task was cancelled, so there must be no file", f"{seen.value.files} are left"
-        )
-    return True
+adopt(lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES)
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

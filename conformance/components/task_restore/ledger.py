@@ -111,6 +111,10 @@ class Ledger(Breakable):
         """By thread that looks for something to do, whether the task was over when its operation began."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
+    def is_cancelled(self) -> bool:
+        """Returns whether the task was cancelled."""
+        return self.state is TaskState.CANCELED
+
     def is_live(self) -> bool:
         """Returns whether the task restores or runs."""
         return self.phase == "live"

@@ -236,4 +236,5 @@ def a_checkpoint_holds_what_was_recovered_and_not_processed(
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
+adopt(lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

@@ -1,0 +1,23 @@
+"""What several parts hold together. Specification: gate.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from conformance.ports import Resources
+
+from .spill.storage import Storage
+
+
+def together(held: Iterable[Resources], storage: Storage | None = None, grants: int | None = None) -> Resources:
+    """G26. Add up what parts hold, with the files and grants of a task that spills."""
+    parts = tuple(held)
+    return Resources(
+        segments=sum([one.segments or 0 for one in parts]),
+        heap=0,
+        files=0 if storage is None else len(storage.existing),
+        listeners=sum([one.listeners or 0 for one in parts]),
+        futures=sum([one.futures or 0 for one in parts]),
+        open_files=None if storage is None else storage.open,
+        grants=grants,
+    )
