@@ -34,6 +34,7 @@ from conformance.engines.apart import find
 from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.explore import MOST_STATES, Explorer
+from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
 from conformance.ports import (
     Implementation,
@@ -168,14 +169,21 @@ def check(
 @click.option("--scope", metavar="KEY=VALUE", multiple=True, help="A bound, at_once=STEPS, or alike=OPERAND.")
 @click.option("--depth", type=click.IntRange(1), help="The maximum number of steps in a run.")
 @click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
+@click.option(
+    "--recognition",
+    type=click.Choice([*Recognition]),
+    default=Recognition.EXACT,
+    show_default=True,
+    help="How states are recognised: exactly, or by a wide hash, which needs less memory.",
+)
 @click.option("--implementation", "name", default="reference", show_default=True)
 @step_seconds_option
 @memory_option
 @in_process_option
 @json_option
 def explore(
-    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, name: str, step_seconds: float,
-    memory: int, in_process: bool, json_path: Path | None,
+    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, recognition: str, name: str,
+    step_seconds: float, memory: int, in_process: bool, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one."""
     check_components((component,))
@@ -190,7 +198,8 @@ def explore(
     with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
         program = followed(Program(COMPONENTS[component], implementation))
         try:
-            explorer = Explorer(program, scope_of(program.component, dict(one.split("=", 1) for one in scope)))
+            within = scope_of(program.component, dict(one.split("=", 1) for one in scope))
+            explorer = Explorer(program, within, recognition=Recognition(recognition))
             result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))
         except (ScopeError, CannotRecognise) as error:
             raise click.UsageError(str(error)) from None

@@ -15,6 +15,7 @@ from conformance.driver import ONE_ORDER, Bound, Broken, FailureClass, Move, Pro
 from conformance.driver.step import FINISH, RUN
 from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
+from conformance.engines.recognition import Recognition, WideHash
 from conformance.engines.scope import Exchange, Scope, ScopeError
 from conformance.engines.tally import Signature
 from conformance.scenarios import Finding, Scenario, Step
@@ -43,12 +44,17 @@ class Exploration:
     judged."""
     complete: bool
     found: tuple[Found, ...]
+    recognition: Recognition
+    """How states were recognised."""
 
 
 class Explorer:
     """Explores one scope of one implementation."""
 
-    def __init__(self, program: Program, scope: Scope, turns: tuple[str, ...] = (RUN,), drain: bool = True) -> None:
+    def __init__(
+        self, program: Program, scope: Scope, turns: tuple[str, ...] = (RUN,), drain: bool = True,
+        recognition: Recognition = Recognition.EXACT,
+    ) -> None:  # fmt: skip
         """With the turns `(RUN,)` the explorer reaches every state. With FINISH too, one step can let a thread go on to
         any later pause, as in scenarios that the reducer has shortened, so the numbers of steps can be compared.
 
@@ -60,7 +66,9 @@ class Explorer:
         self.turns = turns if getattr(scope.config, "interleaving", "whole") == "fine" else (FINISH,)
         self.drain = drain
         self._silent = program.without_judges()
+        self.recognition = recognition
         self._recogniser = Recogniser()
+        self._hash = WideHash() if recognition is Recognition.HASH else None
         self._bounds = tuple((key, bound) for key, bound in program.component.bounds.items() if key in scope.most)
         self._bounding = {
             kind.name: tuple(
@@ -126,8 +134,9 @@ class Explorer:
         self._settle()
         complete = bool(self._parents) and not frontier
         return Exploration(
-            self.program, self.scope, len(self._parents), self.transitions, level, complete, tuple(self._findings())
-        )
+            self.program, self.scope, len(self._parents), self.transitions, level, complete, tuple(self._findings()),
+            self.recognition,
+        )  # fmt: skip
 
     def shortest(self, slug: str) -> int | None:
         """Returns how many steps the shortest run has in which the property failed; None if it did not fail."""
@@ -244,13 +253,14 @@ class Explorer:
         world.close()
         return False
 
-    def _key(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _key(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...] | bytes:
         """Returns what tells a state from others."""
         digest = self._recogniser.digest(world)
         self.work += len(digest)
-        return counts, digest, self._orders_that_count(world)
+        orders = self._orders_that_count(world)
+        return (counts, digest, orders) if self._hash is None else self._hash.of((counts, orders, *digest))
 
-    def _key_of(self, exchange: Exchange, steps: list[Step]) -> tuple[Any, ...]:
+    def _key_of(self, exchange: Exchange, steps: list[Step]) -> tuple[Any, ...] | bytes:
         """Returns what tells the state from others that is reached with the values exchanged. Raises: ScopeError."""
         world = World(self._silent, self.scope.config)
         counts: tuple[Any, ...] = (0,) * len(self._bounds)

@@ -8,6 +8,7 @@ import msgspec
 from rich.table import Table
 
 from conformance.engines.explore import Exploration
+from conformance.engines.recognition import HASH_BITS, Recognition, collision_odds
 from conformance.parts.words import many
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.scenarios import encode_scenario
@@ -42,6 +43,12 @@ def exploration_lines(result: Exploration) -> list[str]:
     else:
         more = " and those that happen at once" if result.scope.at_once else ""
         lines.append(f"Nothing failed in any run of at most {many(result.depth, 'step')}{more}. Longer ones are left.")
+    if result.recognition is Recognition.HASH:
+        odds = collision_odds(result.recognition, result.states)
+        lines.append(
+            f"States were recognised by a hash of {HASH_BITS} bits. The odds that two different states were taken for "
+            f"the same, so that runs are missing, are at most {odds:.0e}."
+        )
     return lines
 
 
@@ -56,6 +63,8 @@ def exploration_document(result: Exploration) -> dict[str, Any]:
         "transitions": result.transitions,
         "depth": result.depth,
         "complete": result.complete,
+        "recognition": str(result.recognition),
+        "collision_odds": collision_odds(result.recognition, result.states),
         "findings": [
             {
                 "property": found.slug,

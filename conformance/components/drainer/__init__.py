@@ -63,6 +63,8 @@ COMPONENT = Component(
         "records": Bound(("buffer",), 1),
         "checkpoints": Bound(("checkpoint",), 2),
         "aborts": Bound(("abort",), 0),
+        "writes": Bound(("write",), 0),
+        "looks": Bound(("trigger", "stored", "resources"), 0),
         "other": Bound(("fail", "restore", "fault", "cancel"), 0),
     },
     biases=(
