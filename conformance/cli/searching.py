@@ -171,8 +171,8 @@ def check(
 @click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
 @click.option(
     "--recognition",
-    type=click.Choice([*Recognition]),
-    default=Recognition.EXACT,
+    type=click.Choice([one.value for one in Recognition]),
+    default=Recognition.EXACT.value,
     show_default=True,
     help="How states are recognised: exactly, or by a wide hash, which needs less memory.",
 )

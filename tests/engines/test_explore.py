@@ -12,15 +12,16 @@ from conformance.engines import read_scenario
 from conformance.engines.digest import Recogniser
 from conformance.engines.explore import Explorer
 from conformance.engines.optimum import Optimum, optimum
+from conformance.engines.recognition import Recognition
 from conformance.engines.scope import Scope, ScopeError, scope_of
 from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Scenario
 
 
-def explorer(component, implementation="reference", drain=True, **scope):
+def explorer(component, implementation="reference", drain=True, recognition=Recognition.EXACT, **scope):
     program = Program(COMPONENTS[component], find_implementation(implementation))
     given = {key: str(value) for key, value in scope.items()}
-    return Explorer(program, scope_of(program.component, given), drain=drain)
+    return Explorer(program, scope_of(program.component, given), drain=drain, recognition=recognition)
 
 
 SMALL = [
@@ -212,3 +213,11 @@ def test_recognising_states_loses_nothing():
 def test_a_scope_that_makes_no_sense_is_told_in_words(given, words):
     with pytest.raises(ScopeError, match=words):
         scope_of(COMPONENTS["subpartition"], given)
+
+
+@pytest.mark.parametrize(("component", "scope"), SMALL)
+def test_a_wide_hash_recognises_the_same_states(component, scope):
+    exact = explorer(component, **scope).explore()
+    hashed = explorer(component, recognition=Recognition.HASH, **scope).explore()
+    assert (hashed.states, hashed.transitions, hashed.depth) == (exact.states, exact.transitions, exact.depth)
+    assert hashed.complete

@@ -1,0 +1,83 @@
+"""How an exploration recognises states."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import combinations
+
+import pytest
+
+from conformance.engines.digest import Recogniser
+from conformance.engines.recognition import HASH_BITS, Recognition, WideHash, collision_odds
+
+SHARED: list[int] = []
+NEIGHBOURS: list[list[object]] = [
+    [[], []],
+    [SHARED, SHARED],
+    [[1], 2],
+    [[1, 2]],
+    [1, [2]],
+    [(1, (2,))],
+    [((1,), 2)],
+    [((1, 2),)],
+    ["1"],
+    [b"1"],
+    [1],
+    [None],
+    [""],
+    ["12"],
+    ["1", "2"],
+    [{1: 2}],
+    [{2: 1}],
+    [{1: 2, 3: 4}],
+    [{3: 4, 1: 2}],
+    [2**70],
+    [int],
+]
+"""Values whose digests differ."""
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(NEIGHBOURS, 2)))
+def test_different_digests_have_different_hashes(one, other):
+    recogniser, wide = Recogniser(), WideHash()
+    assert recogniser.walk(*one) != recogniser.walk(*other)
+    assert wide.of(recogniser.walk(*one)) != wide.of(recogniser.walk(*other))
+
+
+@pytest.mark.parametrize("one", NEIGHBOURS)
+def test_equal_digests_have_equal_hashes_also_later(one):
+    recogniser, wide = Recogniser(), WideHash()
+    first = wide.of(recogniser.walk(*one))
+    for other in NEIGHBOURS:
+        wide.of(recogniser.walk(*other))
+    assert wide.of(recogniser.walk(*one)) == first
+    assert len(first) * 8 == HASH_BITS
+
+
+def test_a_hash_that_recognised_too_much_would_lose_states(monkeypatch):
+    """A hash of 8 bits loses states of a scope that has more than 256, so the tests can tell."""
+    monkeypatch.setattr("conformance.engines.recognition.HASH_BITS", 8)
+    wide = WideHash()
+    assert len({wide.of((number,)) for number in range(1000)}) <= 256
+
+
+def test_hashes_do_not_depend_on_the_hash_seed():
+    program = (
+        "from conformance.engines.recognition import WideHash; wide = WideHash();"
+        "print([wide.of(one).hex() for one in (('a', 'b', 1), ('b', 'a', None), (b'x', frozenset('ab')))])"
+    )
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("0", "1")
+    ]
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(("states", "odds"), [(0, 0), (1, 0), (2, 2.0**-128), (2**32 + 1, 2.0**-65)])
+def test_the_odds_of_a_collision(states, odds):
+    assert collision_odds(Recognition.HASH, states) == pytest.approx(odds, rel=1e-8)
+    assert collision_odds(Recognition.EXACT, states) == 0
