@@ -58,7 +58,7 @@ class With(Implementation):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return frozenset(Capability)
+        return frozenset(Capability) - {Capability.NOT_READY_WITHOUT_BARRIER}
 
     def components(self):
         return {"subpartition": lambda config: self.part(config, PUSHED)}

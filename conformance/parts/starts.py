@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.words import got, must_succeed, refusal
-from conformance.ports import CheckpointReason, Error
+from conformance.ports import Capability, CheckpointReason, Error
 
 
 class Refusal(NamedTuple):
@@ -24,6 +24,13 @@ DECLINED = Refusal((CheckpointReason.DECLINED,))
 SUBSUMED_OR_DECLINED = Refusal((CheckpointReason.SUBSUMED, CheckpointReason.DECLINED))
 
 
+def reason_without_barrier(capabilities: Collection[Capability]) -> CheckpointReason:
+    """Returns the reason for which an engine with these capabilities declines a checkpoint whose recovery barrier is
+    missing."""
+    first_design = Capability.NOT_READY_WITHOUT_BARRIER in capabilities
+    return CheckpointReason.DECLINED_TASK_NOT_READY if first_design else CheckpointReason.DECLINED
+
+
 class Starting(Protocol):
     """A ledger that knows for which reasons a checkpoint must be refused."""
 
@@ -31,16 +38,28 @@ class Starting(Protocol):
         """Returns the reasons to refuse the start now; None: an operation in flight decides whether there is one."""
 
 
-def judge_refusal(ledger: Starting, checkpoint: int, error: Error | None, reason: CheckpointReason) -> Judgement:
-    """Judges a start that must be refused for this reason. If there are two reasons, either of them may be given."""
+class Marked(Starting, Protocol):
+    """A ledger of something with recovery barriers."""
+
+    without_barrier: CheckpointReason
+    """The reason for which a checkpoint is declined whose recovery barrier is missing; `refuses` says *declined*."""
+
+
+def judge_refusal(
+    ledger: Starting, checkpoint: int, error: Error | None, reason: CheckpointReason,
+    without_barrier: CheckpointReason = CheckpointReason.DECLINED,
+) -> Judgement:  # fmt: skip
+    """Judges a start that must be refused for this reason. If there are two reasons, either of them may be given.
+    `without_barrier`: what the engine says in place of *declined*."""
     against = ledger.refuses(checkpoint)
     if against is None:
         return UNSURE
     if reason not in against.reasons:
         return False
-    if refusal(error) in against.reasons:
+    due = [without_barrier if one is CheckpointReason.DECLINED else one for one in against.reasons]
+    if refusal(error) in due:
         return True
-    owed = f"checkpoint {checkpoint} must be refused{against.where} with the reason {' or '.join(against.reasons)}"
+    owed = f"checkpoint {checkpoint} must be refused{against.where} with the reason {' or '.join(due)}"
     return Broken(FailureClass.PROTOCOL, owed, got(error))
 
 
@@ -61,17 +80,18 @@ def judge_start(ledger: Starting, checkpoint: int, error: Error | None, recovers
 
 
 @shared("I-37", ("FLINK-21104", "FLINK-20097"))
-def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Starting, seen: Seen[None, int]) -> Judgement:
+def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Marked, seen: Seen[None, int]) -> Judgement:
     """If a checkpoint starts after the barrier of a newer checkpoint was received, the start is refused with an error
     of kind checkpoint and the reason subsumed."""
-    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED)
+    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED, ledger.without_barrier)
 
 
 @shared("I-42", ("FLINK-38544",))
-def a_missing_recovery_barrier_declines_the_checkpoint(ledger: Starting, seen: Seen[None, int]) -> Judgement:
+def a_missing_recovery_barrier_declines_the_checkpoint(ledger: Marked, seen: Seen[None, int]) -> Judgement:
     """If a checkpoint starts in a channel in recovery that has no recovery barrier for it, the start is refused with an
-    error of kind checkpoint and the reason declined, so that only this checkpoint fails."""
-    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.DECLINED)
+    error of kind checkpoint and the reason declined, so that only this checkpoint fails; with the capability
+    not-ready-without-barrier, the reason is declined-task-not-ready."""
+    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.DECLINED, ledger.without_barrier)
 
 
 @shared("I-53", ("FLINK-20654",))
@@ -89,9 +109,9 @@ def a_checkpoint_starts_if_nothing_speaks_against_it(ledger: Starting, seen: See
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------
-def a_recovery_barrier_was_missing(ledger: object, seen: Seen[None, int]) -> bool:
+def a_recovery_barrier_was_missing(ledger: Marked, seen: Seen[None, int]) -> bool:
     """A checkpoint was declined because its recovery barrier was missing."""
-    return refusal(seen.error) is CheckpointReason.DECLINED
+    return refusal(seen.error) is ledger.without_barrier
 
 
 def a_checkpoint_was_subsumed(ledger: object, seen: Seen[None, int]) -> bool:

@@ -33,6 +33,10 @@ class Capability(StrEnum):
     """Conversion moves recovered buffers into the physical channel, and a checkpoint can contain them (FLINK-39018)."""
     RECOVERS_BY_PUSHING = "recover-by-pushing"
     """Recovered buffers are pushed into the physical channel, and live data waits behind them (FLINK-38544)."""
+    NOT_READY_WITHOUT_BARRIER = "not-ready-without-barrier"
+    """A checkpoint that starts in a channel in recovery without its recovery barrier is declined as
+    `declined-task-not-ready`, as in the first design of FLINK-38544. Without this capability it is declined as
+    `declined`, which counts as a failure of the checkpoint."""
     DOWN_GATE = "down-gate"
     """An event that the coordinator sends after its part of a checkpoint reaches a subtask only after the subtask has
     taken its snapshot, whether the subtask is a source or not (FLINK-26029)."""

@@ -56,6 +56,7 @@ def test_it_says_what_it_is(flink):
         Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE, Capability.RECOVERS_IN_MEMORY
     }  # fmt: skip
     released = set(Capability) - {
+        Capability.NOT_READY_WITHOUT_BARRIER,
         Capability.RECOVERS_BY_PUSHING, Capability.STEPPING, Capability.BEGINS_ANYWHERE,
         Capability.DOWN_GATE, Capability.UP_GATE, Capability.UP_BLOCKED,
     }  # fmt: skip

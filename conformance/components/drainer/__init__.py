@@ -16,8 +16,8 @@ from conformance.ports import DrainerConfig, DrainerPort, Piece
 
 
 class DrainerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: how many records of each channel were fetched, channel by channel. `without`: for how many of the
-    first channels nothing was fetched."""
+    """`recovered`: how many records of each channel were fetched. `in_turn`: whether one of each channel was fetched
+    after the other, not channel by channel. `without`: for how many of the first channels nothing was fetched."""
 
     gates: tuple[Annotated[int, Meta(ge=1, le=3)], ...] = (2,)
     recovered: Annotated[int, Meta(ge=0, le=4)] = 2
@@ -25,16 +25,18 @@ class DrainerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True)
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
     without: Annotated[int, Meta(ge=0, le=2)] = 0
+    in_turn: bool = False
 
 
 def _fetched(config: DrainerScenarioConfig) -> tuple[Piece, ...]:
     channels = [(gate, channel) for gate, size in enumerate(config.gates) for channel in range(size)]
-    return tuple(
+    pieces = [
         Piece(gate, channel, (100 * number + record,))
         for number, (gate, channel) in enumerate(channels)
         if number >= config.without
         for record in range(config.recovered)
-    )
+    ]
+    return tuple(sorted(pieces, key=lambda piece: piece.records[0] % 100) if config.in_turn else pieces)
 
 
 _make = DrainerScenarioConfig
@@ -48,6 +50,7 @@ COMPONENT = Component(
         *[_make(interleaving="fine")] * 3, *[_make(_TWO, interleaving="fine")] * 2, _make((1,), 3, 3, "fine"),
         _make(recovered=0, interleaving="fine"), _make((2,), 1, 1, "fine"),
         _make(without=1), _make(_TWO, without=1, interleaving="fine"),
+        _make(in_turn=True), _make(_TWO, interleaving="fine", in_turn=True),
         _make(faults=True), _make(_TWO, interleaving="fine", faults=True),
     ),
     port_config=lambda config: DrainerConfig(config.gates, _fetched(config), config.segment_records),

@@ -14,6 +14,7 @@ from conformance.components.gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
 from conformance.parts.faults import WithFaults
+from conformance.parts.starts import reason_without_barrier
 from conformance.ports import Capability, ChannelKind, GateConfig, GatePort, Recovery
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -77,6 +78,7 @@ COMPONENT = Component(
         (config.exclusive_buffers, config.floating_buffers),
         config.credited,
         config.can_fail(GatePort),
+        reason_without_barrier(capabilities),
     ),
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task", "canceler"),

@@ -42,16 +42,19 @@ class GateState(KeepsErrors):
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "left_open", "marked",
         "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
-        "sides", "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged", "woken",
+        "sides", "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged",
+        "without_barrier", "woken",
     )  # fmt: skip
 
     def __init__(
         self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool,
-        buffers: tuple[int, int], credited: bool, can_fail: Places,
+        buffers: tuple[int, int], credited: bool, can_fail: Places, without_barrier: CheckpointReason,
     ) -> None:  # fmt: skip
         """`buffers`: the exclusive buffers of a remote channel, and the floating buffers of the gate. `credited`:
-        whether the producers of remote channels keep to their credit."""
+        whether the producers of remote channels keep to their credit. `without_barrier`: why a checkpoint is declined
+        whose recovery barrier is missing."""
         super().__init__(can_fail)
+        self.without_barrier = without_barrier
         self.exclusive, self.floating = buffers
         self.credited = credited
         self.recovery = recovery

@@ -16,6 +16,7 @@ from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import recovers
 from conformance.parts.faults import WithFaults
+from conformance.parts.starts import reason_without_barrier
 from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recovery
 
 
@@ -64,7 +65,7 @@ COMPONENT = Component(
     restored_config=lambda config, ledger: ChannelConfig(config.recovery, ledger.lane.left()),
     make_ledger=lambda config, capabilities: Ledger(
         config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
-        config.can_fail(LocalChannelPort),
+        config.can_fail(LocalChannelPort), reason_without_barrier(capabilities),
     ),
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("producer", "task", "recovery", "canceler"),

@@ -15,6 +15,7 @@ from conformance.parts.words import name
 from conformance.ports import (
     PRODUCER,
     Buffer,
+    CheckpointReason,
     Places,
     Recovery,
 )
@@ -28,11 +29,17 @@ class ChannelState(Breakable):
         "lane", "marked", "missed", "must", "must_learn", "must_priority", "newest", "next_live", "next_record",
         "notice", "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored",
         "started", "stopped", "to_recover", "urged", "vain", "was_over", "was_unrequested",
+        "without_barrier",
     )  # fmt: skip
     most_in_vain = 2
 
-    def __init__(self, recovery: Recovery, handed_over: int, passes_blocked: bool, can_fail: Places) -> None:
+    def __init__(
+        self, recovery: Recovery, handed_over: int, passes_blocked: bool, can_fail: Places,
+        without_barrier: CheckpointReason,
+    ) -> None:  # fmt: skip
+        """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing."""
         super().__init__(can_fail)
+        self.without_barrier = without_barrier
         self.in_memory = recovery is Recovery.IN_MEMORY
         self.pushes = recovery is Recovery.PUSHED
         self.passes_blocked = passes_blocked

@@ -13,6 +13,7 @@ from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.designs import ANYWHERE, NOTHING, recovers
 from conformance.parts.faults import WithFaults
+from conformance.parts.starts import reason_without_barrier
 from conformance.ports import CHANNEL_STATE_WRITER, ChannelConfig, FaultKind, Recovery, RemoteChannelPort
 from conformance.scenarios import Step
 
@@ -76,7 +77,7 @@ COMPONENT = Component(
     restored_config=lambda config, ledger: _port_config(config, 0),
     make_ledger=lambda config, capabilities: Ledger(
         config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers, config.first_number,
-        config.can_fail(RemoteChannelPort, config.interleaving == "fine"),
+        config.can_fail(RemoteChannelPort, config.interleaving == "fine"), reason_without_barrier(capabilities),
     ),
     needs=lambda config: recovers(config.recovery)
     | (ANYWHERE if config.first_number else NOTHING)

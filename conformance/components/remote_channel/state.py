@@ -12,6 +12,7 @@ from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, U
 from conformance.parts.words import name
 from conformance.ports import (
     Buffer,
+    CheckpointReason,
     Element,
     Next,
     Places,
@@ -33,12 +34,16 @@ class ChannelState(Accounts):
         "error_came", "error_comes", "errors", "first_number", "forgotten", "input", "kept", "last_barrier",
         "may_hold", "moving", "must_learn", "newest", "notice", "over", "polling", "producer_failed", "records",
         "said", "trespassing", "tried", "twice", "urged",
+        "without_barrier",
     )  # fmt: skip
 
     def __init__(
-        self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int, can_fail: Places
-    ) -> None:
+        self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int, can_fail: Places,
+        without_barrier: CheckpointReason,
+    ) -> None:  # fmt: skip
+        """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing."""
         super().__init__(recovery, handed_over, (exclusive, floating), can_fail)
+        self.without_barrier = without_barrier
         self.first_number = first
         """The sequence number of the first live element. The ledger itself counts positions from 0."""
         self.records = handed_over
