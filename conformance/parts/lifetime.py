@@ -54,7 +54,7 @@ class Lifetime(Ledger):
         self.flying += 1
         self.alone = False
 
-    def begin_alone(self) -> None:
+    def begin_alone(self, *operands: object) -> None:
         """Notes that an operation begins for which rules ask whether another operation overlaps it."""
         self.alone = not self.flying
         self.flying += 1

@@ -126,10 +126,6 @@ class Ledger(Breakable):
             self.stir()
         self.quiet_drain = self.alone
 
-    def begin_take(self, gate: int) -> None:
-        """Notes that the task takes something."""
-        self.begin_alone()
-
     def take(self, seen: Seen[Drained | None], gate: int) -> None:
         """Notes what the task got."""
         if seen.value is None:
@@ -149,10 +145,6 @@ class Ledger(Breakable):
         self.begin_stir()
         self.records[self.first[gate] + channel].append(record)
 
-    def begin_checkpoint(self, checkpoint: int) -> None:
-        """Notes that a checkpoint begins."""
-        self.begin_stir()
-
     def started(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes whether a checkpoint started."""
         if seen.error is None:
@@ -168,10 +160,6 @@ class Ledger(Breakable):
     def write(self, seen: Seen[bool]) -> None:
         """Notes whether the writer had anything to do."""
         self.quiet_write = not seen.value and self.alone
-
-    def begin_write(self) -> None:
-        """Notes that the writer goes on."""
-        self.begin_alone()
 
     def write_struck(self, seen: Seen[Any]) -> None:
         """Notes that a checkpoint cannot be written. Which one, the question about it tells that `missing` hears."""

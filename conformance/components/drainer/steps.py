@@ -59,7 +59,7 @@ def install(port: DrainerPort, ledger: Ledger) -> Answer[None]:
     return port.install()
 
 
-@step("task", LIVE, when=next_checkpoint, begin=Ledger.begin_checkpoint, end=Ledger.end, learn=Ledger.started,
+@step("task", LIVE, when=next_checkpoint, begin=Ledger.begin_stir, end=Ledger.end, learn=Ledger.started,
       weight=12, fails=True)  # fmt: skip
 def checkpoint(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint(checkpoint)
@@ -70,7 +70,7 @@ def abort(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.abort(checkpoint)
 
 
-@step("task", INSTALLED, when=gates, begin=Ledger.begin_take, end=Ledger.end, learn=Ledger.take, weight=30)
+@step("task", INSTALLED, when=gates, begin=Ledger.begin_alone, end=Ledger.end, learn=Ledger.take, weight=30)
 def take(port: DrainerPort, ledger: Ledger, gate: int) -> Answer[Drained | None]:
     return port.take(gate)
 
@@ -82,16 +82,12 @@ def drain(port: DrainerPort, ledger: Ledger) -> Answer[Piece | None]:
     return port.drain()
 
 
-def _sent(ledger: Ledger, *operands: object) -> None:
-    ledger.end()
-
-
-@step("network", INSTALLED, when=sends, begin=Ledger.arrive, end=_sent, weight=6)
+@step("network", INSTALLED, when=sends, begin=Ledger.arrive, end=Ledger.end, weight=6)
 def buffer(port: DrainerPort, ledger: Ledger, gate: int, channel: int, record: int) -> Answer[None]:
     return port.arrive(gate, channel, record)
 
 
-@step("executor", LIVE, when=always, begin=Ledger.begin_write, end=Ledger.end, learn=Ledger.write,
+@step("executor", LIVE, when=always, begin=Ledger.begin_alone, end=Ledger.end, learn=Ledger.write,
       struck=Ledger.write_struck, weight=24)  # fmt: skip
 def write(port: DrainerPort, ledger: Ledger) -> Answer[bool]:
     return port.write()

@@ -77,11 +77,7 @@ def select(port: TaskRestorePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.select(gate)
 
 
-def _begin_checkpoint(ledger: Ledger, checkpoint: int) -> None:
-    ledger.begin()
-
-
-@step("task", LIVE, when=tried, begin=_begin_checkpoint, end=Ledger.end, learn=Ledger.started, weight=10, fails=True)
+@step("task", LIVE, when=tried, begin=Ledger.begin, end=Ledger.end, learn=Ledger.started, weight=10, fails=True)
 def checkpoint(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint(checkpoint)
 
