@@ -149,6 +149,12 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	$(CONFORMANCE) explore --component writer --scope subtasks=2 --scope checkpoints=4 --scope strikes=1 --scope futures=0 \
 	  --scope aborts=0 --scope closes=0 --scope at_once=execute --scope alike=subtask --depth 8 \
 	  --json reports/exploration/writer-bounded.json || [ $$? -eq 3 ]
+	$(CONFORMANCE) explore --component drainer --recognition hash --scope interleaving=whole \
+	  --json reports/exploration/drainer-whole.json
+	$(CONFORMANCE) explore --component drainer --recognition hash --scope checkpoints=1 \
+	  --json reports/exploration/drainer-one-checkpoint.json
+	$(CONFORMANCE) explore --component drainer --recognition hash --max-states 120000 \
+	  --json reports/exploration/drainer-bounded.json || [ $$? -eq 3 ]
 	$(call explore-coordinator,aborts,most_turns=1 kinds=2 aborts=1)
 	$(call explore-coordinator,failure,most_turns=1 kinds=2 aborts=0 failures=1)
 	$(call explore-coordinator,two-checkpoints,$(PROMPT) concurrent=2 checkpoints=2 events=2 reports=2 aborts=1 failures=1)

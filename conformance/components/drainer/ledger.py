@@ -25,7 +25,7 @@ class Ledger(Breakable):
     __slots__ = (
         "aborted", "cancelled", "channels", "cuts", "declined", "drained", "draining", "excused", "failed_cuts",
         "fetched", "first", "gates", "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write", "records",
-        "strikes", "taken", "told", "trigger",
+        "strikes", "taken", "told",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], can_fail: Places) -> None:
@@ -63,8 +63,8 @@ class Ledger(Breakable):
         """How many writes have failed, and the checkpoints of which one or another has failed with them."""
         self.draining = self.cancelled = False
         """Whether the drainer is in the middle of an operation; whether the task was cancelled."""
-        self.told = self.trigger = RecoveryTrigger.NOT_READY
-        """What the trigger said last; what it must be at least."""
+        self.told = RecoveryTrigger.NOT_READY
+        """What the trigger said last."""
         self.quiet_drain = self.quiet_write = False
         """Whether the drainer, and the writer, had nothing to do, since anything else happened."""
         self.quiet_take = [False] * len(self.gates)
@@ -103,7 +103,6 @@ class Ledger(Breakable):
     def install(self, seen: Seen[None]) -> None:
         """Notes that the drainer begins."""
         self.phase = "installed"
-        self.trigger = RecoveryTrigger.DRAINING
 
     def begin_drain(self) -> None:
         """Notes that the drainer goes on."""

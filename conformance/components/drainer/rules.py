@@ -137,11 +137,12 @@ def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: See
     installed, and no-op only when the task has taken all recovered data."""
     if ledger.flying:
         return False
-    if _ORDER.index(seen.value) < _ORDER.index(max(ledger.told, ledger.trigger, key=_ORDER.index)):
+    if _ORDER.index(seen.value) < _ORDER.index(ledger.told):
         owed = f"the trigger was {ledger.told}, and goes only on"
         return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value}")
-    if ledger.phase == "fetched" and seen.value is not RecoveryTrigger.NOT_READY:
-        return Broken(FailureClass.PROTOCOL, "the drainer was not installed", f"the trigger is {seen.value}")
+    if (ledger.phase == "fetched") is not (seen.value is RecoveryTrigger.NOT_READY):
+        installed = "not " if ledger.phase == "fetched" else ""
+        return Broken(FailureClass.PROTOCOL, f"the drainer was {installed}installed", f"the trigger is {seen.value}")
     if seen.value is RecoveryTrigger.NO_OP and not ledger.is_recovered():
         return Broken(FailureClass.LOST, "recovered data was not taken yet", "the trigger is no-op")
     return True
