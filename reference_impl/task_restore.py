@@ -38,6 +38,7 @@ from conformance.scheduling import Mailbox, Pause
 from .channels.channel import PhysicalChannel
 from .channels.local import LocalChannel
 from .design import Design
+from .drainer.buffers import RecoveryBuffers
 from .drainer.drainer import Drainer
 from .drainer.gate import RecoveringGate
 from .drainer.hand_over import collect
@@ -197,7 +198,8 @@ class TaskRestore(Faulty, TaskRestorePort):
             self.fetch(self.to_fetch.pop(0))
         if not self.to_fetch:
             self.fetched = self.writer.finish()
-            self.drainer = Drainer(self.gates, None if self.fetched is None else self.fetched.reader())
+            reader = None if self.fetched is None else self.fetched.reader()
+            self.drainer = Drainer(self.gates, reader, RecoveryBuffers(sum(map(len, self.config.input_state))))
             self.mails.put((Mail.INSTALL, 0))
         return True
 

@@ -23,6 +23,8 @@ class DrainerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What was fetched, in this order. It lies in spill files."""
     segment_records: Annotated[int, Meta(ge=1)] = 2
     """How many records a segment of the files has when it is full."""
+    buffers: Annotated[int, Meta(ge=1)] = 64
+    """How many buffers there are for recovered data. A record has one from its push until the task takes it."""
 
 
 class RecoveryTrigger(StrEnum):
@@ -81,8 +83,8 @@ class DrainerPort(Port):
     # ---- thread that drains
     @abstractmethod
     def drain(self) -> Answer[Piece | None]:
-        """Hand the next record to its channel. Returns: the record; nothing once everything was handed on, and each
-        channel was told so.
+        """Hand the next record to its channel, once there is a buffer for it. Returns: the record; nothing once
+        everything was handed on, and each channel was told so.
 
         Raises: PortError IO if it cannot be read, or no buffer can be had: the task fails then.
         """

@@ -14,16 +14,18 @@ from conformance.scheduling import Pause
 from ..gate import Gate
 from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader, SpillReader
+from .buffers import RecoveryBuffers
 from .critical import CriticalSections
 
 
 class Drainer:
     """It is draining until everything was read, and then ends the recovered data of each channel."""
 
-    def __init__(self, gates: Sequence[Gate], reader: SpillReader | None) -> None:
+    def __init__(self, gates: Sequence[Gate], reader: SpillReader | None, buffers: RecoveryBuffers) -> None:
         """N2. `reader`: none if nothing was fetched."""
         self.gates = gates
         self.reader = reader
+        self.buffers = buffers
         self.critical = CriticalSections(gates)
         self.disk = Pause("while the disk is read")
         self.fully_read = reader is None
@@ -61,9 +63,11 @@ class Drainer:
         return None
 
     async def push(self, piece: Piece) -> None:
-        """N3, N4. Raises: PortError IO."""
+        """N3, N4. Raises: PortError IO, RELEASED."""
         assert self.reader is not None
         gate = self.gates[piece.gate]
+        await self.buffers
+        self.buffers.take()
         await self.critical.push(gate, piece.channel, piece.records, self.reader.commit)
 
     async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
@@ -81,6 +85,7 @@ class Drainer:
     def release(self) -> None:
         """N12."""
         self.released = True
+        self.buffers.release()
         if self.reader is not None:
             self.reader.fetched.close()
             self.reader.close()

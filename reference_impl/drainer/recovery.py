@@ -24,6 +24,7 @@ from ..held import together
 from ..spill.spill import RECORD_BYTES, encode
 from ..spill.storage import Storage
 from ..spill.store import Limits, SpillWriter
+from .buffers import RecoveryBuffers
 from .drainer import Drainer
 from .gate import RecoveringGate
 from .hand_over import HandOver, collect
@@ -46,7 +47,12 @@ class Recovering(Faulty, DrainerPort):
             for index, size in enumerate(config.gates)
         ]
         reader = None if self.fetched is None else self.fetched.reader()
-        self.drainer = Drainer(self.gates, reader)
+        self.buffers = RecoveryBuffers(config.buffers)
+        self.drainer = Drainer(self.gates, reader, self.buffers)
+        self.untaken = [[0] * size for size in config.gates]
+        """Not taken: by gate and channel, how many recovered records the task has not taken."""
+        for piece in config.fetched:
+            self.untaken[piece.gate][piece.channel] += 1
         self.ready = RecoveryTrigger.NOT_READY
         """Trigger: what a checkpoint finds."""
         self.over = False
@@ -66,6 +72,9 @@ class Recovering(Faulty, DrainerPort):
         """N6."""
         reading = self.gates[gate]
         taken = await reading.poll()
+        if taken is not None and self.untaken[gate][taken.channel]:
+            self.untaken[gate][taken.channel] -= 1
+            self.buffers.recycle()
         if self.ready is RecoveryTrigger.DRAINING and all(one.is_consumed() for one in self.gates):
             self.ready = RecoveryTrigger.NO_OP
         return None if taken is None else Drained(gate, taken.channel, taken.element)

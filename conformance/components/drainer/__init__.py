@@ -25,6 +25,7 @@ class DrainerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True)
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
     without: Annotated[int, Meta(ge=0, le=2)] = 0
+    buffers: Annotated[int, Meta(ge=1, le=64)] = 64
     in_turn: bool = False
 
 
@@ -51,10 +52,15 @@ COMPONENT = Component(
         _make(recovered=0, interleaving="fine"), _make((2,), 1, 1, "fine"),
         _make(without=1), _make(_TWO, without=1, interleaving="fine"),
         _make(in_turn=True), _make(_TWO, interleaving="fine", in_turn=True),
+        _make(buffers=1), _make(_TWO, interleaving="fine", buffers=2, in_turn=True),
         _make(faults=True), _make(_TWO, interleaving="fine", faults=True),
     ),
-    port_config=lambda config: DrainerConfig(config.gates, _fetched(config), config.segment_records),
-    make_ledger=lambda config, capabilities: Ledger(config.gates, _fetched(config), config.can_fail(DrainerPort)),
+    port_config=lambda config: DrainerConfig(
+        config.gates, _fetched(config), config.segment_records, config.buffers
+    ),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.gates, _fetched(config), config.buffers, config.can_fail(DrainerPort)
+    ),
     needs=lambda config: PUSHED | config.needs_for_faults(),
     threads=("task", "drain", "network", "executor", "canceler"),
     steps=tuple(STEPS.all),
@@ -75,5 +81,6 @@ COMPONENT = Component(
         {"drain": 80, "take": 80, "buffer": 20},
         {"abort": 12, "write": 60, "checkpoint": 30},
         {"cancel": 6, "checkpoint": 30},
+        {"cancel": 6, "drain": 90},
     ),
 )  # fmt: skip

@@ -49,6 +49,18 @@ def a_checkpoint_met_the_drainer(ledger: Ledger, seen: Seen[None, int]) -> bool:
     return seen.error is None and ledger.draining and ledger.pushed < len(ledger.pieces)
 
 
+@goal(steps.checkpoint)
+def a_checkpoint_started_while_the_drainer_waited_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A checkpoint started while all buffers for recovered data were in use, and the drainer had another record."""
+    return seen.error is None and ledger.is_waiting()
+
+
+@goal(steps.cancel)
+def a_task_was_cancelled_while_the_drainer_waited_for_a_buffer(ledger: Ledger, seen: Seen[None]) -> bool:
+    """A task was cancelled in the same situation."""
+    return ledger.draining and ledger.pushed < len(ledger.pieces) and ledger.in_use() >= ledger.buffers
+
+
 @goal(steps.write)
 def a_snapshot_was_written_after_the_drainer_had_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
     """A piece was written when everything was pushed, of a checkpoint that had started before that."""

@@ -23,14 +23,16 @@ class Ledger(Breakable):
     """Phases: *fetched*, *installed*, then `broken`, or the end. Channels are numbered through all gates."""
 
     __slots__ = (
-        "aborted", "cancelled", "channels", "cuts", "declined", "drained", "draining", "excused", "failed_cuts",
-        "fetched", "first", "gates", "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write", "records",
-        "strikes", "taken", "told",
+        "aborted", "buffers", "cancelled", "channels", "cuts", "declined", "drained", "draining", "excused",
+        "failed_cuts", "fetched", "first", "gates", "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write",
+        "records", "strikes", "taken", "told",
     )  # fmt: skip
 
-    def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], can_fail: Places) -> None:
+    def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], buffers: int, can_fail: Places) -> None:
         super().__init__(can_fail)
         self.gates = gates
+        self.buffers = buffers
+        """How many buffers there are for recovered data."""
         self.channels = tuple((gate, channel) for gate, size in enumerate(gates) for channel in range(size))
         self.first = tuple(self.channels.index((gate, 0)) for gate in range(len(gates)))
         self.pieces = pieces
@@ -75,6 +77,30 @@ class Ledger(Breakable):
         """Returns the newest checkpoint."""
         return len(self.cuts) + len(self.declined)
 
+    def in_use(self) -> int:
+        """Returns how many buffers recovered data is in: it was pushed and not taken."""
+        taken = [min(taken, len(ids)) for taken, ids in zip(self.taken, self.fetched, strict=True)]
+        return self.pushed - sum(taken)
+
+    def first_gate_in_use(self) -> int:
+        """Returns the first gate into which a record was pushed that was not taken."""
+        left = list(self.taken)
+        for piece in self.pieces[: self.pushed]:
+            channel = self.first[piece.gate] + piece.channel
+            if not left[channel]:
+                return piece.gate
+            left[channel] -= 1
+        return 0
+
+    def is_waiting(self) -> bool:
+        """Returns whether the drainer waits for a buffer, or is about to."""
+        return (
+            self.phase == "installed"
+            and self.draining
+            and self.pushed < len(self.pieces)
+            and self.in_use() >= self.buffers
+        )
+
     def is_recovered(self) -> bool:
         """Returns whether the task got all recovered records."""
         return all(taken >= len(ids) for taken, ids in zip(self.taken, self.fetched, strict=True))
@@ -89,6 +115,12 @@ class Ledger(Breakable):
         return tuple(ids[taken:] for ids, taken in zip(self.fetched, cut.taken, strict=True))
 
     # ---- updates -----------------------------------------------------------------------------------------------------
+    def begin_alone(self, *operands: object) -> None:
+        """Notes that an operation begins. A drainer that waits for a buffer does not overlap it."""
+        waits = self.flying == 1 and self.is_waiting()
+        self.alone = waits or not self.flying
+        self.flying += 1
+
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
         self.quiet_drain = self.quiet_write = False

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.components.drainer import steps
 from conformance.components.drainer.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.records import compare_ids, in_words
@@ -22,7 +22,7 @@ from conformance.ports import (
     Resources,
 )
 
-RULES = Rules[Ledger]("drainer", answers_property("drainer"))
+RULES = Rules[Ledger]("drainer", answers_property("drainer"), *thread_properties("drainer"))
 rule, adopt = RULES.rule, RULES.adopt
 _ORDER = list(RecoveryTrigger)
 
@@ -70,6 +70,17 @@ def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...
             owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
             return Broken(FailureClass.STUCK, owed, "it found nothing")
     return True
+
+
+@rule(steps.drain, invariant="I-92", tickets=("FLINK-38544",))
+def recovered_data_fits_into_its_buffers(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
+    """No more recovered records wait in the channels than there are buffers for recovered data."""
+    if seen.value is None or not ledger.alone or ledger.pushed <= ledger.buffers:
+        return False
+    if ledger.in_use() <= ledger.buffers:
+        return True
+    owed = f"there are {ledger.buffers} buffers for recovered data, so the drainer must wait"
+    return Broken(FailureClass.PROTOCOL, owed, f"{ledger.in_use()} records were pushed and not taken")
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------

@@ -125,12 +125,16 @@ def _write(ledger: Ledger) -> Any:
 
 
 def _drain(ledger: Ledger) -> Any:
+    if ledger.draining:  # it must be able to go on, unless it waits for a buffer
+        return drain() if ledger.phase in (*INSTALLED, BROKEN) and not ledger.is_waiting() else None
     return drain() if ledger.phase == "installed" and not ledger.quiet_drain else None
 
 
 def _take(ledger: Ledger) -> Any:
     if ledger.phase != "installed":
         return None
+    if ledger.is_waiting():  # only a gate in which recovered data waits helps
+        return take(ledger.first_gate_in_use())
     return next((take(gate) for gate, quiet in enumerate(ledger.quiet_take) if not quiet), None)
 
 
