@@ -30,14 +30,16 @@ NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 class Task:
     """A task whose operations run whole. Each channel has recovered records; one is 100 times its channel and more."""
 
-    def __init__(self, gates: tuple[int, ...] = (2,), recovered: int = 2, installed: bool = True) -> None:
+    def __init__(
+        self, gates: tuple[int, ...] = (2,), recovered: int = 2, installed: bool = True, buffers: int = 64
+    ) -> None:
         self.channels = [(gate, channel) for gate, size in enumerate(gates) for channel in range(size)]
         self.pieces = tuple(
             Piece(gate, channel, (100 * number + record,))
             for number, (gate, channel) in enumerate(self.channels)
             for record in range(recovered)
         )
-        self.port = Recovering(DrainerConfig(gates, self.pieces), PUSHED)
+        self.port = Recovering(DrainerConfig(gates, self.pieces, buffers=buffers), PUSHED)
         if installed:
             whole(self.port.install())
 
@@ -265,4 +267,44 @@ def test_a_task_is_cancelled_in_every_phase(pushed):
     assert not task.port.write()
     assert task.port.resources() == NOTHING
     whole(task.port.release())
+    assert task.port.resources() == NOTHING
+
+
+def waiting(task):
+    """A kernel whose thread drains, and waits for a buffer."""
+    kernel = Kernel(("drain",), fine=False)
+    task.drain()
+    assert kernel.start(kernel.threads["drain"], ("drain",), task.port.drain()) is PAUSED
+    assert not kernel.threads["drain"].runnable
+    return kernel
+
+
+def test_the_drainer_waits_for_a_buffer_without_a_lock():
+    """drainer.md N3, N6."""
+    task = Task(buffers=1)
+    kernel = waiting(task)
+    assert task.port.drainer.critical.lock.owner is None
+    task.checkpoint(1)
+    taken = whole(task.port.take(0))
+    assert taken.element == Buffer((0,))
+    assert kernel.finish(kernel.threads["drain"]) == task.pieces[1]
+    task.write()
+    assert task.port.stored(1) == ((0, 1), (100, 101))
+
+
+def test_a_live_record_gives_no_buffer_back():
+    """drainer.md N6."""
+    task = Task(gates=(1,), recovered=1, buffers=1)
+    task.drain(2)
+    whole(task.port.arrive(0, 0, 1))
+    assert task.take() == [0, 1]
+    assert task.port.buffers.free == 1
+
+
+def test_a_cancellation_wakes_a_drainer_that_waits():
+    """drainer.md N12."""
+    task = Task(buffers=1)
+    kernel = waiting(task)
+    whole(task.port.cancel())
+    assert kernel.finish(kernel.threads["drain"]) is None
     assert task.port.resources() == NOTHING

@@ -93,13 +93,10 @@ class Ledger(Breakable):
         return 0
 
     def is_waiting(self) -> bool:
-        """Returns whether the drainer waits for a buffer, or is about to."""
-        return (
-            self.phase == "installed"
-            and self.draining
-            and self.pushed < len(self.pieces)
-            and self.in_use() >= self.buffers
-        )
+        """Returns whether the drainer may wait for a buffer, or be about to. It may ask for one before it knows that
+        there is no further record."""
+        more = self.phase == "installed" and self.draining and not self.drained
+        return more and self.in_use() >= self.buffers
 
     def is_recovered(self) -> bool:
         """Returns whether the task got all recovered records."""
