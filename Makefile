@@ -153,7 +153,7 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	  --json reports/exploration/drainer-whole.json
 	$(CONFORMANCE) explore --component drainer --recognition hash --scope checkpoints=1 \
 	  --json reports/exploration/drainer-one-checkpoint.json
-	$(CONFORMANCE) explore --component drainer --recognition hash --max-states 120000 \
+	$(CONFORMANCE) explore --component drainer --recognition hash --max-states 80000 \
 	  --json reports/exploration/drainer-bounded.json || [ $$? -eq 3 ]
 	$(call explore-coordinator,aborts,most_turns=1 kinds=2 aborts=1)
 	$(call explore-coordinator,failure,most_turns=1 kinds=2 aborts=0 failures=1)
