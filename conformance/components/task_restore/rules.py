@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.components.task_restore import steps
 from conformance.components.task_restore.ledger import OVER, Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.records import compare_ids, in_words
@@ -24,7 +24,7 @@ from conformance.ports import (
     Turn,
 )
 
-RULES = Rules[Ledger]("task-restore", answers_property("task-restore"))
+RULES = Rules[Ledger]("task-restore", answers_property("task-restore"), *thread_properties("task-restore"))
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[Any, *tuple[Any, ...]]
 BUSY = (steps.turn, steps.read)
