@@ -74,7 +74,8 @@ class RestoreGate(RecoveringGate):
         self.task = task
         self.first = first
         """First: the number of its first channel."""
-        super().__init__(config, design, index=index, faults=task.faults)
+        recovered = task.config.input_state[first : first + len(config.channels)]
+        super().__init__(config, design, index, task.faults, map(len, recovered), task.buffers)
 
     def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
         """E9. The channel reads the subpartition of its producer."""
@@ -101,6 +102,9 @@ class TaskRestore(Faulty, TaskRestorePort):
         """Subpartition: by channel, the one of its producer."""
         self.local: list[LocalChannel | None] = [None] * len(self.subpartitions)
         """Local: by channel, the physical channel once there is one."""
+        enough = sum(map(len, config.input_state))
+        self.buffers = RecoveryBuffers(enough if self.recovery is Recovery.IN_MEMORY else config.buffers)
+        """Buffers: those for recovered data."""
         self.gates: list[RestoreGate] = []
         first = 0
         for index, size in enumerate(config.gates):
@@ -177,6 +181,7 @@ class TaskRestore(Faulty, TaskRestorePort):
             return self.fetch_next()
         for channel, left in enumerate(self.reader.left):
             if left:
+                await self.buffers.request()
                 self.faults.reach(CHANNEL_STATE_READ)
                 await self.reader.recover(channel)
                 return True
@@ -199,7 +204,7 @@ class TaskRestore(Faulty, TaskRestorePort):
         if not self.to_fetch:
             self.fetched = self.writer.finish()
             reader = None if self.fetched is None else self.fetched.reader()
-            self.drainer = Drainer(self.gates, reader, RecoveryBuffers(sum(map(len, self.config.input_state))))
+            self.drainer = Drainer(self.gates, reader, self.buffers)
             self.mails.put((Mail.INSTALL, 0))
         return True
 
@@ -339,6 +344,7 @@ class TaskRestore(Faulty, TaskRestorePort):
         else:
             self.drainer.release()
         self.reader.release()
+        self.buffers.release()
         for gate in self.gates:
             await gate.release()
         for subpartition in self.subpartitions:

@@ -12,6 +12,7 @@ from conformance.driver.own_rules import (
     COMES_TO_AN_END,
     NO_CIRCLE,
     NO_LOCK_MEANWHILE,
+    OF_THREADS,
     ONE_ORDER,
     answers_property,
     thread_properties,
@@ -37,10 +38,10 @@ from conformance.driver.violation import Interrupt, Violation, as_error, unexpec
 from conformance.driver.world import World
 
 __all__ = [
-    "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_LOCK_MEANWHILE", "NO_OPERANDS", "ONE_ORDER",
-    "RUN", "UNSURE", "AnyStep", "Bound", "Broken", "Component", "Components", "DocstringsNeeded", "Drain", "Each",
-    "End", "Evidence", "FailureClass", "Interrupt", "Judgement", "Kind", "Ledger", "Level", "Log", "Move", "Never",
-    "Once", "Operands", "Program", "Property", "Rules", "Run", "Seen", "Setting", "Settings", "Shared", "Step", "Steps",
-    "Unsure", "Verdict", "Violation", "While", "World", "always", "answers_property", "as_error", "find_components",
-    "run_scenario", "shared", "thread_properties", "unexpected",
+    "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_LOCK_MEANWHILE", "NO_OPERANDS", "OF_THREADS",
+    "ONE_ORDER", "RUN", "UNSURE", "AnyStep", "Bound", "Broken", "Component", "Components", "DocstringsNeeded", "Drain",
+    "Each", "End", "Evidence", "FailureClass", "Interrupt", "Judgement", "Kind", "Ledger", "Level", "Log", "Move",
+    "Never", "Once", "Operands", "Program", "Property", "Rules", "Run", "Seen", "Setting", "Settings", "Shared", "Step",
+    "Steps", "Unsure", "Verdict", "Violation", "While", "World", "always", "answers_property", "as_error",
+    "find_components", "run_scenario", "shared", "thread_properties", "unexpected",
 ]  # fmt: skip

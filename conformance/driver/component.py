@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from conformance.driver.drain import Drain
+from conformance.driver.own_rules import OF_THREADS
 from conformance.driver.rule import NOTHING, Property
 from conformance.driver.setting import NO_SETTINGS, Settings
 from conformance.driver.step import FINISH, RUN, AnyStep, Ledger
@@ -52,7 +53,8 @@ def _none_alike(config: Any) -> Mapping[str, int]:
 class Component:
     """All that engines, replay and reports need to know about a component.
 
-    Raises: ValueError if a bound, a bias or a prefix names a step that the component does not have.
+    Raises: ValueError if a bound, a bias or a prefix names a step that the component does not have, or if the component
+    has threads and lacks a rule of waiting threads.
     """
 
     name: str
@@ -104,6 +106,12 @@ class Component:
         if unknown := [name for name in named if self.step(name) is None]:
             raise ValueError(
                 f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is not one of its steps"
+            )
+        slugs = [one.slug for one in self.properties]
+        if self.threads and (missing := [slug for slug in OF_THREADS if slug not in slugs]):
+            raise ValueError(
+                f"{self.name}: it has threads, so its rules must begin with those of `thread_properties`; it lacks"
+                f" {missing[0]!r}"
             )
 
     def step(self, name: str) -> AnyStep | None:

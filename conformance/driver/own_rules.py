@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from conformance.driver.judgement import Kind, Level
 from conformance.driver.rule import NOTHING, Property
 from conformance.ports import Capability
@@ -11,6 +13,8 @@ NO_CIRCLE = "threads-do-not-wait-in-a-circle"
 ONE_ORDER = "locks-are-taken-in-one-order"
 NO_LOCK_MEANWHILE = "no-thread-waits-with-a-lock"
 COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
+OF_THREADS = (NO_CIRCLE, ONE_ORDER, NO_LOCK_MEANWHILE, COMES_TO_AN_END)
+"""The rules of waiting threads, which every component with threads has."""
 
 
 def _elsewhere(ledger: object, seen: object) -> bool:
@@ -28,29 +32,33 @@ def answers_property(component: str) -> Property:
 
 
 def thread_properties(
-    component: str, level: Level = Level.MUST, waits: frozenset[Capability] = NOTHING
-) -> tuple[Property, ...]:
+    component: str, waits: frozenset[Capability] = NOTHING, other_waits: frozenset[Capability] = NOTHING,
+    untestable: Collection[str] = (),
+) -> tuple[Property, ...]:  # fmt: skip
     """Returns the properties of waiting threads, for a component whose operations can pause.
 
     `waits`: the capabilities without which no thread of the component ever waits for another one.
+    `other_waits`: those without which none ever waits for anything but a lock.
+    `untestable`: those of `OF_THREADS` that only a broken implementation could put to the test.
     """
     stepping = frozenset({Capability.STEPPING})
+    levels = {slug: Level.UNTESTABLE if slug in untestable else Level.MUST for slug in OF_THREADS}
     return (
         Property(
-            NO_CIRCLE, "No threads wait for each other in a circle.", component, (), _elsewhere, level=level,
-            invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=stepping | waits,
+            NO_CIRCLE, "No threads wait for each other in a circle.", component, (), _elsewhere,
+            level=levels[NO_CIRCLE], invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=stepping | waits,
         ),
         Property(
             ONE_ORDER, "Threads that can run at the same time take locks in one order.", component, (), _elsewhere,
-            level=level, invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
+            level=levels[ONE_ORDER], invariant="I-25", tickets=("FLINK-39018",), needs=stepping,
         ),
         Property(
             NO_LOCK_MEANWHILE, "A thread that waits for anything but a lock holds no lock.", component, (), _elsewhere,
-            level=level, invariant="I-25", needs=stepping | waits,
+            level=levels[NO_LOCK_MEANWHILE], invariant="I-25", needs=stepping | waits | other_waits,
         ),
         Property(
             COMES_TO_AN_END, "An operation that has begun ends once everything that it may wait for has happened.",
-            component, (), _elsewhere, kind=Kind.EVENTUALLY, level=level, invariant="I-92",
-            tickets=("FLINK-40668", "FLINK-18595"), needs=waits,
+            component, (), _elsewhere, kind=Kind.EVENTUALLY, level=levels[COMES_TO_AN_END],
+            invariant="I-92", tickets=("FLINK-40668", "FLINK-18595"), needs=waits,
         ),
     )  # fmt: skip

@@ -53,8 +53,8 @@ def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> No
 
 def check_held(judge: Judge, thread: Thread, at: Waitable) -> None:
     """Check whether a thread that must wait for anything but a lock holds one. Raises: Violation."""
-    judged = judge.mark(NO_LOCK_MEANWHILE)
-    if judged is not None and thread.held and not isinstance(at, Lock):
+    judged = None if isinstance(at, Lock) else judge.mark(NO_LOCK_MEANWHILE)
+    if judged is not None and thread.held:
         held = " and ".join(lock.name for lock in thread.held)
         owed = "a thread that waits for anything but a lock must hold no lock"
         observed = f"{thread.name} waits for {at.name} and holds {held}"

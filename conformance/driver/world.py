@@ -14,7 +14,7 @@ from typing import Any
 from conformance.driver import turns
 from conformance.driver.judge import Judge
 from conformance.driver.judgement import Broken, FailureClass
-from conformance.driver.program import Program
+from conformance.driver.program import Move, Program
 from conformance.driver.step import FINISH, Operands
 from conformance.driver.violation import Violation, as_error, unexpected
 from conformance.ports import FaultStruck, Outcome, Port
@@ -176,8 +176,9 @@ class World:
                     step = FINISH, thread.name
                 else:
                     step = draining.next(ledger)
-                    busy = None if step is None else self.threads.get(self.moves[step[0]].thread)
-                    if step is None or (busy is not None and busy.coroutine is not None):
+                    move = None if step is None else self.moves[step[0]]
+                    busy = None if move is None else self.threads.get(move.thread)
+                    if move is None or self._must_have_ended(move, busy):
                         turns.check_end(kernel, self.judge, busy)
                 if step is None:
                     return done
@@ -188,6 +189,13 @@ class World:
                     raise Violation(self.program.answers, Broken(FailureClass.STUCK, owed, observed), step)
         finally:
             del self.performed[before:]
+
+    def _must_have_ended(self, move: Move, busy: Thread | None) -> bool:
+        """Returns whether the next step of the drain shows that an operation does not end which should have: the step
+        needs its thread, or it ends the life of a port that is not broken."""
+        if busy is not None and busy.coroutine is not None:
+            return True
+        return move.crashes and not self.ledger.is_broken()
 
     def close(self) -> None:
         """End the run, and abandon the operations that are still in flight."""

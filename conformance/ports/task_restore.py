@@ -49,6 +49,9 @@ class TaskRestoreConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Flink: `execution.checkpointing.unaligned.during-recovery.enabled`."""
     spill_directories: bool = True
     """Whether there are directories into which fetched state can be spilled."""
+    buffers: Annotated[int, Meta(ge=1)] = 64
+    """How many buffers there are for recovered data. A record has one from when the executor hands it on until the
+    operators get it. With IN_MEMORY there are as many as are needed."""
 
 
 class TaskRestorePort(Port):

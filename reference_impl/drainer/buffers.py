@@ -7,7 +7,7 @@ from conformance.scheduling import Waitable
 
 
 class RecoveryBuffers(Waitable):
-    """The drainer waits here for a buffer. It is the only thread that takes one."""
+    """Whoever hands on recovered data waits here for a buffer. No other thread takes one."""
 
     __slots__ = ("free", "released")
 
@@ -21,8 +21,13 @@ class RecoveryBuffers(Waitable):
         """N3, N12."""
         return self.free > 0 or self.released
 
+    async def request(self) -> None:
+        """N3. Raises: PortError RELEASED."""
+        await self
+        self.take()
+
     def take(self) -> None:
-        """N3. Whoever was woken takes a buffer. Raises: PortError RELEASED."""
+        """N3. Raises: PortError RELEASED."""
         if self.released:
             raise PortError(ErrorKind.RELEASED, "the task is over")
         self.free -= 1

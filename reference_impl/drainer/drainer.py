@@ -66,8 +66,7 @@ class Drainer:
         """N3, N4. Raises: PortError IO, RELEASED."""
         assert self.reader is not None
         gate = self.gates[piece.gate]
-        await self.buffers
-        self.buffers.take()
+        await self.buffers.request()
         await self.critical.push(gate, piece.channel, piece.records, self.reader.commit)
 
     async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
@@ -85,7 +84,6 @@ class Drainer:
     def release(self) -> None:
         """N12."""
         self.released = True
-        self.buffers.release()
         if self.reader is not None:
             self.reader.fetched.close()
             self.reader.close()

@@ -42,17 +42,19 @@ class Recovering(Faulty, DrainerPort):
         for piece in config.fetched:
             writer.append(piece.gate, piece.channel, encode(piece.records))
         self.fetched = writer.finish()
-        self.gates = [
-            RecoveringGate(GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, index, self.faults)
-            for index, size in enumerate(config.gates)
-        ]
-        reader = None if self.fetched is None else self.fetched.reader()
         self.buffers = RecoveryBuffers(config.buffers)
-        self.drainer = Drainer(self.gates, reader, self.buffers)
-        self.untaken = [[0] * size for size in config.gates]
-        """Not taken: by gate and channel, how many recovered records the task has not taken."""
+        recovered = [[0] * size for size in config.gates]
         for piece in config.fetched:
-            self.untaken[piece.gate][piece.channel] += 1
+            recovered[piece.gate][piece.channel] += 1
+        self.gates = [
+            RecoveringGate(
+                GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, index, self.faults,
+                recovered[index], self.buffers,
+            )
+            for index, size in enumerate(config.gates)
+        ]  # fmt: skip
+        reader = None if self.fetched is None else self.fetched.reader()
+        self.drainer = Drainer(self.gates, reader, self.buffers)
         self.ready = RecoveryTrigger.NOT_READY
         """Trigger: what a checkpoint finds."""
         self.over = False
@@ -70,11 +72,7 @@ class Recovering(Faulty, DrainerPort):
 
     async def take(self, gate: int) -> Drained | None:
         """N6."""
-        reading = self.gates[gate]
-        taken = await reading.poll()
-        if taken is not None and self.untaken[gate][taken.channel]:
-            self.untaken[gate][taken.channel] -= 1
-            self.buffers.recycle()
+        taken = await self.gates[gate].poll()
         if self.ready is RecoveryTrigger.DRAINING and all(one.is_consumed() for one in self.gates):
             self.ready = RecoveryTrigger.NO_OP
         return None if taken is None else Drained(gate, taken.channel, taken.element)
@@ -137,6 +135,7 @@ class Recovering(Faulty, DrainerPort):
             if not handed_over.is_over:
                 handed_over.give_up()
         self.drainer.release()
+        self.buffers.release()
         for gate in self.gates:
             await gate.release()
 

@@ -76,6 +76,12 @@ def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, o
         changed(**what)
 
 
+def test_a_component_with_threads_has_the_rules_about_them():
+    missing = "counter: it has threads, so its rules must begin with those of `thread_properties`; it lacks 'threads-do"
+    with pytest.raises(ValueError, match=missing):
+        changed(threads=("producer",))
+
+
 def test_an_unknown_component_is_told_with_those_there_are():
     known = "there are barrier-handler, chain, consumer-loop, coordinator, counter, deque, drainer"
     with pytest.raises(KeyError, match=f"there is no component 'gates'; {known}"):

@@ -113,9 +113,27 @@ def test_a_thread_may_wait_for_a_lock_with_a_lock():
             async with self.lock, self.lock:
                 pass
 
-    violation = pushed(TakesTwo, "whole").violation
+    run = pushed(TakesTwo, "whole")
+    assert run.violation is not None
+    assert run.violation.property.slug == NO_CIRCLE
+    assert NO_LOCK_MEANWHILE not in program().exercised(run.exercised)  # it judges no thread that waits for a lock
+
+
+@pytest.mark.parametrize("interleaving", ["whole", "fine"])
+def test_the_drain_releases_nothing_before_all_that_was_begun_has_ended(interleaving):
+    """No step of the drain needs the thread of this operation, and nobody would have missed it after the release."""
+
+    class NeverEnds(Gate):
+        async def arrive(self, channel: int, buffer: int) -> None:
+            await super().arrive(channel, buffer)
+            await Future("answer")
+
+    steps = [("convert", 0), ("finish", "recovery"), ("arrive", 0), ("finish", "network")]
+    violation = run_scenario(program(Toy(NeverEnds, "waiting")), ToyConfig(1, interleaving), steps).violation
     assert violation is not None
-    assert violation.property.slug == NO_CIRCLE
+    assert violation.property.slug == COMES_TO_AN_END
+    assert violation.broken.observed == "network in arrive waits for answer"
+    assert violation.step == ("arrive", 0)
 
 
 def test_an_operation_of_no_thread_leaves_nothing_behind():

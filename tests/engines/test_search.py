@@ -40,7 +40,7 @@ HISTORIES = {
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
     "drainer": "3ed7f8c746c3e2864e3d08ee7ef17ad25b22ff0271d357fd1d6ec708901feea7",
     "spill": "6006e4d74998258dc9b872dc7a142c6b6f7d48098f6c86d7b29613d7c3d522ff",
-    "task-restore": "6a1b203d074c4d22bd57cf422aa26def70de1040597bef619af7a594058a9e0e",
+    "task-restore": "7b20d2c88d98132f62a8a0a1511dd1195c477acda58b273e5975ace5d66d28da",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 

@@ -135,6 +135,46 @@ def test_output_state_comes_first_and_then_the_operators_open(recovery):
     assert told == [changed(TaskState.INITIALIZING), OutputStateRestored((7, 8)), OperatorsOpened()]
 
 
+def waiting(task: Task) -> Kernel:
+    """Let the executor read until it waits for a buffer."""
+    kernel = Kernel(("executor",), fine=False)
+    executor = kernel.threads["executor"]
+    while kernel.start(executor, ("read",), task.port.read()) is not PAUSED:
+        pass
+    assert not executor.runnable
+    assert executor.held == []
+    return kernel
+
+
+@pytest.mark.parametrize("recovery", [FIRST, BY_PUSHING], ids=str)
+def test_the_executor_waits_for_a_buffer_until_the_operators_take_a_record(recovery):
+    """task-restore.md E5, E7, E13."""
+    task = Task(recovery, buffers=1).restore()
+    if recovery is BY_PUSHING:
+        while task.port.drainer is None:
+            whole(task.port.read())
+        task.turn()
+    kernel = waiting(task)
+    assert task.turn() is Turn.ACTED
+    assert kernel.finish(kernel.threads["executor"]) is True
+    assert waiting(task)
+    assert task.act().records() == [0, 1]
+
+
+def test_data_in_memory_needs_no_buffer_that_is_given_back():
+    """task-restore.md E5."""
+    assert Task(IN_MEMORY, buffers=1).restore().run().records() == [0, 100, 1]
+
+
+def test_an_executor_that_waits_for_a_buffer_ends_with_the_task():
+    """task-restore.md E18, E20."""
+    task = Task(FIRST, buffers=1).restore()
+    kernel = waiting(task)
+    whole(task.port.cancel())
+    assert kernel.finish(kernel.threads["executor"]) is False
+    assert task.state() is TaskState.CANCELED
+
+
 @DESIGNS
 def test_the_restore_of_a_source_ends_before_its_first_default_action(recovery):
     """task-restore.md E4, E10, E14."""

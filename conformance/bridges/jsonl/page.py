@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields
 
 from conformance.bridges.jsonl.protocol import Reply, Request, StrictOutcome, schema, spoken
@@ -247,9 +247,17 @@ def _type_words(type_: Any) -> str:
     if isinstance(type_, type):
         return f"element `{_TAGGED[type_.__name__]}`" if type_.__name__ in _TAGGED else f"`{type_.__name__}`"
     parts = get_args(type_)
+    if get_origin(type_) is Annotated:
+        return f"{_type_words(parts[0])} from {_lower(parts[1])}"
     if set(get_args(Element)) < set(parts):
         return " or ".join(["element", *(_type_words(one) for one in parts if one not in get_args(Element))])
     return " or ".join(_type_words(one) for one in sorted(parts, key=lambda one: one is NoneType))
+
+
+def _lower(limits: Meta) -> float:
+    """The lower limit of a number. The ports set no other limits."""
+    assert limits.ge is not None, f"no words for {limits}"
+    return limits.ge
 
 
 def _plural(words: str) -> str:

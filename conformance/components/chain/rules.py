@@ -26,7 +26,7 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.parts import lifetime
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import many, name
 from conformance.ports import (
@@ -41,7 +41,7 @@ from conformance.ports import (
     EndOfPartition,
 )
 
-RULES = Rules[Ledger]("chain", answers_property("chain"), *thread_properties("chain"))
+RULES = Rules[Ledger]("chain", answers_property("chain"), *thread_properties("chain", other_waits=PUSHED))
 rule = RULES.rule
 Took = Seen[Consumed | None]
 Transferred = Seen[Element | None, int]

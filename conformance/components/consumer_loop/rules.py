@@ -6,7 +6,16 @@ from typing import Any
 
 from conformance.components.consumer_loop import steps
 from conformance.components.consumer_loop.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import (
+    NO_LOCK_MEANWHILE,
+    Broken,
+    FailureClass,
+    Judgement,
+    Rules,
+    Seen,
+    answers_property,
+    thread_properties,
+)
 from conformance.parts import lifetime
 from conformance.parts.designs import RESOURCES
 from conformance.parts.records import compare_ids, in_words
@@ -23,7 +32,12 @@ from conformance.ports import (
     InputStatus,
 )
 
-RULES = Rules[Ledger]("consumer-loop", answers_property("consumer-loop"))
+# A thread waits only for locks, so only a broken loop could exercise the rule about waiting for anything else.
+RULES = Rules[Ledger](
+    "consumer-loop",
+    answers_property("consumer-loop"),
+    *thread_properties("consumer-loop", untestable=(NO_LOCK_MEANWHILE,)),
+)
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[Any, *tuple[Any, ...]]
 DEEDS = (

@@ -34,7 +34,7 @@ from conformance.ports import (
     StateConsumed,
 )
 
-RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate"))
+RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate", other_waits=PUSHED))
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
 Written = Seen[tuple[tuple[int, ...], ...], int]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, WAITING, Ledger
 from conformance.driver import (
+    NO_CIRCLE,
+    ONE_ORDER,
     UNSURE,
     Broken,
     FailureClass,
@@ -21,16 +23,12 @@ from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import got, must_be, must_fail, must_succeed, name
 from conformance.ports import BUFFER_POOL, BufferAndBacklog, DataAvailable, ErrorKind, FaultKind, FaultStruck, Resources
 
-_LOCKS = 2
-"""How many of the properties of waiting threads are about locks."""
-
 # No operation of this channel takes a lock inside another, so only a broken channel could exercise the rules about
 # locks. A thread waits only for the buffer pool.
 RULES = Rules[Ledger](
     "recovered-channel",
     answers_property("recovered-channel"),
-    *thread_properties("recovered-channel", Level.UNTESTABLE)[:_LOCKS],
-    *thread_properties("recovered-channel", waits=FAULTS)[_LOCKS:],
+    *thread_properties("recovered-channel", waits=FAULTS, untestable=(NO_CIRCLE, ONE_ORDER)),
 )
 rule, adopt = RULES.rule, RULES.adopt
 

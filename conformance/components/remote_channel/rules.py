@@ -32,7 +32,9 @@ from conformance.ports import (
     PriorityAvailable,
 )
 
-RULES = Rules[Ledger]("remote-channel", answers_property("remote-channel"), *thread_properties("remote-channel"))
+RULES = Rules[Ledger](
+    "remote-channel", answers_property("remote-channel"), *thread_properties("remote-channel", other_waits=PUSHED)
+)
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
 Took = Seen[BufferAndBacklog | None]
 

@@ -19,8 +19,8 @@ OUTPUT = (1, 2)
 
 
 class TaskRestoreScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: how many records are recovered in each channel; `recovery`, `unaligned`, `spill_directories`: as in
-    the configuration of the port."""
+    """`recovered`: how many records are recovered in each channel; `recovery`, `unaligned`, `spill_directories` and
+    `buffers`: as in the configuration of the port."""
 
     recovery: Recovery = Recovery.RECOVER_FIRST
     gates: tuple[Annotated[int, Meta(ge=1, le=3)], ...] = (1, 1)
@@ -29,6 +29,7 @@ class TaskRestoreScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=T
     spill_directories: bool = True
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
+    buffers: Annotated[int, Meta(ge=1, le=64)] = 64
 
 
 THE_INPUT_ENDS: tuple[Operands, ...] = (
@@ -42,7 +43,7 @@ gate and the one that ends the restore, and the input ends."""
 def _port_config(config: TaskRestoreScenarioConfig) -> TaskRestoreConfig:
     return TaskRestoreConfig(
         config.gates, _recovered(config), OUTPUT, config.recovery, config.unaligned,
-        spill_directories=config.spill_directories,
+        spill_directories=config.spill_directories, buffers=config.buffers,
     )  # fmt: skip
 
 
@@ -76,12 +77,17 @@ COMPONENT = Component(
                 _make(recovery, unaligned=False, spill_directories=False),
             )
         ],
+        *[
+            one
+            for recovery in (Recovery.RECOVER_FIRST, Recovery.PUSHED)
+            for one in (_make(recovery, buffers=1), _make(recovery, (2, 1), interleaving="fine", buffers=2))
+        ],
         _make(Recovery.PUSHED, spill_directories=False),
         _make(Recovery.IN_MEMORY, spill_directories=False),
     ),
     port_config=_port_config,
     make_ledger=lambda config, capabilities: Ledger(
-        config.gates, _in_effect(config), _recovered(config), OUTPUT, _is_valid(config),
+        config.gates, _in_effect(config), _recovered(config), OUTPUT, config.buffers, _is_valid(config),
         config.can_fail(TaskRestorePort),
     ),
     needs=lambda config: recovers(config.recovery) | recovers(_in_effect(config)) | config.needs_for_faults(),

@@ -38,6 +38,8 @@ class Ledger(Breakable):
         "backward",
         "before_conversion",
         "began_over",
+        "beside",
+        "buffers",
         "converted",
         "cuts",
         "declined",
@@ -51,6 +53,7 @@ class Ledger(Breakable):
         "output",
         "quiet_read",
         "quiet_turn",
+        "reading",
         "records",
         "recovered",
         "recovery",
@@ -58,12 +61,13 @@ class Ledger(Breakable):
         "state",
         "taken",
         "twice",
+        "vain",
         "valid",
     )  # fmt: skip
 
     def __init__(
         self, gates: tuple[int, ...], recovery: Recovery, recovered: tuple[tuple[int, ...], ...],
-        output: tuple[int, ...], valid: bool, can_fail: Places,
+        output: tuple[int, ...], buffers: int, valid: bool, can_fail: Places,
     ) -> None:  # fmt: skip
         """`recovery`: the design that is in effect. `valid`: whether the task has all that it needs for it."""
         super().__init__(can_fail)
@@ -72,6 +76,8 @@ class Ledger(Breakable):
         self.recovery = recovery
         self.recovered = recovered
         self.output = output
+        self.buffers = buffers
+        """How many buffers there are for recovered data."""
         self.at_first = recovery is Recovery.RECOVER_FIRST
         """Whether recovered data is processed before the conversion."""
         self.valid = valid
@@ -97,6 +103,9 @@ class Ledger(Breakable):
         self.declined: list[int] = []
         self.quiet_read = self.quiet_turn = False
         """Whether the executor found nothing to do since anything else happened; whether the task did."""
+        self.reading = self.beside = self.vain = False
+        """Whether the executor is in the middle of an operation; whether it waits in it for as long as the operation
+        of the task takes; whether the task found nothing to do meanwhile."""
         self.misplaced: tuple[int, str, str] | None = None
         """A channel, what had to come out of it, and what did."""
         self.before_conversion: int | None = None
@@ -135,6 +144,14 @@ class Ledger(Breakable):
         """Returns whether the operators read this gate."""
         return self.selected in (ALL_GATES, gate)
 
+    def is_waiting(self) -> bool:
+        """Returns whether the executor may wait for a buffer. Then so many recovered records were not taken, and the
+        operators do not read all gates, or may still find one of these records."""
+        if self.phase != "live" or not self.reading or self.recovery is Recovery.IN_MEMORY:
+            return False
+        left = [len(ids) - taken for ids, taken in zip(self.recovered, self.taken, strict=True) if len(ids) > taken]
+        return sum(left) >= self.buffers and not (self.vain and self.selected == ALL_GATES)
+
     def must_accept(self) -> bool | None:
         """Returns whether the task must take its part of a checkpoint now; None: it may decline it or not."""
         if not all(self.converted):
@@ -146,7 +163,7 @@ class Ledger(Breakable):
     # ---- threads -----------------------------------------------------------------------------------------------------
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.quiet_read = self.quiet_turn = False
+        self.quiet_read = self.quiet_turn = self.beside = self.vain = False
         self.alone = False
 
     def begin_restore(self) -> None:
@@ -155,12 +172,21 @@ class Ledger(Breakable):
         self.phase = "live"
 
     def begin_turn(self) -> None:
-        """Notes that the task looks for something to do."""
+        """Notes that the task looks for something to do. In the drain, an executor that is in the middle of an
+        operation waits, and can only go on when the task has done something."""
         self._begin_act("turn")
+        self.beside = self.closing and self.reading
 
     def begin_read(self) -> None:
         """Notes that the executor looks for something to do."""
         self._begin_act("read")
+        self.reading = True
+        self.vain = False
+
+    def end_read(self) -> None:
+        """Notes that the executor has done what it can do now."""
+        self.end()
+        self.reading = False
 
     def _begin_act(self, which: str) -> None:
         self.begin_alone()
@@ -170,6 +196,11 @@ class Ledger(Breakable):
         """Notes what a turn has come to."""
         self.quiet_turn = seen.value is Turn.WAITS and self.alone
         self.quiet_read = self.quiet_read and self.quiet_turn
+        self.vain = seen.value is Turn.WAITS and self.beside
+
+    def finds_nothing(self) -> bool:
+        """Returns whether the task, if it looked for something to do, would find nothing again."""
+        return self.vain if self.reading else self.quiet_turn
 
     def was_read(self, seen: Seen[bool]) -> None:
         """Notes whether the executor had anything to do."""
@@ -208,6 +239,11 @@ class Ledger(Breakable):
         self.end()
         self.faults.struck(seen.signals)
         self.stir()
+
+    def read_struck(self, seen: Seen[Any]) -> None:
+        """Notes that what the executor has called failed."""
+        self.reading = False
+        self.struck(seen)
 
     # ---- what the task tells -----------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:

@@ -83,8 +83,8 @@ def checkpoint(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer
 
 
 # ---- the executor, the producers, the canceler -----------------------------------------------------------------------
-@step("executor", RESTORED, when=after_all, begin=Ledger.begin_read, end=Ledger.end, learn=Ledger.was_read,
-      struck=Ledger.struck, weight=30)  # fmt: skip
+@step("executor", RESTORED, when=after_all, begin=Ledger.begin_read, end=Ledger.end_read, learn=Ledger.was_read,
+      struck=Ledger.read_struck, weight=30)  # fmt: skip
 def read(port: TaskRestorePort, ledger: Ledger) -> Answer[bool]:
     return port.read()
 
@@ -137,10 +137,12 @@ def _all(ledger: Ledger) -> Any:
 
 
 def _turn(ledger: Ledger) -> Any:
-    return turn() if ledger.is_live() and not ledger.quiet_turn else None
+    return turn() if ledger.is_live() and not ledger.finds_nothing() else None
 
 
 def _read(ledger: Ledger) -> Any:
+    if ledger.reading:  # it must be able to go on, unless it waits for a buffer
+        return read() if ledger.phase in RESTORED and not ledger.is_waiting() else None
     return read() if ledger.is_live() and not ledger.quiet_read else None
 
 

@@ -7,7 +7,7 @@ from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Line
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
 from conformance.parts import kept_errors, lifetime, notice
-from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.designs import FAULTS, PUSHED, RESOURCES
 from conformance.parts.kept import must_be_refused
 from conformance.parts.lane import Sent
 from conformance.parts.words import channels, got, must_succeed, name, truth
@@ -15,7 +15,9 @@ from conformance.ports import BufferOrEvent, Recovery, Resources
 from conformance.ports.elements import Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed
 
-RULES = Rules[Ledger]("union-gate", answers_property("union-gate"), *thread_properties("union-gate"))
+RULES = Rules[Ledger](
+    "union-gate", answers_property("union-gate"), *thread_properties("union-gate", other_waits=PUSHED)
+)
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
 

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
 from conformance.components.writer.results import COMPLETED, Due
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime
 from conformance.parts.designs import RESOURCES
 from conformance.parts.words import must_fail, must_succeed
@@ -23,7 +23,7 @@ from conformance.ports import (
     Resources,
 )
 
-RULES = Rules[Ledger]("writer", answers_property("writer"))
+RULES = Rules[Ledger]("writer", answers_property("writer"), *thread_properties("writer"))
 rule, adopt = RULES.rule, RULES.adopt
 
 

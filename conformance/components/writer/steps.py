@@ -262,8 +262,9 @@ def _queued(ledger: Ledger) -> Any:
     if ledger.phase != "live":
         return None
     for executor in ledger.executors:
-        if not executor.idle and executor.users:
-            return execute(executor.users[0])
+        users = [one for one in executor.users if one != executor.leaving]
+        if users and not executor.idle:
+            return execute(users[0])
     return None
 
 
