@@ -150,6 +150,8 @@ class Source:
             with failing_with_io():
                 self.file = storage.path(number).open("rb")
                 self.file.seek(offset)
+        elif number not in storage.contents:
+            raise PortError(ErrorKind.IO, f"there is no file {number}")
         storage.open += 1
 
     def read(self, count: int) -> bytes:
