@@ -45,7 +45,7 @@ class Spill(Faulty, SpillPort):
     def append(self, gate: int, channel: int, records: tuple[int, ...]) -> None:
         """K2 to K5, K14."""
         writer = self.writing()
-        if gate >= len(self.config.gates) or channel >= self.config.gates[gate]:
+        if not (0 <= gate < len(self.config.gates) and 0 <= channel < self.config.gates[gate]):
             raise PortError(ErrorKind.ARGUMENT, f"the task has no channel {channel} of gate {gate}")
         try:
             writer.append(gate, channel, encode(records))

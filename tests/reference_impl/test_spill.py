@@ -101,7 +101,7 @@ def test_records_come_back_with_their_gate_and_channel(files):
     one.release()
 
 
-@pytest.mark.parametrize(("gate", "channel"), [(0, 2), (1, 0)])
+@pytest.mark.parametrize(("gate", "channel"), [(0, 2), (1, 0), (0, -1), (-1, 0)])
 def test_a_channel_that_the_task_does_not_have_is_refused(gate, channel):
     """spill.md K2."""
     one = store()

@@ -75,7 +75,7 @@ def nothing_fetched_leaves_nothing_to_read(ledger: Ledger, seen: Seen[bool]) -> 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------
 @rule(steps.append_to_unknown_channel, invariant="I-71")
-def a_channel_that_the_task_does_not_have_is_refused(ledger: Ledger, seen: Seen[None]) -> Judgement:
+def a_channel_that_the_task_does_not_have_is_refused(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """Records of a channel that the task does not have are refused with an error of kind argument."""
     return must_fail(seen.error, ErrorKind.ARGUMENT, "the task has no such channel")
 

@@ -71,6 +71,12 @@ def done_snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(number,) for number, one in ledger.snapshots.items() if one.closed or one.ended]
 
 
+def unknown(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Channels that the task does not have: behind the last one and before the first, of a gate and of the task."""
+    last = len(ledger.gates) - 1
+    return [(last, ledger.gates[last]), (last + 1, 0), (0, -1), (-1, 0)]
+
+
 def snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
     """All snapshots: each may be closed twice."""
     return [(number,) for number in ledger.snapshots]
@@ -87,9 +93,9 @@ def append(port: SpillPort, ledger: Ledger, gate: int, channel: int, count: int)
     return port.append(gate, channel, tuple(range(ledger.next_id, ledger.next_id + count)))
 
 
-@step("fetch", FETCHING, when=always, weight=2, fails=True)
-def append_to_unknown_channel(port: SpillPort, ledger: Ledger) -> Answer[None]:
-    return port.append(len(ledger.gates) - 1, ledger.gates[-1], (ledger.next_id,))
+@step("fetch", FETCHING, when=unknown, weight=2, fails=True)
+def append_to_unknown_channel(port: SpillPort, ledger: Ledger, gate: int, channel: int) -> Answer[None]:
+    return port.append(gate, channel, (ledger.next_id,))
 
 
 @step("fetch", ("fetched", "empty"), when=always, weight=1, fails=True)
