@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from conformance.ports.faults import (
+    SPILL_DIRECTORY,
     SPILL_FILE_CREATE,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
@@ -54,6 +55,7 @@ class SpillPort(Port):
     """
 
     can_fail: ClassVar[Places] = {
+        SPILL_DIRECTORY: (FaultKind.THROWS,),
         SPILL_FILE_CREATE: (FaultKind.THROWS,),
         SPILL_FILE_WRITE: (FaultKind.THROWS,),
         SPILL_FILE_SYNC: (FaultKind.THROWS,),

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from conformance.ports import (
+    SPILL_DIRECTORY,
     SPILL_FILE_CREATE,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
@@ -48,16 +49,25 @@ class Storage:
         """Open: how many files are open."""
 
     def path(self, number: int) -> Path:
-        """K1. Where a file is. The directory is made for the first one; nobody else may read it."""
+        """K1. Where a file is. Raises: PortError IO if the directory was deleted."""
         if self.folder is None:
-            self.folder = TemporaryDirectory(prefix="fetched-channel-state-")
+            raise PortError(ErrorKind.IO, f"the directory of file {number} was deleted")
         return Path(self.folder.name, f"{number}.spill")
 
     def create(self) -> Appender:
         """K1. Make a file that did not exist. Raises: PortError IO."""
+        if not self.existing:
+            self.make_directory()
         self.faults.reach(SPILL_FILE_CREATE)
         self.number += 1
         return Appender(self, self.number)
+
+    def make_directory(self) -> None:
+        """K1. For the first file. Nobody else may read it. Raises: PortError IO."""
+        self.faults.reach(SPILL_DIRECTORY)
+        if self.in_files:
+            with failing_with_io():
+                self.folder = TemporaryDirectory(prefix="fetched-channel-state-")
 
     def source(self, number: int, offset: int) -> Source:
         """K8. Open a file, to read from this offset on. Raises: PortError IO."""

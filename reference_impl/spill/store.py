@@ -111,8 +111,7 @@ class SpillWriter:
             self.appender.close()
             self.appender = None
         self.body, self.size = [], 0
-        for number in list(self.storage.existing):
-            self.storage.delete(number)
+        self.storage.clear()
 
 
 class FetchedState:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.ports import (
+    SPILL_DIRECTORY,
     SPILL_FILE_CREATE,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
@@ -76,13 +77,13 @@ def test_files_lie_in_a_directory_of_their_own():
 
 def test_a_file_that_exists_is_not_overwritten():
     """spill.md K1."""
-    one = store(files=True)
-    one.storage.path(1).write_bytes(b"another's")
-    assert kind_of(one.append, 0, 0, (1, 2)) is ErrorKind.IO
-    assert one.storage.path(1).read_bytes() == b"another's"
+    one = store(file=2, files=True)
+    one.append(0, 0, (1, 2))
     folder = one.storage.path(1).parent
-    one.release()
+    one.storage.path(2).write_bytes(b"another's")
+    assert kind_of(one.append, 0, 0, (3, 4)) is ErrorKind.IO
     assert not folder.exists()
+    one.release()
 
 
 @FILES
@@ -324,8 +325,13 @@ def test_a_fetching_that_is_given_up_leaves_nothing(files, end):
 
 
 @FILES
-@pytest.mark.parametrize("place", [SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC])
-@pytest.mark.parametrize("before", [0, 5])
+@pytest.mark.parametrize(
+    ("place", "before"),
+    [
+        (SPILL_DIRECTORY, 0),
+        *[(one, n) for one in (SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC) for n in (0, 5)],
+    ],
+)
 def test_what_fails_while_it_is_written_leaves_nothing(files, place, before):
     """spill.md K14."""
     one = store(file=2, files=files)
@@ -334,6 +340,7 @@ def test_what_fails_while_it_is_written_leaves_nothing(files, place, before):
     one.fault(place, THROWS)
     assert kind_of(one.append, 0, 0, (8, 9)) is ErrorKind.IO
     assert one.resources() == NOTHING
+    assert one.storage.folder is None
     one.release()
 
 

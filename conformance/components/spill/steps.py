@@ -9,7 +9,15 @@ from conformance.components.spill.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
-from conformance.ports import SPILL_FILE_CREATE, SPILL_FILE_SYNC, SPILL_FILE_WRITE, Answer, Piece, SpillPort
+from conformance.ports import (
+    SPILL_DIRECTORY,
+    SPILL_FILE_CREATE,
+    SPILL_FILE_SYNC,
+    SPILL_FILE_WRITE,
+    Answer,
+    Piece,
+    SpillPort,
+)
 
 FETCHING, FETCHED = ("fetching",), ("fetched",)
 DELETED = ("over",)
@@ -20,7 +28,7 @@ MOST_RECORDS = 24
 MOST_SNAPSHOTS = 3
 _SIZES = (1, 2, 5)
 """How many records are appended, or read, at once."""
-_WRITES = (SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC)
+_WRITES = (SPILL_DIRECTORY, SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC)
 
 STEPS = Steps[SpillPort, Ledger]()
 step = STEPS.step
