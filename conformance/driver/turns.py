@@ -24,19 +24,22 @@ def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
     """Let a paused thread go on. If its operation ends, store the outcome in `judge.seen`.
 
     Returns the turn with the place where it ended: `run` and the place of the next pause, or `finish` if the operation
-    has ended.
+    has ended. It is `finish`, too, if the thread must wait at a place and has passed another of the same name: `run`
+    would end there.
     """
     thread = kernel.threads[step[1]]
     seen = judge.seen
     seen.error = None
     value: Any = None
+    passed: list[str] = []
     try:
-        value = kernel.finish(thread) if step[0] == FINISH else kernel.run(thread, step[2])
+        value = kernel.finish(thread, passed) if step[0] == FINISH else kernel.run(thread, step[2], passed)
     except BaseException as error:
         seen.error = as_error(error)
     if value is PAUSED:
         assert thread.waits_for is not None
-        return RUN, thread.name, thread.waits_for.name
+        stop = thread.waits_for.name
+        return (FINISH, thread.name) if stop in passed else (RUN, thread.name, stop)
     seen.value = value
     return FINISH, thread.name
 

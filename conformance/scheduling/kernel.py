@@ -43,10 +43,11 @@ class Kernel:
         self.in_flight += 1
         return self._advance(thread)
 
-    def run(self, thread: Thread, stop: str = "") -> Any:
+    def run(self, thread: Thread, stop: str = "", passed: list[str] | None = None) -> Any:
         """Let a runnable thread go on until it pauses at `stop`, its operation ends, or it must wait.
 
-        Without `stop`, it goes on until it pauses anywhere. Returns and raises as `start` does.
+        Without `stop`, it goes on until it pauses anywhere. `passed` takes the names of the places at which it could
+        have paused before. Returns and raises as `start` does.
         """
         while True:
             value = self._resume(thread)
@@ -56,13 +57,21 @@ class Kernel:
             assert at is not None
             if not stop or at.name == stop or not at.ready():
                 return PAUSED
+            if passed is not None:
+                passed.append(at.name)
 
-    def finish(self, thread: Thread) -> Any:
-        """Let a runnable thread go on until its operation ends or it must wait. Returns and raises as `start` does."""
+    def finish(self, thread: Thread, passed: list[str] | None = None) -> Any:
+        """Let a runnable thread go on until its operation ends or it must wait.
+
+        `passed` takes the names of the places at which it could have paused. Returns and raises as `start` does.
+        """
         while True:
             value = self._resume(thread)
             if value is not PAUSED or not thread.runnable:
                 return value
+            if passed is not None:
+                assert thread.waits_for is not None
+                passed.append(thread.waits_for.name)
 
     def runnable(self) -> Thread | None:
         """Returns the first thread that is paused and can go on, or None."""

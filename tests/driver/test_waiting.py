@@ -136,6 +136,24 @@ def test_the_drain_releases_nothing_before_all_that_was_begun_has_ended(interlea
     assert violation.step == ("arrive", 0)
 
 
+def test_a_thread_that_passes_a_place_and_waits_at_its_namesake_comes_there_again_in_a_replay():
+    """The locks of channels with the same number in two gates have one name, and `run` would end at the first."""
+
+    class PassesAndWaits(Gate):
+        async def push(self, channel: int, buffer: int) -> None:
+            async with Lock("first lock"):
+                await Pause("a place")
+            await Future("a place")
+
+    toy = program(Toy(PassesAndWaits, "waiting"))
+    begun = [("push", 0)]
+    assert run_scenario(toy, ToyConfig(1, "fine"), [*begun, ("finish", "recovery")]).performed == [
+        *begun, ("finish", "recovery"),
+    ]  # fmt: skip
+    one_by_one = [*begun, ("run", "recovery", "a place"), ("run", "recovery", "a place")]
+    assert run_scenario(toy, ToyConfig(1, "fine"), [*begun, *[("run", "recovery", "")] * 2]).performed == one_by_one
+
+
 def test_an_operation_of_no_thread_leaves_nothing_behind():
     """The locks that it took in turn were kept, and with them every port of a long search."""
     outer, inner = Lock("outer lock"), Lock("inner lock")
