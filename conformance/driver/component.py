@@ -110,7 +110,7 @@ class Component:
         slugs = [one.slug for one in self.properties]
         if self.threads and (missing := [slug for slug in OF_THREADS if slug not in slugs]):
             raise ValueError(
-                f"{self.name}: it has threads, so its rules must begin with those of `thread_properties`; it lacks"
+                f"{self.name}: it has threads, so its rules must include those of `thread_properties`; it lacks"
                 f" {missing[0]!r}"
             )
 

@@ -77,7 +77,7 @@ def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, o
 
 
 def test_a_component_with_threads_has_the_rules_about_them():
-    missing = "counter: it has threads, so its rules must begin with those of `thread_properties`; it lacks 'threads-do"
+    missing = "counter: it has threads, so its rules must include those of `thread_properties`; it lacks 'threads-do"
     with pytest.raises(ValueError, match=missing):
         changed(threads=("producer",))
 
