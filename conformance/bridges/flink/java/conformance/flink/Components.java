@@ -42,7 +42,19 @@ enum Components {
             "barrier-handler", BarrierHandlerSubject::new, "channels", "timeout", "alternating", "counts_ends"),
     WRITER("writer", WriterSubject::new, "subtasks", "sharing", "max_results", "files"),
     SUBTASK_CHECKPOINT("subtask-checkpoint", SubtaskCheckpointSubject::new, "timeout"),
-    CONSUMER_LOOP("consumer-loop", ConsumerLoopSubject::new, "channels", "timeout", "alternating", "counts_ends");
+    CONSUMER_LOOP("consumer-loop", ConsumerLoopSubject::new, "channels", "timeout", "alternating", "counts_ends"),
+    TASK_RESTORE(
+            "task-restore",
+            TaskRestoreSubject::new,
+            "gates",
+            "input_state",
+            "output_state",
+            "recovery",
+            "unaligned",
+            "output_on_downstream",
+            "during_recovery",
+            "spill_directories",
+            "buffers");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

@@ -7,6 +7,7 @@ import org.apache.flink.runtime.io.PullingAsyncDataInput.EndOfDataStatus;
 import org.apache.flink.runtime.io.network.api.EndOfData;
 import org.apache.flink.runtime.io.network.api.EndOfPartitionEvent;
 import org.apache.flink.runtime.io.network.partition.consumer.BufferOrEvent;
+import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
@@ -43,7 +44,7 @@ final class ConsumerLoopSubject implements Subject {
         boolean alternating = config.path("alternating").asBoolean(true);
         boolean countsEnds = config.path("counts_ends").asBoolean(true);
         timeout = Json.number(Json.field(config, "timeout"));
-        fixture = new GateFixture(0, 0, signals, new Faults(signals), gate(channels), this::taken);
+        fixture = new GateFixture(0, 0, signals, new Faults(signals), gate(channels), watcher(), false);
         fixture.requestPartitions();
         MailboxExecutor executor =
                 new MailboxExecutorImpl(mailbox, TaskMailbox.MIN_PRIORITY, StreamTaskActionExecutor.IMMEDIATE);
@@ -138,8 +139,17 @@ final class ConsumerLoopSubject implements Subject {
         }
     }
 
+    private ConsumerAccess.Watcher watcher() {
+        return new ConsumerAccess.Watcher() {
+            @Override
+            public void taken(BufferOrEvent element) {
+                tellOf(element);
+            }
+        };
+    }
+
     /** The element as it was sent: the options of a barrier stay as they were, also if it overtakes. */
-    private void taken(BufferOrEvent taken) {
+    private void tellOf(BufferOrEvent taken) {
         ObjectNode signal = Json.tagged("element-taken").put("channel", taken.getChannelInfo().getInputChannelIdx());
         signal.set(
                 "element", taken.isBuffer() ? Elements.decode(taken) : Events.describe(taken.getEvent(), false));

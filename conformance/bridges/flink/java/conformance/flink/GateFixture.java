@@ -2,14 +2,12 @@ package conformance.flink;
 
 import java.io.IOException;
 import java.util.List;
-import java.util.function.Consumer;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.event.AbstractEvent;
 import org.apache.flink.runtime.io.network.partition.PipelinedResultPartition;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
 import org.apache.flink.runtime.io.network.partition.SubpartitionAccess;
-import org.apache.flink.runtime.io.network.partition.consumer.BufferOrEvent;
 import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
 import org.apache.flink.runtime.io.network.partition.consumer.RecoveredInputChannel;
@@ -38,12 +36,21 @@ final class GateFixture {
      */
     GateFixture(int index, int first, Signals signals, Faults faults, JsonNode config)
             throws BadRequest, IOException {
-        this(index, first, signals, faults, config, ignored -> {});
+        this(index, first, signals, faults, config, new ConsumerAccess.Watcher() {}, false);
     }
 
-    /** {@code taken} is told of everything that the reader of the gate takes, before the reader gets it. */
+    /**
+     * A gate with a watcher. {@code belongsToTask}: a task gives it its channel state writer, and prepares and follows its
+     * recovery.
+     */
     GateFixture(
-            int index, int first, Signals signals, Faults faults, JsonNode config, Consumer<BufferOrEvent> taken)
+            int index,
+            int first,
+            Signals signals,
+            Faults faults,
+            JsonNode config,
+            ConsumerAccess.Watcher watcher,
+            boolean belongsToTask)
             throws BadRequest, IOException {
         JsonNode kinds = Json.field(config, "channels");
         int count = kinds.size();
@@ -55,8 +62,10 @@ final class GateFixture {
         ResultPartitionID id = SubpartitionAccess.id(index);
         partition = SubpartitionAccess.partition(id, count, exclusiveBuffers, partitions, writer);
         partitions.registerResultPartition(partition);
-        gate = ConsumerAccess.gate(index, count, memory.floating(), new FaultySegments(memory.all(), faults), taken);
-        Recovery.prepare(gate, config);
+        gate = ConsumerAccess.gate(index, count, memory.floating(), new FaultySegments(memory.all(), faults), watcher);
+        if (!belongsToTask) {
+            Recovery.prepare(gate, config);
+        }
         producers = new Producer[count];
         recovered = new RecoveredInputChannel[count];
         nextSequenceNumbers = new int[count];
@@ -70,11 +79,18 @@ final class GateFixture {
                 recovered[number] =
                         isLocal
                                 ? ConsumerAccess.recoveredLocal(
-                                        gate, number, id, partitions, exclusiveBuffers, writer)
+                                        gate,
+                                        number,
+                                        id,
+                                        partitions,
+                                        exclusiveBuffers,
+                                        belongsToTask ? null : writer)
                                 : ConsumerAccess.recoveredRemote(
                                         gate, number, id, network, exclusiveBuffers, writer);
-                int told = first + number;
-                ConsumerAccess.whenStateIsConsumed(recovered[number], () -> signals.stateConsumed(told));
+                if (!belongsToTask) {
+                    int told = first + number;
+                    ConsumerAccess.whenStateIsConsumed(recovered[number], () -> signals.stateConsumed(told));
+                }
                 channels[number] = recovered[number];
             } else if (isLocal) {
                 channels[number] = ConsumerAccess.local(gate, number, id, partitions, writer);

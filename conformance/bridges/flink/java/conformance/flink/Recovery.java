@@ -19,14 +19,19 @@ final class Recovery {
 
     /** Enables checkpoints during recovery in the gate if the configuration needs them. */
     static void prepare(SingleInputGate gate, JsonNode config) throws BadRequest {
+        check(config);
+        if (isInMemory(config)) {
+            ConsumerAccess.enableCheckpointingDuringRecovery(gate);
+        }
+    }
+
+    /** Refuses a design that this release does not have. */
+    static void check(JsonNode config) throws BadRequest {
         if (name(config).equals("pushed")) {
             throw new BadRequest("no release pushes recovered buffers into physical channels yet");
         }
-        if (isInMemory(config)) {
-            if (!ConsumerAccess.canCheckpointDuringRecovery()) {
-                throw new BadRequest("this release cannot hand recovered buffers over to a physical channel");
-            }
-            ConsumerAccess.enableCheckpointingDuringRecovery(gate);
+        if (isInMemory(config) && !ConsumerAccess.canCheckpointDuringRecovery()) {
+            throw new BadRequest("this release cannot hand recovered buffers over to a physical channel");
         }
     }
 

@@ -1,18 +1,24 @@
 package conformance.flink;
 
-/** A thread that runs only while it is told to, until it ends or must wait for a {@link TurnFuture}. */
+/** A thread that runs only while it is told to, until it ends or pauses. */
 public final class TurnThread {
 
     private static final ThreadLocal<TurnThread> CURRENT = new ThreadLocal<>();
 
     private final Runnable body;
+    private final String name;
     private Thread thread;
     private boolean hasTurn;
     private boolean hasEnded;
     private Throwable thrown;
 
-    public TurnThread(Runnable body) {
+    public TurnThread(Runnable body, String name) {
         this.body = body;
+        this.name = name;
+    }
+
+    public synchronized boolean hasEnded() {
+        return hasEnded;
     }
 
     /** Lets the thread run as far as it can. Throws what has ended it, if Flink did not expect that. */
@@ -21,7 +27,7 @@ public final class TurnThread {
             return;
         }
         if (thread == null) {
-            thread = new Thread(this::live, "asynchronous part of a checkpoint");
+            thread = new Thread(this::live, name);
             thread.setDaemon(true);
             thread.start();
         }
@@ -39,7 +45,7 @@ public final class TurnThread {
     static void pause() throws InterruptedException {
         TurnThread current = CURRENT.get();
         if (current == null) {
-            throw new AssertionError("only an asynchronous part waits for state that is not final");
+            throw new AssertionError("this thread has no turns, so it must not wait");
         }
         current.waitForTurn();
     }

@@ -110,7 +110,7 @@ public final class SubtaskAccess {
         @Override
         public void execute(Runnable task) {
             if (task instanceof AsyncCheckpointRunnable) {
-                threads.put(((AsyncCheckpointRunnable) task).getCheckpointId(), new TurnThread(task));
+                threads.put(((AsyncCheckpointRunnable) task).getCheckpointId(), new TurnThread(task, "asynchronous part of a checkpoint"));
             } else {
                 task.run();
             }

@@ -10,7 +10,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.function.Consumer;
 import org.apache.flink.core.memory.MemorySegmentProvider;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.SimpleCounter;
@@ -139,13 +138,21 @@ public final class ConsumerAccess {
         return gate;
     }
 
-    /** Flink's gate. {@code taken} is told of everything that its reader takes, before the reader gets it. */
+    /** Is told what happens at a gate. */
+    public interface Watcher {
+        /** The reader takes this, and does not have it yet. */
+        default void taken(BufferOrEvent element) {}
+
+        /** The end of the recovered state is about to be handed to all channels. */
+        default void endsRecovery() throws IOException {}
+
+        /** The channels were converted, and their subpartitions requested. */
+        default void converted() {}
+    }
+
+    /** Flink's gate. */
     public static SingleInputGate gate(
-            int index,
-            int channels,
-            BufferPool pool,
-            MemorySegmentProvider segments,
-            Consumer<BufferOrEvent> taken) {
+            int index, int channels, BufferPool pool, MemorySegmentProvider segments, Watcher watcher) {
         SingleInputGate gate =
                 new SingleInputGate(
                         "conformance",
@@ -163,8 +170,20 @@ public final class ConsumerAccess {
                     @Override
                     public Optional<BufferOrEvent> pollNext() throws IOException, InterruptedException {
                         Optional<BufferOrEvent> next = super.pollNext();
-                        next.ifPresent(taken);
+                        next.ifPresent(watcher::taken);
                         return next;
+                    }
+
+                    @Override
+                    public void finishReadRecoveredState() throws IOException {
+                        watcher.endsRecovery();
+                        super.finishReadRecoveredState();
+                    }
+
+                    @Override
+                    public void requestPartitions() {
+                        super.requestPartitions();
+                        watcher.converted();
                     }
                 };
         gate.setBufferPool(pool);
@@ -182,6 +201,7 @@ public final class ConsumerAccess {
 
     // ---- channels --------------------------------------------------------------------------------------------------
 
+    /** {@code writer}: null if the gate is given one later, as a task does. */
     public static RecoveredInputChannel recoveredLocal(
             SingleInputGate gate,
             int index,
@@ -201,7 +221,9 @@ public final class ConsumerAccess {
                         LAST_BACKOFF,
                         exclusiveBuffers,
                         new InputChannelMetrics(new UnregisteredMetricsGroup()));
-        channel.setChannelStateWriter(writer);
+        if (writer != null) {
+            channel.setChannelStateWriter(writer);
+        }
         return channel;
     }
 
