@@ -105,6 +105,8 @@ class TaskRestore(Faulty, TaskRestorePort):
         enough = sum(map(len, config.input_state))
         self.buffers = RecoveryBuffers(enough if self.recovery is Recovery.IN_MEMORY else config.buffers)
         """Buffers: those for recovered data."""
+        self.reading_into = 0
+        """Reading into: how many buffers are being filled with output state."""
         self.gates: list[RestoreGate] = []
         first = 0
         for index, size in enumerate(config.gates):
@@ -147,8 +149,7 @@ class TaskRestore(Faulty, TaskRestorePort):
             await self.end(TaskState.FAILED, "there is no directory to spill into")
             raise PortError(ErrorKind.ARGUMENT, "fetched state is to be spilled, and there is no directory")
         try:
-            self.faults.reach(CHANNEL_STATE_READ)
-            self.emit(OutputStateRestored(self.config.output_state))
+            self.restore_output()
             self.faults.reach(OPERATORS_OPEN)
             self.emit(OperatorsOpened())
         except PortError as error:
@@ -156,6 +157,15 @@ class TaskRestore(Faulty, TaskRestorePort):
             return
         if not self.gates:
             self.mails.put((Mail.SUSPEND, 0))
+
+    def restore_output(self) -> None:
+        """E3, E18. The buffer into which it is read is given back, also if that fails. Raises: PortError IO."""
+        self.reading_into = 1
+        try:
+            self.faults.reach(CHANNEL_STATE_READ)
+        finally:
+            self.reading_into = 0
+        self.emit(OutputStateRestored(self.config.output_state))
 
     # ---- executor of channel state ---------------------------------------------------------------------------------
     async def read(self) -> bool:
@@ -367,8 +377,9 @@ class TaskRestore(Faulty, TaskRestorePort):
         return self.stored.get(checkpoint, tuple(() for _ in self.subpartitions))
 
     def resources(self) -> Resources:
-        """E20. What the gates hold, and the subpartitions that no local channel counts as its own."""
-        held = [gate.resources() for gate in self.gates]
+        """E20. What the gates hold, the subpartitions that no local channel counts as its own, and whoever reads output
+        state."""
+        held = [Resources(segments=self.reading_into), *(gate.resources() for gate in self.gates)]
         for subpartition, consumer in zip(self.subpartitions, self.local, strict=True):
             if consumer is None:
                 held.append(subpartition.resources())

@@ -61,7 +61,7 @@ class TaskRestorePort(Port):
     All channels are local, so that live data waits at its producer until the task takes it. Signals:
     `TaskStateChanged`, `OutputStateRestored`, `OperatorsOpened`, `GateConverted`, and `ElementTaken` for every buffer
     and end of partition that the operators get. With RECOVER_FIRST the operators process recovered data before the
-    conversion of its gate; in the other designs they read only gates that are converted.
+    conversion of its gate; with PUSHED they read only gates that are converted; with IN_MEMORY either is allowed.
     """
 
     can_fail: ClassVar[Places] = {
@@ -90,7 +90,7 @@ class TaskRestorePort(Port):
 
     @abstractmethod
     def checkpoint(self, checkpoint: int) -> Answer[None]:
-        """The task takes its part of an unaligned checkpoint. Checkpoint ids ascend.
+        """The task takes its part of an unaligned checkpoint. Checkpoint ids ascend. Never called if these are disabled.
 
         Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY if the restore has not come far enough; RELEASED if the
         task is over before it has taken its part.

@@ -41,6 +41,7 @@ from conformance.ports import (
     Recovery,
     RecoveryCompletion,
     StateConsumed,
+    TaskRestoreConfig,
     UnionGateConfig,
 )
 
@@ -48,7 +49,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 OFFERED = (
     "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate", "union-gate",
-    "barrier-handler", "writer", "subtask-checkpoint", "consumer-loop",
+    "barrier-handler", "writer", "subtask-checkpoint", "consumer-loop", "task-restore",
 )  # fmt: skip
 IN_MEMORY = Capability.RECOVERS_IN_MEMORY
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -104,6 +105,7 @@ def test_it_offers_all_but_the_chain_and_the_designs_that_were_released(flink):
 def test_what_is_not_offered_is_refused_with_a_reason(port, component):
     opened = {
         "union-gate": UnionGateConfig((GateConfig((LOCAL,), Recovery.PUSHED),)),
+        "task-restore": TaskRestoreConfig((1,), ((),), (), Recovery.PUSHED),
         "gate": GateConfig((LOCAL,), Recovery.PUSHED),
         "deque": None, "persister": None, "subpartition": None, "barrier-handler": None,
         "writer": None, "subtask-checkpoint": None, "consumer-loop": None,

@@ -88,7 +88,7 @@ COMPONENT = Component(
     port_config=_port_config,
     make_ledger=lambda config, capabilities: Ledger(
         config.gates, _in_effect(config), _recovered(config), OUTPUT, config.buffers, _is_valid(config),
-        config.can_fail(TaskRestorePort),
+        config.unaligned, config.can_fail(TaskRestorePort),
     ),
     needs=lambda config: recovers(config.recovery) | recovers(_in_effect(config)) | config.needs_for_faults(),
     threads=("task", "executor", "network", "canceler"),

@@ -61,13 +61,14 @@ class Ledger(Breakable):
         "state",
         "taken",
         "twice",
+        "unaligned",
         "vain",
         "valid",
     )  # fmt: skip
 
     def __init__(
         self, gates: tuple[int, ...], recovery: Recovery, recovered: tuple[tuple[int, ...], ...],
-        output: tuple[int, ...], buffers: int, valid: bool, can_fail: Places,
+        output: tuple[int, ...], buffers: int, valid: bool, unaligned: bool, can_fail: Places,
     ) -> None:  # fmt: skip
         """`recovery`: the design that is in effect. `valid`: whether the task has all that it needs for it."""
         super().__init__(can_fail)
@@ -81,6 +82,8 @@ class Ledger(Breakable):
         self.at_first = recovery is Recovery.RECOVER_FIRST
         """Whether recovered data is processed before the conversion."""
         self.valid = valid
+        self.unaligned = unaligned
+        """Whether unaligned checkpoints are enabled. Otherwise the task is asked for none."""
         self.restart()
 
     def restart(self) -> None:
@@ -109,7 +112,8 @@ class Ledger(Breakable):
         self.misplaced: tuple[int, str, str] | None = None
         """A channel, what had to come out of it, and what did."""
         self.before_conversion: int | None = None
-        """A channel out of which a record came too early, since its gate was not converted."""
+        """A channel out of which a record came although its gate was not converted, and it was not one that may be
+        processed before."""
         self.lossy = self.twice = -1
         """A gate that was converted before all of its recovered data was taken; one that was converted twice."""
         self.backward: tuple[str, str] | None = None
@@ -195,6 +199,8 @@ class Ledger(Breakable):
     def turned(self, seen: Seen[Turn]) -> None:
         """Notes what a turn has come to."""
         self.quiet_turn = seen.value is Turn.WAITS and self.alone
+        if self.quiet_turn and self.state is TaskState.RUNNING and not all(self.converted):
+            self.early = "the task waits, and a gate was not converted"
         self.quiet_read = self.quiet_read and self.quiet_turn
         self.vain = seen.value is Turn.WAITS and self.beside
 
@@ -259,7 +265,7 @@ class Ledger(Breakable):
     def _take(self, channel: int, element: Element) -> None:
         records, taken = self.records[channel], self.taken[channel]
         live = taken >= len(self.recovered[channel])
-        if not self.converted[self.gate_of[channel]] and (live or not self.at_first):
+        if not self.converted[self.gate_of[channel]] and (live or self.recovery is Recovery.PUSHED):
             self.before_conversion = channel
         if taken < len(records):
             owed: Element | None = Buffer((records[taken],))
@@ -282,11 +288,11 @@ class Ledger(Breakable):
     def _change(self, state: TaskState) -> None:
         if state not in _NEXT.get(self.state, ()):
             self.backward = str(self.state), str(state)
-        if state is TaskState.RUNNING and not all(self.converted):
-            self.early = "a gate was not converted"
-        elif state is TaskState.RUNNING and self.recovery is not Recovery.IN_MEMORY:
+        if state is TaskState.RUNNING and self.recovery is not Recovery.IN_MEMORY:
             if not all(self.is_restored(gate) for gate in range(len(self.gates))):
                 self.early = "recovered data was not taken"
+            elif self.recovery is Recovery.PUSHED and not all(self.converted):
+                self.early = "a gate was not converted"
         elif state is TaskState.FINISHED and not all(self.ended):
             self.early = "a channel had not ended"
         self.state = state

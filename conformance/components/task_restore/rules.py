@@ -44,8 +44,8 @@ def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen
 
 @rule(steps.turn, invariant="I-87", tickets=("FLINK-38544",), after_learning=True, signals=(ElementTaken,))
 def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
-    """The operators get nothing out of a gate before its conversion. Where all recovered data is processed first, they
-    get no live data before."""
+    """The operators get no live data out of a gate before its conversion. Where recovered data is pushed, they get
+    nothing before."""
     if ledger.before_conversion is None:
         return True
     channel = ledger.before_conversion
@@ -96,8 +96,9 @@ def a_task_gets_only_further(ledger: Ledger, seen: Acted) -> Judgement:
 
 @rule(*BUSY, invariant="I-88", tickets=("FLINK-38544",), after_learning=True, signals=(TaskStateChanged,))
 def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) -> Judgement:
-    """The task runs only once every gate was converted, and all recovered data was taken unless it may be kept in
-    memory. It finishes only once the end of every channel was taken."""
+    """The task runs only once every gate has recovered: all recovered data was taken, unless it is kept in memory. A
+    gate that was not converted by then is converted before the task waits; where recovered data is pushed, the task runs
+    only after the conversion. It finishes only once the end of every channel was taken."""
     if not ledger.early:
         return ledger.state in (TaskState.RUNNING, TaskState.FINISHED)
     return Broken(FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", "it was")

@@ -46,6 +46,8 @@ def selectable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def tried(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint."""
+    if not ledger.unaligned:
+        return DISABLED
     newest = len(ledger.cuts) + len(ledger.declined)
     return ((newest + 1,),) if newest < MOST_CHECKPOINTS else DISABLED
 

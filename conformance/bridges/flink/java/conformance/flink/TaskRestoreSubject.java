@@ -63,8 +63,8 @@ final class TaskRestoreSubject implements Subject {
             gates.add(new GateFixture(gate, first, signals, faults, gate(sizes.get(gate)), watcher(gate, first), true));
         }
         RecoveredState state = new RecoveredState();
-        state.addInput(input, this::readsInput);
-        state.addOutput(records(Json.field(config, "output_state")), this::reads);
+        state.addInput(input, reading(true));
+        state.addOutput(records(Json.field(config, "output_state")), reading(false));
         SequentialChannelStateReader reader = state.reader(SteppedTask.OPERATOR);
 
         boolean isUnaligned = Json.field(config, "unaligned").booleanValue();
@@ -214,15 +214,23 @@ final class TaskRestoreSubject implements Subject {
         };
     }
 
-    private void reads() throws IOException {
-        if (faults.strike(STATE_READ) != null) {
-            throw Faults.failure(STATE_READ);
-        }
-    }
+    /** Input state is read by the executor of channel state, output state by the task itself. */
+    private RecoveredState.Reading reading(boolean byExecutor) {
+        return new RecoveredState.Reading() {
+            @Override
+            public void begins() throws IOException {
+                if (byExecutor) {
+                    pause();
+                }
+            }
 
-    private void readsInput() throws IOException {
-        pause();
-        reads();
+            @Override
+            public void fills() throws IOException {
+                if (faults.strike(STATE_READ) != null) {
+                    throw Faults.failure(STATE_READ);
+                }
+            }
+        };
     }
 
     /** The executor of channel state waits until it is told to go on. */

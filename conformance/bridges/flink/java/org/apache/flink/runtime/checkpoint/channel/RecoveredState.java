@@ -24,9 +24,13 @@ import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 /** The channel state that a task recovers from, as Flink stores it: one file for the input, one for the output. */
 public final class RecoveredState {
 
-    /** Called before a buffer is read out of a file. */
+    /** Is told what is read out of a file. */
     public interface Reading {
+        /** A segment is about to be read. */
         void begins() throws IOException;
+
+        /** Its content is about to be read, into a buffer that the reader holds. */
+        void fills() throws IOException;
     }
 
     private final List<InputStateHandle> inputs = new ArrayList<>();
@@ -121,11 +125,24 @@ public final class RecoveredState {
         @Override
         public FSDataInputStream openInputStream() throws IOException {
             return new FSDataInputStreamWrapper(super.openInputStream()) {
+
+                private long segment = Long.MAX_VALUE; // where it begins
+
                 /** {@code ChannelStateChunkReader.readChunk} asks for the position first, once for each segment. */
                 @Override
                 public long getPos() throws IOException {
                     reading.begins();
-                    return super.getPos();
+                    segment = super.getPos();
+                    return segment;
+                }
+
+                /** The length stands in front of the content. */
+                @Override
+                public int read(byte[] into, int offset, int length) throws IOException {
+                    if (super.getPos() > segment) {
+                        reading.fills();
+                    }
+                    return super.read(into, offset, length);
                 }
             };
         }

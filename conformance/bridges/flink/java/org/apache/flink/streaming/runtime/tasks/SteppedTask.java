@@ -109,6 +109,11 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
         return executor.run();
     }
 
+    /** Whether a checkpoint has an asynchronous part that has not come to an end. */
+    public boolean takesCheckpoint() {
+        return SubtaskAccess.held(getCheckpointCoordinator()) > 0;
+    }
+
     /** From now on the operators read only this gate, or all. */
     public void select(int gate) {
         selected = gate;
