@@ -162,7 +162,10 @@ def test_a_source_runs_and_then_finishes(make):
     """task-restore.md E4: the suspend mail comes before the first default action, which finds the end of the input."""
     task = make(RECOVER_FIRST)
     task.restore()
-    assert turn_until_it_waits(task)[3:] == [RUNNING, TaskStateChanged(TaskState.FINISHED)]
+    assert len(heard(task)) == 3
+    assert task.turn() is Turn.ACTED
+    assert heard(task) == [RUNNING]
+    assert turn_until_it_waits(task) == [TaskStateChanged(TaskState.FINISHED)]
 
 
 def test_an_error_of_the_executor_fails_the_task(make):

@@ -71,7 +71,8 @@ COMPONENT = Component(
             for recovery in (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED)
             for one in (
                 _make(recovery), _make(recovery, interleaving="fine"), _make(recovery, (2, 1), interleaving="fine"),
-                _make(recovery, (1,)), _make(recovery, (1, 1), 0, interleaving="fine"), _make(recovery, ()),
+                _make(recovery, (1,)), _make(recovery, (1, 1), 0), _make(recovery, ()),
+                _make(recovery, (1, 1), 0, interleaving="fine"),
                 _make(recovery, (1, 1), 1, interleaving="fine"), _make(recovery, (1,), 0, interleaving="fine"),
                 _make(recovery, faults=True), _make(recovery, interleaving="fine", faults=True),
                 _make(recovery, unaligned=False, spill_directories=False),

@@ -11,7 +11,7 @@ import org.apache.flink.util.ExceptionUtils;
  */
 public final class SteppedMailbox extends TaskMailboxImpl {
 
-    private boolean hasActed;
+    private boolean hasActed = true; // so that it stops before its first turn
     private boolean hasTried; // the default action
     private boolean isFree;
     private Mail ownMail;

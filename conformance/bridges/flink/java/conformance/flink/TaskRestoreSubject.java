@@ -47,6 +47,7 @@ final class TaskRestoreSubject implements Subject {
     private final List<int[]> places = new ArrayList<>(); // gate and channel in it, by channel of the port
     private final CheckpointOptions options;
     private final DeployedTask task;
+    private boolean hasFailedToRead;
 
     TaskRestoreSubject(JsonNode config) throws BadRequest, IOException {
         boolean isInMemory = Recovery.isInMemory(config);
@@ -204,7 +205,9 @@ final class TaskRestoreSubject implements Subject {
 
             @Override
             public void endsRecovery() throws IOException {
-                pause();
+                if (!hasFailedToRead) { // Flink ends the recovery then, too, and fails the task after that
+                    pause();
+                }
             }
 
             @Override
@@ -227,6 +230,7 @@ final class TaskRestoreSubject implements Subject {
             @Override
             public void fills() throws IOException {
                 if (faults.strike(STATE_READ) != null) {
+                    hasFailedToRead = true;
                     throw Faults.failure(STATE_READ);
                 }
             }

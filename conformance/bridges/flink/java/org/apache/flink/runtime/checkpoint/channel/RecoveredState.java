@@ -126,23 +126,38 @@ public final class RecoveredState {
         public FSDataInputStream openInputStream() throws IOException {
             return new FSDataInputStreamWrapper(super.openInputStream()) {
 
-                private long segment = Long.MAX_VALUE; // where it begins
+                private long content = Long.MAX_VALUE; // where that of the segment begins
 
                 /** {@code ChannelStateChunkReader.readChunk} asks for the position first, once for each segment. */
                 @Override
                 public long getPos() throws IOException {
                     reading.begins();
-                    segment = super.getPos();
+                    long segment = super.getPos();
+                    content = segment + Integer.BYTES; // the length stands in front
                     return segment;
                 }
 
-                /** The length stands in front of the content. */
+                @Override
+                public int read() throws IOException {
+                    tellIfContent();
+                    return super.read();
+                }
+
+                @Override
+                public int read(byte[] into) throws IOException {
+                    return read(into, 0, into.length);
+                }
+
                 @Override
                 public int read(byte[] into, int offset, int length) throws IOException {
-                    if (super.getPos() > segment) {
+                    tellIfContent();
+                    return super.read(into, offset, length);
+                }
+
+                private void tellIfContent() throws IOException {
+                    if (super.getPos() >= content) {
                         reading.fills();
                     }
-                    return super.read(into, offset, length);
                 }
             };
         }
