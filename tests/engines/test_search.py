@@ -40,7 +40,7 @@ HISTORIES = {
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
     "drainer": "3ed7f8c746c3e2864e3d08ee7ef17ad25b22ff0271d357fd1d6ec708901feea7",
     "spill": "abd47970b3e41665c6a1fd3aa063204e6fa5f982c2a5c017000cc440b4f01eb4",
-    "task-restore": "7b20d2c88d98132f62a8a0a1511dd1195c477acda58b273e5975ace5d66d28da",
+    "task-restore": "fed0d10b45e9975e51260480ce9fb0fb2b72bdd689dd59efb10f8c70372ddc95",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 
