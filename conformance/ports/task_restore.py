@@ -90,8 +90,8 @@ class TaskRestorePort(Port):
 
     @abstractmethod
     def checkpoint(self, checkpoint: int) -> Answer[None]:
-        """The task takes its part of an unaligned checkpoint. Checkpoint ids ascend. Not called if unaligned checkpoints
-        are disabled.
+        """The task takes its part of an unaligned checkpoint. Checkpoint ids ascend. Not called if unaligned
+        checkpoints are disabled.
 
         Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY if the restore has not come far enough; RELEASED if the
         task is over before it has taken its part.

@@ -97,8 +97,8 @@ def a_task_gets_only_further(ledger: Ledger, seen: Acted) -> Judgement:
 @rule(*BUSY, invariant="I-88", tickets=("FLINK-38544",), after_learning=True, signals=(TaskStateChanged,))
 def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) -> Judgement:
     """The task runs only once every gate has recovered: all recovered data was taken, unless it is kept in memory. A
-    gate that was not converted by then is converted before the task waits; where recovered data is pushed, the task runs
-    only after the conversion. It finishes only once the end of every channel was taken."""
+    gate that was not converted by then is converted before the task waits; where recovered data is pushed, the task
+    runs only after the conversion. It finishes only once the end of every channel was taken."""
     if not ledger.early:
         return ledger.state in (TaskState.RUNNING, TaskState.FINISHED)
     return Broken(FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", "it was")
