@@ -9,7 +9,9 @@ from msgspec import Meta, Struct
 
 from conformance.ports.faults import (
     SPILL_DIRECTORY,
+    SPILL_FILE_CLOSE,
     SPILL_FILE_CREATE,
+    SPILL_FILE_DELETE,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
     SPILL_FILE_SYNC,
@@ -61,6 +63,8 @@ class SpillPort(Port):
         SPILL_FILE_SYNC: (FaultKind.THROWS,),
         SPILL_FILE_OPEN: (FaultKind.THROWS,),
         SPILL_FILE_READ: (FaultKind.THROWS, FaultKind.SHORT),
+        SPILL_FILE_CLOSE: (FaultKind.THROWS,),
+        SPILL_FILE_DELETE: (FaultKind.THROWS,),
     }
 
     # ---- thread that fetches

@@ -10,7 +10,9 @@ from typing import BinaryIO
 
 from conformance.ports import (
     SPILL_DIRECTORY,
+    SPILL_FILE_CLOSE,
     SPILL_FILE_CREATE,
+    SPILL_FILE_DELETE,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
     SPILL_FILE_SYNC,
@@ -74,8 +76,18 @@ class Storage:
         self.faults.reach(SPILL_FILE_OPEN)
         return Source(self, number, offset)
 
+    def fails(self, place: str) -> bool:
+        """K16. What is called at this place is called now. Returns whether that fails, which nobody is told."""
+        try:
+            self.faults.reach(place)
+        except PortError:
+            return True
+        return False
+
     def delete(self, number: int) -> None:
-        """K7. Delete a file, and the directory with the last one. Whoever has it open can still close it."""
+        """K7, K16. Delete a file, and the directory with the last one. Whoever has it open can still close it."""
+        if self.fails(SPILL_FILE_DELETE):
+            return
         if self.in_files:
             with failing_with_io():
                 self.path(number).unlink(missing_ok=True)
@@ -85,7 +97,9 @@ class Storage:
             self.remove_directory()
 
     def remove_directory(self) -> None:
-        """K7, K15. Remove the directory, if it was made."""
+        """K7, K15. Remove the directory, if it was made, and what is left in it."""
+        self.contents.clear()
+        self.existing.clear()
         if self.folder is not None:
             self.folder.cleanup()
             self.folder = None
@@ -132,13 +146,19 @@ class Appender:
         self.length += len(data)
 
     def finish(self) -> None:
-        """K5. Flush the file and close it. Raises: PortError IO; the file is closed then, too."""
+        """K5, K16. Flush the file and close it. Raises: PortError IO; the file is closed then, too."""
         try:
             self.storage.faults.reach(SPILL_FILE_SYNC)
         finally:
-            self.close()
+            self.end()
+        self.storage.faults.reach(SPILL_FILE_CLOSE)
 
     def close(self) -> None:
+        """K14, K16. The file is given up."""
+        self.end()
+        self.storage.fails(SPILL_FILE_CLOSE)
+
+    def end(self) -> None:
         """K5, K14."""
         self.storage.open -= 1
         if self.file is not None:
@@ -188,8 +208,9 @@ class Source:
         return data
 
     def close(self) -> None:
-        """K9, K12."""
+        """K9, K12, K16."""
         self.storage.open -= 1
         if self.file is not None:
             with failing_with_io():
                 self.file.close()
+        self.storage.fails(SPILL_FILE_CLOSE)

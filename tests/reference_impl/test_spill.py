@@ -10,7 +10,9 @@ import pytest
 
 from conformance.ports import (
     SPILL_DIRECTORY,
+    SPILL_FILE_CLOSE,
     SPILL_FILE_CREATE,
+    SPILL_FILE_DELETE,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
     SPILL_FILE_SYNC,
@@ -329,11 +331,11 @@ def test_a_fetching_that_is_given_up_leaves_nothing(files, end):
     ("place", "before"),
     [
         (SPILL_DIRECTORY, 0),
-        *[(one, n) for one in (SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC) for n in (0, 5)],
+        *[(one, n) for one in (SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC, SPILL_FILE_CLOSE) for n in (0, 5)],
     ],
 )
 def test_what_fails_while_it_is_written_leaves_nothing(files, place, before):
-    """spill.md K14."""
+    """spill.md K14, K16."""
     one = store(file=2, files=files)
     for record in range(before):
         one.append(0, 0, (record,))
@@ -341,6 +343,46 @@ def test_what_fails_while_it_is_written_leaves_nothing(files, place, before):
     assert kind_of(one.append, 0, 0, (8, 9)) is ErrorKind.IO
     assert one.resources() == NOTHING
     assert one.storage.folder is None
+    one.release()
+
+
+@FILES
+def test_a_file_that_cannot_be_closed_after_it_was_read_counts_as_closed(files):
+    """spill.md K16."""
+    one = filled(1, 2, 3, files=files, file=2)
+    one.snapshot(1)
+    one.fault(SPILL_FILE_CLOSE, THROWS)
+    assert of_snapshot(one, 1) == [1, 2, 3]
+    assert one.resources() == Resources(0, 0, 2, 0, 0, 0, 1)
+    one.read(1)
+    one.fault(SPILL_FILE_CLOSE, THROWS)
+    one.close_reader()
+    assert one.resources() == NOTHING
+    one.release()
+
+
+@FILES
+@pytest.mark.parametrize("end", ["close_reader", "force_close"])
+def test_a_file_that_cannot_be_deleted_stays_until_the_release(files, end):
+    """spill.md K16: the other one is deleted."""
+    one = filled(1, 2, 3, files=files, file=2)
+    one.fault(SPILL_FILE_DELETE, THROWS)
+    getattr(one, end)()
+    assert one.resources().files == 1
+    one.close_reader()
+    one.release()
+    assert one.resources() == NOTHING
+    assert one.storage.folder is None
+
+
+@FILES
+def test_a_fetching_is_given_up_although_its_file_cannot_be_closed(files):
+    """spill.md K16."""
+    one = store(files=files)
+    one.append(0, 0, (1, 2))
+    one.fault(SPILL_FILE_CLOSE, THROWS)
+    one.discard()
+    assert one.resources() == NOTHING
     one.release()
 
 

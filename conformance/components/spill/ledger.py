@@ -9,7 +9,7 @@ from msgspec import Struct
 from conformance.driver import Seen
 from conformance.parts.faults import Breakable
 from conformance.parts.lifetime import BROKEN
-from conformance.ports import Piece, Places
+from conformance.ports import SPILL_FILE_CLOSE, SPILL_FILE_DELETE, FaultStruck, Piece, Places
 
 
 class Entry(Struct, frozen=True):
@@ -56,6 +56,7 @@ class Ledger(Breakable):
         "reader_open",
         "segment_records",
         "snapshots",
+        "undeleted",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], segment_records: int, file_records: int, can_fail: Places) -> None:
@@ -78,6 +79,8 @@ class Ledger(Breakable):
         """How many entries the reader has read; how many of them were committed."""
         self.reader_open = False
         self.snapshots: dict[int, Snapshot] = {}
+        self.undeleted = 0
+        """How many files could not be deleted."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def is_pending(self) -> bool:
@@ -99,6 +102,11 @@ class Ledger(Breakable):
         fullest = self.file_records + self.segment_records + self.largest
         written = len(self.entries) - self.segment_records - self.largest
         return max(0, -(-written // fullest))
+
+    def may_keep(self, place: str) -> bool:
+        """Returns whether an operation that was struck there may succeed: nothing is lost with a file that cannot be
+        deleted, or not closed after it was read."""
+        return place == SPILL_FILE_DELETE or (place == SPILL_FILE_CLOSE and self.phase != "fetching")
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def append(self, seen: Seen[None], gate: int, channel: int, count: int) -> None:
@@ -128,6 +136,14 @@ class Ledger(Breakable):
         if seen.error is None and seen.value is not None:
             self.at += len(seen.value.records)
 
+    def read_struck(self, seen: Seen[Piece | None], most: int) -> None:
+        """Notes what was read although a call failed; if nothing was, the task fails."""
+        if seen.error is not None:
+            self.break_down(seen)
+            return
+        self.strike(seen)
+        self.read(seen, most)
+
     def commit(self) -> None:
         """Notes that the piece was handed to its channel."""
         self.committed = self.at
@@ -135,6 +151,11 @@ class Ledger(Breakable):
     def close_reader(self) -> None:
         """Notes that the reader was closed."""
         self.reader_open = False
+
+    def close_reader_struck(self, seen: Seen[None]) -> None:
+        """Notes that the reader was closed although a call failed."""
+        self.strike(seen)
+        self.close_reader()
 
     def snapshot(self, number: int) -> None:
         """Notes that a snapshot was made."""
@@ -149,9 +170,14 @@ class Ledger(Breakable):
             one.at += len(seen.value.records)
 
     def snapshot_failed(self, seen: Seen[Any], number: int, *most: int) -> None:
-        """Notes that a snapshot cannot be read any more. The task goes on."""
-        self.faults.struck(seen.signals)
-        self.snapshots[number].ended = True
+        """Notes what was read of a snapshot although a call failed; if nothing was, it cannot be read any more. The
+        task goes on."""
+        self.strike(seen)
+        one = self.snapshots[number]
+        if seen.error is None and seen.value is not None:
+            one.at += len(seen.value.records)
+        else:
+            one.ended = True
 
     def read_again(self, seen: Seen[Piece | None], number: int) -> None:
         """Notes what was read of a snapshot of which nothing more need be answered."""
@@ -165,7 +191,29 @@ class Ledger(Breakable):
         """Notes that a snapshot was closed."""
         self.snapshots[number].closed = True
 
+    def close_snapshot_struck(self, seen: Seen[None], number: int) -> None:
+        """Notes that a snapshot was closed although a call failed."""
+        self.strike(seen)
+        self.close_snapshot(number)
+
     def force_close(self) -> None:
         """Notes that everything was deleted."""
         if self.phase != BROKEN:
             self.phase = "over"
+
+    def force_close_struck(self, seen: Seen[None]) -> None:
+        """Notes that everything was deleted but what could not be."""
+        self.strike(seen)
+        self.force_close()
+
+    def discard_struck(self, seen: Seen[None]) -> None:
+        """Notes that the fetching was given up although a call failed."""
+        self.strike(seen)
+        self.discard()
+
+    def strike(self, seen: Seen[Any]) -> None:
+        """Notes which calls have failed."""
+        self.faults.struck(seen.signals)
+        self.undeleted += sum(
+            type(signal) is FaultStruck and signal.place == SPILL_FILE_DELETE for signal in seen.signals
+        )

@@ -151,14 +151,15 @@ def _is_settled(ledger: Ledger) -> bool:
 @rule(steps.resources, invariant="I-68", tickets=("FLINK-40520",), needs=RESOURCES)
 def files_are_deleted_with_the_last_grant(ledger: Ledger, seen: Looked) -> Judgement:
     """When nobody may read the files any more, or everything was deleted by force, or the fetching has failed, no file
-    is left; if nothing was fetched, there is none."""
+    is left but those whose deletion has failed; if nothing was fetched, there is none."""
     if ledger.released or not _is_settled(ledger) or seen.value.files is None:
         return False
     if ledger.phase in ("fetched", BROKEN) and ledger.grants()[1]:
         return False
-    if not seen.value.files:
+    if seen.value.files <= ledger.undeleted:
         return bool(ledger.next_id)
-    return Broken(FailureClass.LEAKED, "nobody may read the files, so none may be left", f"{seen.value.files} are left")
+    owed = f"nobody may read the files, so {ledger.undeleted or 'none'} may be left"
+    return Broken(FailureClass.LEAKED, owed, f"{seen.value.files} are left")
 
 
 @rule(steps.resources, invariant="I-69", needs=RESOURCES)
@@ -196,5 +197,7 @@ def a_file_is_open_only_for_those_who_use_it(ledger: Ledger, seen: Looked) -> Ju
 # ---- what fails ------------------------------------------------------------------------------------------------------
 STRUCK = (steps.append, steps.finish, steps.read, steps.read_snapshot)
 adopt(faults.an_operation_fails_with_what_it_calls, *STRUCK, needs=FAULTS)
-faults.see_strikes(RULES, SpillPort.can_fail, *STRUCK)
+faults.see_strikes(
+    RULES, SpillPort.can_fail, *STRUCK, steps.discard, steps.close_reader, steps.close_snapshot, steps.force_close
+)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

@@ -11,6 +11,7 @@ from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
 from conformance.ports import (
     SPILL_DIRECTORY,
+    SPILL_FILE_CLOSE,
     SPILL_FILE_CREATE,
     SPILL_FILE_SYNC,
     SPILL_FILE_WRITE,
@@ -116,13 +117,13 @@ def finish(port: SpillPort, ledger: Ledger) -> Answer[bool]:
     return port.finish()
 
 
-@step("fetch", FETCHING, when=always, end=Ledger.discard, weight=1)
+@step("fetch", FETCHING, when=always, end=Ledger.discard, struck=Ledger.discard_struck, weight=1)
 def discard(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.discard()
 
 
 # ---- the thread that drains ------------------------------------------------------------------------------------------
-@step("drain", FETCHED, when=readable, learn=Ledger.read, struck=Ledger.break_down, weight=50)
+@step("drain", FETCHED, when=readable, learn=Ledger.read, struck=Ledger.read_struck, weight=50)
 def read(port: SpillPort, ledger: Ledger, most: int) -> Answer[Piece | None]:
     return port.read(most)
 
@@ -137,7 +138,7 @@ def commit(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.commit()
 
 
-@step("drain", LIVE, when=always, end=Ledger.close_reader, weight=2)
+@step("drain", LIVE, when=always, end=Ledger.close_reader, struck=Ledger.close_reader_struck, weight=2)
 def close_reader(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.close_reader()
 
@@ -169,23 +170,25 @@ def read_snapshot_again(port: SpillPort, ledger: Ledger, number: int) -> Answer[
     return port.read_snapshot(number, 1)
 
 
-@step("executor", (*LIVE, BROKEN), when=snapshots, end=Ledger.close_snapshot, weight=8)
+@step("executor", (*LIVE, BROKEN), when=snapshots, end=Ledger.close_snapshot,
+      struck=Ledger.close_snapshot_struck, weight=8)  # fmt: skip
 def close_snapshot(port: SpillPort, ledger: Ledger, number: int) -> Answer[None]:
     return port.close_snapshot(number)
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------
-@step("cleaner", (*LIVE, BROKEN), when=always, end=Ledger.force_close, weight=2)
+@step("cleaner", (*LIVE, BROKEN), when=always, end=Ledger.force_close, struck=Ledger.force_close_struck, weight=2)
 def force_close(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.force_close()
 
 
-@step("drain", DELETED, when=reads, weight=8, fails=True)
+@step("drain", DELETED, when=reads, struck=Ledger.strike, weight=8, fails=True)
 def read_after_the_end(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
     return port.read(1)
 
 
-@step("executor", DELETED, when=unread, learn=Ledger.read_again, weight=8, fails=True)
+@step("executor", DELETED, when=unread, learn=Ledger.read_again,
+      struck=Ledger.snapshot_failed, weight=8, fails=True)  # fmt: skip
 def read_snapshot_after_the_end(port: SpillPort, ledger: Ledger, number: int) -> Answer[Piece | None]:
     return port.read_snapshot(number, 1)
 
@@ -197,9 +200,11 @@ def buffered(port: SpillPort, ledger: Ledger) -> Answer[int]:
 
 
 def strikable(ledger: Ledger) -> Sequence[tuple[str, str]]:
-    """The faults that can strike: those of writing while something is fetched, those of reading afterwards."""
+    """The faults that can strike: those of writing while something is fetched, those of reading and deleting
+    afterwards. Files are closed by both."""
     fetching = ledger.phase == "fetching"
-    return [one for one in ledger.faults.possible() if (one[0] in _WRITES) is fetching]
+    possible = ledger.faults.possible()
+    return [one for one in possible if one[0] == SPILL_FILE_CLOSE or (one[0] in _WRITES) is fetching]
 
 
 fault = fault_step(STEPS, ("fetching", "fetched"), weight=3, when=strikable)
