@@ -94,7 +94,7 @@ def test_a_remote_channel_asks_again_for_a_partition_that_is_not_there_yet(port)
 
 
 # ---- what is offered -------------------------------------------------------------------------------------------------
-def test_it_offers_all_but_the_chain_and_the_designs_that_were_released(flink):
+def test_it_offers_what_was_released(flink):
     assert tuple(flink.components()) == OFFERED
     assert Capability.RECOVERS_FIRST in flink.capabilities
     assert (IN_MEMORY in flink.capabilities) == (flink.version == "2.3.0")

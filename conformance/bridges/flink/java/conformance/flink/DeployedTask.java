@@ -22,8 +22,8 @@ import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.streaming.runtime.tasks.SteppedTask;
 
 /**
- * A {@link SteppedTask} and the thread in which it is restored and invoked. This class does what {@code Task} does in a task
- * manager: it calls the task, keeps its state, and cancels it.
+ * A {@link SteppedTask} and the thread in which it is restored and invoked. This class does what {@code Task} does in a
+ * task manager: it calls the task, keeps its state, and cancels it.
  */
 final class DeployedTask {
 
@@ -35,7 +35,7 @@ final class DeployedTask {
     private static final String FAILED = "failed";
     private static final String CANCELED = "canceled";
 
-    /** How long the asynchronous part of a checkpoint may take, in seconds. It waits for nothing that a scenario does. */
+    /** How long the asynchronous part of a checkpoint may take, in seconds. It waits for nothing of the scenario. */
     private static final int PATIENCE = 5;
 
     /** Makes the environment of the task. */
@@ -209,8 +209,8 @@ final class DeployedTask {
             if (task != null) {
                 task.cleanUp(error);
             }
-        } catch (Throwable late) {
-            signals.add(Json.tagged("fatal-error").put("reason", words(late)));
+        } catch (Exception late) {
+            throw new AssertionError("the task could not be cleaned up", late);
         }
     }
 

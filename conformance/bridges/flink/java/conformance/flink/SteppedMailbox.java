@@ -6,8 +6,8 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
 import org.apache.flink.util.ExceptionUtils;
 
 /**
- * Flink's mailbox, in which the task's thread stops: when a turn has run one mail or one default action and another could
- * follow, and when there is nothing to do.
+ * Flink's mailbox, in which the task's thread stops: when a turn has run one mail or one default action and another
+ * could follow, and when there is nothing to do.
  */
 public final class SteppedMailbox extends TaskMailboxImpl {
 
@@ -35,7 +35,7 @@ public final class SteppedMailbox extends TaskMailboxImpl {
         return hasActed;
     }
 
-    /** From now on the thread does not stop. If it finds nothing to do it is interrupted, as the canceler of a task does. */
+    /** From now on the thread does not stop. If it finds nothing to do it is interrupted, as by the canceler of a task. */
     void free() {
         isFree = true;
     }

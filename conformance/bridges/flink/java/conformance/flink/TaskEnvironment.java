@@ -30,7 +30,7 @@ import org.apache.flink.runtime.taskmanager.TaskManagerRuntimeInfo;
 import org.apache.flink.streaming.runtime.tasks.SteppedTask;
 import org.apache.flink.util.SimpleUserCodeClassLoader;
 
-/** What a task manager gives a task: settings, gates, a partition, recovered state. Whom the task calls is the deployment. */
+/** What a task manager gives a task: settings, gates, a partition, recovered state. The deployment hears its calls. */
 final class TaskEnvironment {
 
     private static final JobID JOB = new JobID(0, 0);

@@ -2,6 +2,7 @@ package org.apache.flink.streaming.runtime.tasks;
 
 import conformance.flink.SteppedMailbox;
 import conformance.flink.TurnThread;
+import java.io.IOException;
 import java.io.Serializable;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
@@ -32,11 +33,12 @@ import org.apache.flink.streaming.runtime.io.checkpointing.CheckpointBarrierHand
 import org.apache.flink.streaming.runtime.io.checkpointing.CheckpointedInputGate;
 import org.apache.flink.streaming.runtime.io.checkpointing.InputProcessorUtil;
 import org.apache.flink.streaming.runtime.partitioner.RebalancePartitioner;
+import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxDefaultAction;
 
 /**
  * Flink's {@code StreamTask} with a mailbox and an executor of channel state that go on only when they are told to. Its
- * operators read whole buffers of the gates that are selected, one at a time; which gates have been converted they do not
- * know. The barrier handler is the one that Flink makes for such gates.
+ * operators read whole buffers of the gates that are selected, one at a time; they do not know which gates have been
+ * converted. The barrier handler is the one that Flink makes for such gates.
  */
 public final class SteppedTask extends StreamTask<Integer, StreamOperator<Integer>> {
 
@@ -163,9 +165,7 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
     }
 
     @Override
-    protected void processInput(
-            org.apache.flink.streaming.runtime.tasks.mailbox.MailboxDefaultAction.Controller controller)
-            throws Exception {
+    protected void processInput(MailboxDefaultAction.Controller controller) throws Exception {
         mailbox.beforeDefaultAction();
         super.processInput(controller);
     }
@@ -234,7 +234,7 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
         }
 
         @Override
-        public void close() throws java.io.IOException {
+        public void close() throws IOException {
             for (CheckpointedInputGate input : inputs) {
                 input.close();
             }
