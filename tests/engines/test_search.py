@@ -40,7 +40,7 @@ HISTORIES = {
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
     "drainer": "3ed7f8c746c3e2864e3d08ee7ef17ad25b22ff0271d357fd1d6ec708901feea7",
     "spill": "7c3ac334f10f75ee5cd4e0a8deb101f1f2956f6f21852b044ec2ca27f4cccbed",
-    "task-restore": "fed0d10b45e9975e51260480ce9fb0fb2b72bdd689dd59efb10f8c70372ddc95",
+    "task-restore": "b44151a541a603cdc86e188da97aee047d75eb7da531fe174556ba638caf464c",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 

@@ -19,8 +19,7 @@ OUTPUT = (1, 2)
 
 
 class TaskRestoreScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: how many records are recovered in each channel; `recovery`, `unaligned`, `spill_directories` and
-    `buffers`: as in the configuration of the port."""
+    """`recovered`: how many records are recovered in each channel; all others as in the configuration of the port."""
 
     recovery: Recovery = Recovery.RECOVER_FIRST
     gates: tuple[Annotated[int, Meta(ge=1, le=3)], ...] = (1, 1)
@@ -30,6 +29,8 @@ class TaskRestoreScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=T
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
     buffers: Annotated[int, Meta(ge=1, le=64)] = 64
+    output_on_downstream: bool = True
+    during_recovery: bool = True
 
 
 THE_INPUT_ENDS: tuple[Operands, ...] = (
@@ -42,8 +43,8 @@ gate and the one that ends the restore, and the input ends."""
 
 def _port_config(config: TaskRestoreScenarioConfig) -> TaskRestoreConfig:
     return TaskRestoreConfig(
-        config.gates, _recovered(config), OUTPUT, config.recovery, config.unaligned,
-        spill_directories=config.spill_directories, buffers=config.buffers,
+        config.gates, _recovered(config), OUTPUT, config.recovery, config.unaligned, config.output_on_downstream,
+        config.during_recovery, config.spill_directories, config.buffers,
     )  # fmt: skip
 
 
@@ -53,7 +54,8 @@ def _recovered(config: TaskRestoreScenarioConfig) -> tuple[tuple[int, ...], ...]
 
 
 def _in_effect(config: TaskRestoreScenarioConfig) -> Recovery:
-    return config.recovery if config.unaligned else Recovery.RECOVER_FIRST
+    enabled = config.unaligned and config.output_on_downstream and config.during_recovery
+    return config.recovery if enabled else Recovery.RECOVER_FIRST
 
 
 def _is_valid(config: TaskRestoreScenarioConfig) -> bool:
@@ -83,13 +85,18 @@ COMPONENT = Component(
             for recovery in (Recovery.RECOVER_FIRST, Recovery.PUSHED)
             for one in (_make(recovery, buffers=1), _make(recovery, (2, 1), interleaving="fine", buffers=2))
         ],
+        *[
+            one
+            for recovery in (Recovery.IN_MEMORY, Recovery.PUSHED)
+            for one in (_make(recovery, output_on_downstream=False), _make(recovery, during_recovery=False))
+        ],
         _make(Recovery.PUSHED, spill_directories=False),
         _make(Recovery.IN_MEMORY, spill_directories=False),
     ),
     port_config=_port_config,
     make_ledger=lambda config, capabilities: Ledger(
-        config.gates, _in_effect(config), _recovered(config), OUTPUT, config.buffers, _is_valid(config),
-        config.unaligned, config.can_fail(TaskRestorePort),
+        config.gates, config.recovery, _in_effect(config), _recovered(config), OUTPUT, config.buffers,
+        _is_valid(config), config.unaligned, config.can_fail(TaskRestorePort),
     ),
     needs=lambda config: recovers(config.recovery) | recovers(_in_effect(config)) | config.needs_for_faults(),
     threads=("task", "executor", "network", "canceler"),

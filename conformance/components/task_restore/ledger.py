@@ -59,6 +59,7 @@ class Ledger(Breakable):
         "recovery",
         "selected",
         "state",
+        "switched_off",
         "taken",
         "twice",
         "unaligned",
@@ -67,10 +68,11 @@ class Ledger(Breakable):
     )  # fmt: skip
 
     def __init__(
-        self, gates: tuple[int, ...], recovery: Recovery, recovered: tuple[tuple[int, ...], ...],
+        self, gates: tuple[int, ...], engine: Recovery, recovery: Recovery, recovered: tuple[tuple[int, ...], ...],
         output: tuple[int, ...], buffers: int, valid: bool, unaligned: bool, can_fail: Places,
     ) -> None:  # fmt: skip
-        """`recovery`: the design that is in effect. `valid`: whether the task has all that it needs for it."""
+        """`engine`: the design of the engine. `recovery`: the one that is in effect. `valid`: whether the task has all
+        that it needs for it."""
         super().__init__(can_fail)
         self.gates = gates
         self.gate_of = tuple(gate for gate, size in enumerate(gates) for _ in range(size))
@@ -81,6 +83,8 @@ class Ledger(Breakable):
         """How many buffers there are for recovered data."""
         self.at_first = recovery is Recovery.RECOVER_FIRST
         """Whether recovered data is processed before the conversion."""
+        self.switched_off = recovery is not engine
+        """Whether the settings of the job say that, and not the design of the engine."""
         self.valid = valid
         self.unaligned = unaligned
         """Whether unaligned checkpoints are enabled. Otherwise the task is asked for none."""

@@ -54,10 +54,24 @@ def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Se
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------------
-@rule(*steps.ACTS, invariant="I-27", tickets=("FLINK-40518",), after_learning=True, signals=(GateConverted,))
+@rule(*steps.ACTS, invariant="I-55", tickets=("FLINK-40518",), after_learning=True,
+      signals=(GateConverted, TaskStateChanged))  # fmt: skip
+def without_all_three_settings_recovered_data_is_processed_first(ledger: Ledger, seen: Acted) -> Judgement:
+    """Unless unaligned checkpoints, the recovery of output state downstream and checkpointing during recovery are all
+    enabled, a gate is converted and the task runs only after the operators got all recovered data."""
+    if not ledger.switched_off:
+        return False
+    owed = "not all three settings are enabled, and the operators did not get all recovered data"
+    if ledger.lossy >= 0:
+        return Broken(FailureClass.LOST, owed, f"gate {ledger.lossy} was converted")
+    if ledger.early and ledger.state is TaskState.RUNNING:
+        return Broken(FailureClass.LOST, owed, "the task runs")
+    return True
+
+
+@rule(*steps.ACTS, invariant="I-27", after_learning=True, signals=(GateConverted,))
 def a_gate_is_converted_once_and_loses_nothing(ledger: Ledger, seen: Acted) -> Judgement:
-    """A gate is converted once. Where recovered data is processed first, the operators got all of it before. This holds
-    for a job without unaligned checkpoints, too, whatever its other settings are."""
+    """A gate is converted once. Where recovered data is processed first, the operators got all of it before."""
     if ledger.twice >= 0:
         return Broken(FailureClass.DUPLICATED, f"gate {ledger.twice} was converted before", "it was converted again")
     if ledger.lossy >= 0:

@@ -14,6 +14,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointMetaData;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.checkpoint.TaskStateSnapshot;
+import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.execution.CancelTaskException;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.metrics.groups.UnregisteredMetricGroups;
@@ -53,6 +54,8 @@ final class DeployedTask {
     private final TurnThread thread = new TurnThread(this::live, "task");
     private volatile SteppedMailbox mailbox;
     private volatile SteppedTask task;
+    /** The one that the task has left to its task manager; null in releases in which it closes that itself. */
+    private ChannelStateWriter writer;
     private String state = "";
     private boolean isCanceling;
     private int selected = -1;
@@ -142,6 +145,10 @@ final class DeployedTask {
 
     // ---- what the task calls
 
+    void writesWith(ChannelStateWriter made) {
+        writer = made;
+    }
+
     void acknowledge(long checkpoint, TaskStateSnapshot snapshot) {
         checkpoints.get(checkpoint).complete(snapshot);
     }
@@ -208,6 +215,9 @@ final class DeployedTask {
         try {
             if (task != null) {
                 task.cleanUp(error);
+            }
+            if (writer != null) {
+                writer.close();
             }
         } catch (Exception late) {
             throw new AssertionError("the task could not be cleaned up", late);

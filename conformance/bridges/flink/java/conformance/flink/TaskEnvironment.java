@@ -11,6 +11,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointMetaData;
 import org.apache.flink.runtime.checkpoint.InflightDataRescalingDescriptor;
 import org.apache.flink.runtime.checkpoint.TaskStateSnapshot;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriteRequestExecutorFactory;
+import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.checkpoint.channel.SequentialChannelStateReader;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.executiongraph.ExecutionAttemptID;
@@ -33,7 +34,7 @@ import org.apache.flink.util.SimpleUserCodeClassLoader;
 /** What a task manager gives a task: settings, gates, a partition, recovered state. The deployment hears its calls. */
 final class TaskEnvironment {
 
-    private static final JobID JOB = new JobID(0, 0);
+    static final JobID JOB = new JobID(0, 0);
     private static final JobVertexID VERTEX = new JobVertexID(0, 0);
     /** Only its directories are asked for. A task manager has at least one. */
     private static final IOManager DIRECTORIES = directories();
@@ -45,12 +46,12 @@ final class TaskEnvironment {
             Configuration job,
             IndexedInputGate[] gates,
             ResultPartitionWriter partition,
-            SequentialChannelStateReader reader) {
+            SequentialChannelStateReader reader,
+            ChannelStateWriteRequestExecutorFactory executors) {
         TaskMetricGroup metrics = UnregisteredMetricGroups.createUnregisteredTaskMetricGroup();
         ExecutionAttemptID attempt = SubpartitionAccess.id(0).getProducerId();
         TaskInfoImpl info = new TaskInfoImpl("task", 1, 0, 1, 0);
         Configuration configuration = SteppedTask.configuration(gates.length);
-        ChannelStateWriteRequestExecutorFactory executors = new ChannelStateWriteRequestExecutorFactory(JOB);
         TaskStateManager states = states(task, reader);
         TaskManagerActions actions = Partial.of(TaskManagerActions.class, Map.of());
         TaskOperatorEventGateway coordinators = Partial.of(TaskOperatorEventGateway.class, Map.of());
@@ -83,7 +84,12 @@ final class TaskEnvironment {
                         Map.entry("setMainMailboxExecutor", ignored -> null),
                         Map.entry("setAsyncOperationsThreadPool", ignored -> null),
                         Map.entry("setCheckpointStorageAccess", ignored -> null),
-                        Map.entry("setChannelStateWriter", ignored -> null),
+                        Map.entry(
+                                "setChannelStateWriter",
+                                called -> {
+                                    task.writesWith((ChannelStateWriter) called[0]);
+                                    return null;
+                                }),
                         Map.entry(
                                 "declineCheckpoint",
                                 called -> {

@@ -10,6 +10,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.checkpoint.CheckpointType;
 import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
 import org.apache.flink.runtime.checkpoint.TaskStateSnapshot;
+import org.apache.flink.runtime.checkpoint.channel.AwaitedExecutors;
 import org.apache.flink.runtime.checkpoint.channel.RecoveredState;
 import org.apache.flink.runtime.checkpoint.channel.SegmentReader;
 import org.apache.flink.runtime.checkpoint.channel.SequentialChannelStateReader;
@@ -45,6 +46,7 @@ final class TaskRestoreSubject implements Subject {
     private final List<Integer> restoredOutput = new ArrayList<>();
     private final List<GateFixture> gates = new ArrayList<>();
     private final List<int[]> places = new ArrayList<>(); // gate and channel in it, by channel of the port
+    private final AwaitedExecutors executors = new AwaitedExecutors(TaskEnvironment.JOB);
     private final CheckpointOptions options;
     private final DeployedTask task;
     private boolean hasFailedToRead;
@@ -90,7 +92,7 @@ final class TaskRestoreSubject implements Subject {
                 new DeployedTask(
                         signals,
                         faults,
-                        deployed -> TaskEnvironment.of(deployed, job, all, partition, reader),
+                        deployed -> TaskEnvironment.of(deployed, job, all, partition, reader, executors),
                         this::closeGates);
     }
 
@@ -116,6 +118,14 @@ final class TaskRestoreSubject implements Subject {
 
     @Override
     public Object call(String method, Arguments arguments) throws Exception {
+        try {
+            return perform(method, arguments);
+        } finally {
+            executors.await();
+        }
+    }
+
+    private Object perform(String method, Arguments arguments) throws Exception {
         switch (method) {
             case "restore":
                 task.restore();
