@@ -7,7 +7,7 @@ import java.util.OptionalLong;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
-import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
+import org.apache.flink.runtime.io.network.partition.consumer.PersisterAccess;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
@@ -17,7 +17,7 @@ final class PersisterSubject implements Subject {
     private final Segments segments = new Segments();
     private final RecordingStateWriter writer = new RecordingStateWriter();
     private final Signals signals = new Signals();
-    private final ConsumerAccess.Persister persister = new ConsumerAccess.Persister(writer);
+    private final PersisterAccess persister = new PersisterAccess(writer);
 
     @Override
     public Object call(String method, Arguments arguments) throws Exception {

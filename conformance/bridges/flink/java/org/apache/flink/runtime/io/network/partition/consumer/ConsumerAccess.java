@@ -9,12 +9,10 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.apache.flink.core.memory.MemorySegmentProvider;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.SimpleCounter;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
-import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.execution.ExecutionState;
@@ -361,38 +359,6 @@ public final class ConsumerAccess {
 
     public static boolean isEndOfRecoveredState(Object event) {
         return event instanceof EndOfInputChannelStateEvent;
-    }
-
-    // ---- persister -------------------------------------------------------------------------------------------------
-
-    /** Flink's {@link ChannelStatePersister}, which is package-private. */
-    public static final class Persister {
-
-        private final ChannelStatePersister persister;
-
-        public Persister(ChannelStateWriter writer) {
-            persister = new ChannelStatePersister(writer, new InputChannelInfo(0, 0));
-        }
-
-        public void start(long checkpoint, List<Buffer> known) throws CheckpointException {
-            persister.startPersisting(checkpoint, known);
-        }
-
-        public void stop(long checkpoint) {
-            persister.stopPersisting(checkpoint);
-        }
-
-        public void maybePersist(Buffer buffer) {
-            persister.maybePersist(buffer);
-        }
-
-        public OptionalLong checkForBarrier(Buffer buffer) throws IOException {
-            return persister.checkForBarrier(buffer);
-        }
-
-        public boolean hasBarrierReceived() {
-            return persister.hasBarrierReceived();
-        }
     }
 
     // ---- reflection ------------------------------------------------------------------------------------------------
