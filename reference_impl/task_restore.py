@@ -41,7 +41,7 @@ from .design import Design
 from .drainer.buffers import RecoveryBuffers
 from .drainer.drainer import Drainer
 from .drainer.gate import RecoveringGate
-from .drainer.hand_over import collect
+from .drainer.hand_over import InputStates
 from .drainer.lists import ListDrainer
 from .faults import Faults, Faulty
 from .held import together
@@ -138,8 +138,8 @@ class TaskRestore(Faulty, TaskRestorePort):
         self.selected = ALL_GATES
         self.turn_of = 0
         """Turn of: the gate that the default action asks first."""
-        self.stored: dict[int, tuple[tuple[int, ...], ...]] = {}
-        """Stored: by checkpoint, the input state by channel."""
+        self.states = InputStates(self.gates)
+        """Stored: by checkpoint, the input state."""
 
     # ---- the beginning ---------------------------------------------------------------------------------------------
     async def restore(self) -> None:
@@ -305,10 +305,9 @@ class TaskRestore(Faulty, TaskRestorePort):
                 ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY
             )
         snapshot = None if self.drainer is None else await self.drainer.snapshot_and_mark(checkpoint)
-        handed_over = await collect(self.gates, checkpoint, snapshot, self.is_over)
-        while not handed_over.is_over:
-            handed_over.write()
-        self.stored[checkpoint] = handed_over.written()
+        await self.states.hand_over(checkpoint, snapshot, self.is_over)
+        while self.states.write():
+            pass
 
     def can_checkpoint(self) -> bool:
         """E15."""
@@ -355,6 +354,7 @@ class TaskRestore(Faulty, TaskRestorePort):
             self.drainer.release()
         self.reader.release()
         self.buffers.release()
+        self.states.close()
         for gate in self.gates:
             await gate.release()
         for subpartition in self.subpartitions:
@@ -374,7 +374,7 @@ class TaskRestore(Faulty, TaskRestorePort):
     # ---- observers -------------------------------------------------------------------------------------------------
     def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
         """E16."""
-        return self.stored.get(checkpoint, tuple(() for _ in self.subpartitions))
+        return self.states.stored(checkpoint) or tuple(() for _ in self.subpartitions)
 
     def resources(self) -> Resources:
         """E20. What the gates hold, the subpartitions that no local channel counts as its own, and whoever reads output

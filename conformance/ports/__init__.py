@@ -118,6 +118,7 @@ from conformance.ports.outcomes import (
     PortError,
     PriorityAvailable,
     Signal,
+    SnapshotClosed,
     StateConsumed,
 )
 from conformance.ports.persister import PersisterConfig, PersisterPort
@@ -289,6 +290,7 @@ __all__ = [
     "Resources",
     "RestoredEvents",
     "Signal",
+    "SnapshotClosed",
     "SpillConfig",
     "SpillPort",
     "StateConsumed",

@@ -74,7 +74,8 @@ class DrainerPort(Port):
 
     @abstractmethod
     def abort(self, checkpoint: int) -> Answer[None]:
-        """The checkpoint is aborted. What was handed over for it and is not written is given up."""
+        """The checkpoint is aborted. What was handed over for it and is not written is given up, at once or by `write`;
+        that of older checkpoints may be given up, too."""
 
     @abstractmethod
     def take(self, gate: int) -> Answer[Drained | None]:
@@ -97,7 +98,7 @@ class DrainerPort(Port):
     # ---- executor of the channel state writer
     @abstractmethod
     def write(self) -> Answer[bool]:
-        """Write the next piece of what was handed over; False if there is none.
+        """Write some of what was handed over, or give up some of what was aborted; False if nothing is left of either.
 
         Raises: PortError IO if it cannot be read: only that checkpoint fails then.
         """
@@ -111,7 +112,7 @@ class DrainerPort(Port):
     @abstractmethod
     def stored(self, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...] | None]:
         """The input state of a checkpoint, by channel through all gates, in the order written; nothing unless it is
-        complete."""
+        complete. What is complete stays so until `release`, if neither it nor a newer checkpoint is aborted."""
 
     @abstractmethod
     def trigger(self) -> Answer[RecoveryTrigger]:

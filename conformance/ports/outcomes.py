@@ -204,6 +204,12 @@ class BufferRecycled(Struct, frozen=True, tag="buffer-recycled"):
     record: int
 
 
+class SnapshotClosed(Struct, frozen=True, tag="snapshot-closed"):
+    """The writer has closed the snapshot of spill files that was handed in with this number (FLINK-38544)."""
+
+    snapshot: int
+
+
 class ChannelStateCompleted(Struct, frozen=True, tag="channel-state-completed"):
     """The result of a subtask is there: its channel state of the checkpoint is stored (Flink:
     `ChannelStateWriteResult`)."""
@@ -235,6 +241,7 @@ Signal: TypeAlias = (
     | BarrierPrioritized
     | ElementTaken
     | BufferRecycled
+    | SnapshotClosed
     | ChannelStateCompleted
     | ChannelStateFailed
     | SubtaskCalled

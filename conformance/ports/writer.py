@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from conformance.ports.faults import (
+    SPILL_FILE_READ,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
     STATE_FILE_OPEN,
@@ -16,7 +17,7 @@ from conformance.ports.faults import (
     FaultKind,
     Places,
 )
-from conformance.ports.outcomes import CheckpointReason
+from conformance.ports.outcomes import CheckpointReason, ErrorKind, PortError
 from conformance.ports.port import Answer, Port
 
 
@@ -40,6 +41,8 @@ class RequestKind(StrEnum):
     START = "start"
     INPUT = "input"
     """To write data of an input channel."""
+    SPILLED_INPUT = "spilled-input"
+    """To write the data of input channels that lies in spill files."""
     OUTPUT = "output"
     """To write data of a result subpartition."""
     FINISH_INPUT = "finish-input"
@@ -74,11 +77,14 @@ class WriterPort(Port):
     the writer, which recycles it: signal `BufferRecycled`. The result of a subtask for a checkpoint is known with the
     signal `ChannelStateCompleted` or `ChannelStateFailed`.
 
+    An engine that recovers by pushing also hands in snapshots of spill files, which belong to the writer from then on,
+    too: signal `SnapshotClosed`.
+
     Checkpoint ids are >= 1. Each buffer holds one record.
     """
 
     can_fail: ClassVar[Places] = dict.fromkeys(
-        (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE), (FaultKind.THROWS,)
+        (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE, SPILL_FILE_READ), (FaultKind.THROWS,)
     )
 
     @abstractmethod
@@ -101,6 +107,19 @@ class WriterPort(Port):
 
         Raises: PortError RELEASED if the subtask is not registered; the buffers are recycled then.
         """
+
+    def add_input_from_spill(
+        self, subtask: int, checkpoint: int, snapshot: int, pieces: tuple[tuple[int, int], ...]
+    ) -> Answer[None]:
+        """The subtask hands in a snapshot of what of its recovered state was not pushed when the checkpoint started
+        (FLINK-38544: `ChannelStateWriter.addInputDataFromSpill`). The writer reads it when it executes the request, and
+        closes it. An empty one is closed at once, and nothing is queued.
+
+        `snapshot`: its number, given by the caller. `pieces`: what reading it answers, one after another: the channel
+        and the record of each piece. Called at most once for a checkpoint; only an implementation with the capability
+        `recover-by-pushing` is asked for this.
+        """
+        raise PortError(ErrorKind.STATE, "this writer is handed no spill files: it must not claim `recover-by-pushing`")
 
     @abstractmethod
     def add_output(self, subtask: int, checkpoint: int, channel: int, records: tuple[int, ...]) -> Answer[None]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, TypeVar
-
 from conformance.ports import ChannelStateCompleted, ChannelStateFailed, CheckpointReason, SubtaskCall, WriterConfig
 
 from ..drainer.lists import Slices
+from ..writer.at_once import at_once
 from ..writer.executor import Executor
 from ..writer.requests import Asked
 from ..writer.writer import ChannelStateWriter
-
-T = TypeVar("T")
 
 _ABORTS = (SubtaskCall.WRITER_ABORT, SubtaskCall.WRITER_ABORT_AND_FORGET)
 
@@ -111,13 +107,3 @@ class ChannelStates:
         self.closed = True
         for subtask in list(self.writer.executor_of):
             at_once(self.writer.close(subtask))
-
-
-def at_once(operation: Coroutine[Any, Any, T]) -> T:
-    """C25. Run an operation of the writer to its end. It meets no other one, so that its locks are free."""
-    try:
-        while True:
-            operation.send(None)
-    except StopIteration as end:
-        value: T = end.value
-        return value

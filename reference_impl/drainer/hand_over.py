@@ -1,85 +1,123 @@
-"""What is handed to the channel state writer for a checkpoint during recovery. Specification: drainer.md.
-
-Lists take the place of the channel state writer, which is a component of its own.
-"""
+"""What is handed to the channel state writer for a checkpoint during recovery. Specification: drainer.md."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from conformance.ports import Alignment, Barrier, ErrorKind, PortError
+from conformance.ports import (
+    Alignment,
+    Barrier,
+    ChannelStateFailed,
+    CheckpointReason,
+    ErrorKind,
+    PortError,
+    WriterConfig,
+)
 
 from ..gate import Gate
 from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader
+from ..writer.at_once import at_once
+from ..writer.writer import ChannelStateWriter
+
+TASK = 0
+"""The task as a subtask of its channel state writer."""
 
 
-class HandOver:
-    """The input state of one checkpoint: first what waits in the channels, then what is not pushed yet."""
+class Slice:
+    """What was not pushed when a checkpoint started, as the channel state writer reads it."""
 
-    __slots__ = ("first", "is_complete", "is_over", "left", "snapshot", "stored")
+    __slots__ = ("first", "reader")
 
-    def __init__(self, queued: list[list[tuple[int, ...]]], snapshot: SnapshotReader | None) -> None:
-        """N8. `queued`: by gate and channel. `snapshot`: none if everything was pushed."""
-        self.left = [
-            (gate, channel, record)
-            for gate, channels in enumerate(queued)
-            for channel, ids in enumerate(channels)
-            for record in ids
-        ]
-        """Left: what waits in the channels and is not written."""
-        self.snapshot = snapshot
-        self.stored: list[list[list[int]]] = [[[] for _ in channels] for channels in queued]
-        """Stored: by gate and channel, what is written."""
-        self.is_complete = self.is_over = False
+    def __init__(self, reader: SnapshotReader, first: Sequence[int]) -> None:
+        """N8. `first`: by gate, the number of its first channel."""
+        self.reader = reader
+        self.first = first
 
-    def write(self) -> None:
-        """N9, N10. Write the next piece. Raises: PortError IO; the checkpoint has failed then."""
-        if self.left:
-            gate, channel, record = self.left.pop(0)
-            self.stored[gate][channel].append(record)
-            return
-        try:
-            part = None if self.snapshot is None else self.snapshot.next(RECORD_BYTES)
-        except PortError:
-            self.give_up()
-            raise
+    def next(self) -> tuple[int, tuple[int, ...]] | None:
+        """N9. The next piece, with its channel through all gates. Raises: PortError IO, RELEASED."""
+        part = self.reader.next(RECORD_BYTES)
         if part is None:
-            self.is_complete = self.is_over = True
-            self.close()
-            return
+            return None
         piece = decode(part)
-        self.stored[piece.gate][piece.channel] += piece.records
-
-    def written(self) -> tuple[tuple[int, ...], ...]:
-        """N9. By channel through all gates."""
-        return tuple([tuple(ids) for channels in self.stored for ids in channels])
-
-    def give_up(self) -> None:
-        """N10, N11."""
-        self.is_over = True
-        self.close()
+        return self.first[piece.gate] + piece.channel, piece.records
 
     def close(self) -> None:
-        """N10, N11. The snapshot is closed on every path."""
-        if self.snapshot is not None:
-            self.snapshot.close()
+        """N9 to N11."""
+        self.reader.close()
 
 
-async def collect(
-    gates: Sequence[Gate], checkpoint: int, snapshot: SnapshotReader | None, is_over: Callable[[], bool]
-) -> HandOver:
-    """N8. Raises: PortError RELEASED if the task is over; the snapshot is closed then."""
-    try:
-        queued: list[list[tuple[int, ...]]] = []
-        for gate in gates:
-            await gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
-            queued.append(list(gate.persisted(checkpoint)))
-            await gate.checkpoint_stopped(checkpoint)
-        if is_over():
-            raise PortError(ErrorKind.RELEASED, "the task is over")
-    except BaseException:  # the snapshot belongs to this thread until it is handed over
+class InputStates:
+    """The channel state writer of the task, with the input states of its checkpoints in memory.
+
+    Its threads do not meet here: they are those of the component writer.
+    """
+
+    def __init__(self, gates: Sequence[Gate]) -> None:
+        """N8."""
+        self.gates = gates
+        sizes = [len(gate.channels) for gate in gates]
+        self.first = [sum(sizes[:gate]) for gate in range(len(gates))]
+        self.channels = sum(sizes)
+        self.writer = ChannelStateWriter(WriterConfig(subtasks=1, sharing=1, max_results=1))
+        at_once(self.writer.register(TASK))
+
+    async def hand_over(self, checkpoint: int, snapshot: SnapshotReader | None, is_over: Callable[[], bool]) -> None:
+        """N8. `snapshot`: none if everything was pushed.
+
+        Raises: PortError RELEASED if the task is over; the snapshot is closed then.
+        """
+        try:
+            queued: list[tuple[int, ...]] = []
+            for gate in self.gates:
+                await gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
+                queued += gate.persisted(checkpoint)
+                await gate.checkpoint_stopped(checkpoint)
+            if is_over():
+                raise PortError(ErrorKind.RELEASED, "the task is over")
+        except BaseException:  # the snapshot belongs to this thread until it is handed over
+            if snapshot is not None:
+                snapshot.close()
+            raise
+        self.request(checkpoint, queued, snapshot)
+
+    def request(self, checkpoint: int, queued: Sequence[tuple[int, ...]], snapshot: SnapshotReader | None) -> None:
+        """N8. Queue the requests: what waits in the channels, then what is not pushed."""
+        writer = self.writer
+        at_once(writer.start(TASK, checkpoint))
+        for channel, ids in enumerate(queued):
+            if ids:
+                at_once(writer.add_input(TASK, checkpoint, channel, ids))
         if snapshot is not None:
-            snapshot.close()
-        raise
-    return HandOver(queued, snapshot)
+            at_once(writer.add_snapshot(TASK, checkpoint, Slice(snapshot, self.first)))
+        at_once(writer.finish_input(TASK, checkpoint))
+        at_once(writer.finish_output(TASK, checkpoint))
+        writer.take_result(TASK, checkpoint)
+
+    def write(self) -> bool:
+        """N9, N10. Execute the next request; False if there is none.
+
+        Raises: PortError IO if its checkpoint has failed with that.
+        """
+        if TASK not in self.writer.executor_of or at_once(self.writer.execute(TASK)) is None:
+            return False
+        told, self.writer.signals = self.writer.signals, []
+        if any(type(one) is ChannelStateFailed and one.reason is CheckpointReason.IO_EXCEPTION for one in told):
+            raise PortError(ErrorKind.IO, "the input state of a checkpoint cannot be written")
+        return True
+
+    def abort(self, checkpoint: int) -> None:
+        """N11."""
+        at_once(self.writer.abort(TASK, checkpoint, CheckpointReason.DECLINED))
+
+    def stored(self, checkpoint: int) -> tuple[tuple[int, ...], ...] | None:
+        """N9. By channel through all gates; None unless it is complete."""
+        written = self.writer.read_back(TASK, checkpoint)
+        if written is None:
+            return None
+        states = {one.channel: one.records for one in written}
+        return tuple(states.get(channel, ()) for channel in range(self.channels))
+
+    def close(self) -> None:
+        """N12. What is not written is given up; what is complete stays."""
+        at_once(self.writer.close(TASK))

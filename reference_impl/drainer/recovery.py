@@ -27,7 +27,7 @@ from ..spill.store import Limits, SpillWriter
 from .buffers import RecoveryBuffers
 from .drainer import Drainer
 from .gate import RecoveringGate
-from .hand_over import HandOver, collect
+from .hand_over import InputStates
 
 
 class Recovering(Faulty, DrainerPort):
@@ -59,8 +59,8 @@ class Recovering(Faulty, DrainerPort):
         """Trigger: what a checkpoint finds."""
         self.over = False
         """Over: whether the task was cancelled, has failed, or was released."""
-        self.handed_over: dict[int, HandOver] = {}
-        """Handed over: by checkpoint, its input state."""
+        self.states = InputStates(self.gates)
+        """Handed over: what is to be written, and what is written."""
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def install(self) -> None:
@@ -86,13 +86,11 @@ class Recovering(Faulty, DrainerPort):
         snapshot = None
         if self.ready is RecoveryTrigger.DRAINING:
             snapshot = await self.drainer.snapshot_and_mark(checkpoint)
-        self.handed_over[checkpoint] = await collect(self.gates, checkpoint, snapshot, self.is_over)
+        await self.states.hand_over(checkpoint, snapshot, self.is_over)
 
     def abort(self, checkpoint: int) -> None:
         """N11."""
-        handed_over = self.handed_over.get(checkpoint)
-        if handed_over is not None and not handed_over.is_over:
-            handed_over.give_up()
+        self.states.abort(checkpoint)
 
     # ---- other threads ---------------------------------------------------------------------------------------------
     async def drain(self) -> Piece | None:
@@ -113,11 +111,7 @@ class Recovering(Faulty, DrainerPort):
 
     def write(self) -> bool:
         """N9, N10. The oldest checkpoint first."""
-        for handed_over in self.handed_over.values():
-            if not handed_over.is_over:
-                handed_over.write()
-                return True
-        return False
+        return self.states.write()
 
     # ---- the end ---------------------------------------------------------------------------------------------------
     def is_over(self) -> bool:
@@ -131,9 +125,7 @@ class Recovering(Faulty, DrainerPort):
     async def release(self) -> None:
         """N12. Whoever waits for the upstream goes on."""
         self.over = True
-        for handed_over in self.handed_over.values():
-            if not handed_over.is_over:
-                handed_over.give_up()
+        self.states.close()
         self.drainer.release()
         self.buffers.release()
         for gate in self.gates:
@@ -142,10 +134,7 @@ class Recovering(Faulty, DrainerPort):
     # ---- observers -------------------------------------------------------------------------------------------------
     def stored(self, checkpoint: int) -> tuple[tuple[int, ...], ...] | None:
         """N9."""
-        handed_over = self.handed_over.get(checkpoint)
-        if handed_over is None or not handed_over.is_complete:
-            return None
-        return handed_over.written()
+        return self.states.stored(checkpoint)
 
     def trigger(self) -> RecoveryTrigger:
         """N2, N6."""

@@ -139,6 +139,8 @@ class Executor:
         promise = request.promise
         if request.kind is RequestKind.INPUT:
             self.file.write(request, False, request.records)
+        elif request.kind is RequestKind.SPILLED_INPUT:
+            self.file.write_snapshot(request)
         elif request.kind is not RequestKind.OUTPUT:
             self.file.finish_part(request)
         elif promise is None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from conformance.ports import (
+    SPILL_FILE_READ,
     BufferRecycled,
     ChannelStateCompleted,
     ChannelStateFailed,
@@ -10,8 +13,11 @@ from conformance.ports import (
     Port,
     Request,
     RequestKind,
+    SnapshotClosed,
 )
 from conformance.state_files import Handle
+
+from ..faults import Faults
 
 
 class Result:
@@ -71,10 +77,56 @@ class Promise:
         self.reason = reason
 
 
+class Snapshot(Protocol):
+    """What of the input of a checkpoint lies in spill files. Whoever has it closes it."""
+
+    def next(self) -> tuple[int, tuple[int, ...]] | None:
+        """W25. The next piece: its channel and its records; None at the end. Raises: PortError IO, RELEASED."""
+
+    def close(self) -> None:
+        """W25. It is not read any more."""
+
+
+class NumberedSnapshot:
+    """A snapshot that answers what the caller of the port said."""
+
+    __slots__ = ("faults", "number", "pieces", "port")
+
+    def __init__(self, port: Port, faults: Faults, number: int, pieces: tuple[tuple[int, int], ...]) -> None:
+        """W25."""
+        self.port = port
+        self.faults = faults
+        self.number = number
+        self.pieces = list(pieces)
+
+    def next(self) -> tuple[int, tuple[int, ...]] | None:
+        """W25. Raises: PortError IO."""
+        if not self.pieces:
+            return None
+        self.faults.reach(SPILL_FILE_READ)
+        channel, record = self.pieces.pop(0)
+        return channel, (record,)
+
+    def close(self) -> None:
+        """W25."""
+        self.port.emit(SnapshotClosed(self.number))
+
+
 class Asked:
     """A request of a subtask. Only the fields that its kind needs are set."""
 
-    __slots__ = ("channel", "checkpoint", "kind", "port", "promise", "reason", "records", "result", "subtask")
+    __slots__ = (
+        "channel",
+        "checkpoint",
+        "kind",
+        "port",
+        "promise",
+        "reason",
+        "records",
+        "result",
+        "snapshot",
+        "subtask",
+    )
 
     def __init__(self, port: Port, kind: RequestKind, subtask: int, checkpoint: int) -> None:
         self.port = port
@@ -87,6 +139,8 @@ class Asked:
         self.records: list[int] = []
         """Of data: the buffers that are not written yet."""
         self.promise: Promise | None = None
+        self.snapshot: Snapshot | None = None
+        """Of input in spill files: what is not closed yet."""
         self.reason: CheckpointReason | None = None
         """Of an abort: why."""
 
@@ -99,13 +153,20 @@ class Asked:
         return Request(self.subtask, self.kind, self.checkpoint)
 
     def cancel(self, reason: CheckpointReason) -> None:
-        """W12, W23. It will not be executed: its result fails, and its buffers are recycled."""
+        """W12, W23. It will not be executed: its result fails, its buffers are recycled, its snapshot is closed."""
         if self.result is not None:
             self.result.fail(reason)
         recycle(self.port, self.records)
         if self.promise is not None:
             self.promise.refused = True
             recycle(self.port, self.promise.records)
+        self.close_snapshot()
+
+    def close_snapshot(self) -> None:
+        """W25. Nobody reads the snapshot any more, if there is one."""
+        snapshot, self.snapshot = self.snapshot, None
+        if snapshot is not None:
+            snapshot.close()
 
 
 def recycle(port: Port, records: list[int]) -> None:

@@ -85,6 +85,18 @@ class StateFile:
             self.give_up(CheckpointReason.IO_EXCEPTION)
         recycle(request.port, records)
 
+    def write_snapshot(self, request: Asked) -> None:
+        """W25. Write what is in a snapshot, each piece for its channel; whatever happens, the snapshot is closed."""
+        assert request.snapshot is not None
+        try:
+            while self.is_open and (piece := request.snapshot.next()) is not None:
+                channel, records = piece
+                for record in records:
+                    self.append(request.subtask, (False, channel), record)
+        except PortError:
+            self.give_up(CheckpointReason.IO_EXCEPTION)
+        request.close_snapshot()
+
     def append(self, subtask: int, state: tuple[bool, int], record: int) -> None:
         """W17. Append a segment. Raises: PortError IO."""
         part, stream = self.parts[subtask], self.stream

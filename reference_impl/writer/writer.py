@@ -18,7 +18,7 @@ from conformance.state_files import read_header, read_state
 
 from ..faults import Faults, Faulty
 from .executor import Executor
-from .requests import Asked, Promise, Result, recycle
+from .requests import Asked, NumberedSnapshot, Promise, Result, Snapshot, recycle
 from .storage import Storage
 
 
@@ -95,6 +95,22 @@ class ChannelStateWriter(Faulty, WriterPort):
     async def add_input(self, subtask: int, checkpoint: int, channel: int, records: tuple[int, ...]) -> None:
         """W5, W6."""
         await self.add(RequestKind.INPUT, subtask, checkpoint, channel, records)
+
+    async def add_input_from_spill(
+        self, subtask: int, checkpoint: int, snapshot: int, pieces: tuple[tuple[int, int], ...]
+    ) -> None:
+        """W25."""
+        handed_in = NumberedSnapshot(self, self.faults, snapshot, pieces)
+        if pieces:
+            await self.add_snapshot(subtask, checkpoint, handed_in)
+        else:
+            handed_in.close()
+
+    async def add_snapshot(self, subtask: int, checkpoint: int, snapshot: Snapshot) -> None:
+        """W25. Queue the request to write what is in a snapshot."""
+        request = Asked(self, RequestKind.SPILLED_INPUT, subtask, checkpoint)
+        request.snapshot = snapshot
+        await self.executor_of[subtask].submit(request)
 
     async def add_output(self, subtask: int, checkpoint: int, channel: int, records: tuple[int, ...]) -> None:
         """W5."""

@@ -36,11 +36,11 @@ HISTORIES = {
     "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",
     "remote-channel": "97243a4a16e0c506b30d8653717cd33db1464737df40b783f491d70d9145b741",
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
-    "writer": "d06e0e006b080feb3058f0895e668d036afaf8cd586d4c3e29be58cdd9987361",
+    "writer": "4f1b2ca15a440f8c55ef4cffdfc1f2a3558c54494cae2b157805dd6fd4bb8947",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
-    "drainer": "3ed7f8c746c3e2864e3d08ee7ef17ad25b22ff0271d357fd1d6ec708901feea7",
+    "drainer": "0ed28a17495bac6f2f696ebeb64ce633d87581c5776e9cc99266f7d3cc5fa7a1",
     "spill": "7c3ac334f10f75ee5cd4e0a8deb101f1f2956f6f21852b044ec2ca27f4cccbed",
-    "task-restore": "b44151a541a603cdc86e188da97aee047d75eb7da531fe174556ba638caf464c",
+    "task-restore": "2cea2a955926e2f0902528b9dbbd0dfbf982e1641dbdad26c80e4bc2be45f34a",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",
 }
 

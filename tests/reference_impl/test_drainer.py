@@ -225,6 +225,7 @@ def test_a_snapshot_that_cannot_be_read_fails_its_checkpoint_only():
     task.checkpoint(1)
     task.checkpoint(2)
     task.port.fault(SPILL_FILE_READ, FaultKind.THROWS)
+    assert task.port.write()
     assert task.kind_of("write").kind is ErrorKind.IO
     task.write()
     assert task.port.stored(1) is None
@@ -239,9 +240,32 @@ def test_an_aborted_checkpoint_gives_back_its_grant():
     task.port.write()
     for _ in range(2):
         task.port.abort(1)
+        task.write()
         assert task.port.resources().grants == 1
-    task.write()
     assert task.port.stored(1) is None
+
+
+def test_an_abort_gives_up_older_checkpoints():
+    """drainer.md N11."""
+    task = Task()
+    for checkpoint in (1, 2, 3):
+        task.checkpoint(checkpoint)
+    task.port.abort(2)
+    task.write()
+    assert task.port.stored(1) is task.port.stored(2) is None
+    assert task.port.stored(3) == ((0, 1), (100, 101))
+
+
+def test_a_complete_checkpoint_outlives_the_spill_files():
+    """drainer.md N9, N12."""
+    task = Task()
+    task.checkpoint(1)
+    task.write()
+    task.checkpoint(2)
+    whole(task.port.cancel())
+    assert task.port.resources().files == 0
+    assert task.port.stored(1) == ((0, 1), (100, 101))
+    assert task.port.stored(2) is None
 
 
 @pytest.mark.parametrize(("place", "kind"), [(SPILL_FILE_READ, FaultKind.THROWS), (BUFFER_POOL, FaultKind.ENDS)])

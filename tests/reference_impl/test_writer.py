@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.ports import (
+    SPILL_FILE_READ,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
     STATE_FILE_OPEN,
@@ -23,6 +24,7 @@ from conformance.ports import (
     Request,
     RequestKind,
     Resources,
+    SnapshotClosed,
 )
 from tests.writers import Writer, registered
 
@@ -267,3 +269,61 @@ def test_the_release_stops_every_executor():
     assert writer.signals() == [BufferRecycled(7)]
     writer.release()
     assert writer.resources() == Resources(0, 0, 0, 0, 0, 0)
+
+
+def test_spilled_input_is_written_for_its_channels_behind_what_was_in_memory():
+    """writer.md W25."""
+    writer = registered(0)
+    writer.start(0, 1)
+    writer.add_input(0, 1, 0, (1,))
+    writer.add_input_from_spill(0, 1, 7, ((1, 4), (0, 2), (1, 5), (0, 3)))
+    writer.finish_input(0, 1)
+    writer.finish_output(0, 1)
+    assert writer.execute_all() == [BufferRecycled(1), SnapshotClosed(7), ChannelStateCompleted(0, 1)]
+    assert writer.read_back(0, 1) == (ChannelState(False, 0, (1, 2, 3)), ChannelState(False, 1, (4, 5)))
+
+
+def test_an_empty_snapshot_is_closed_at_once():
+    """writer.md W25."""
+    writer = registered(0)
+    writer.start(0, 1)
+    writer.execute_all()
+    writer.add_input_from_spill(0, 1, 7, ())
+    assert writer.signals() == [SnapshotClosed(7)]
+    assert writer.execute(0) is None
+
+
+def test_spilled_input_that_cannot_be_read_fails_its_checkpoint_only():
+    """writer.md W25."""
+    writer = registered(0)
+    writer.start(0, 1)
+    writer.add_input_from_spill(0, 1, 7, ((0, 1), (0, 2)))
+    writer.fault(SPILL_FILE_READ, FaultKind.THROWS)
+    assert writer.execute_all() == [
+        FaultStruck(SPILL_FILE_READ, FaultKind.THROWS),
+        ChannelStateFailed(0, 1, IO),
+        SnapshotClosed(7),
+    ]
+    writer.take_result(0, 1)
+    writer.start(0, 2)
+    writer.add_input_from_spill(0, 2, 8, ((0, 1),))
+    writer.finish_input(0, 2)
+    writer.finish_output(0, 2)
+    assert writer.execute_all() == [SnapshotClosed(8), ChannelStateCompleted(0, 2)]
+
+
+@pytest.mark.parametrize("end", ["abort", "close", "release"])
+def test_a_snapshot_is_closed_once_however_its_checkpoint_ends(end):
+    """writer.md W12, W23, W24, W25."""
+    writer = registered(0)
+    writer.start(0, 1)
+    writer.add_input_from_spill(0, 1, 7, ((0, 1),))
+    if end == "abort":
+        writer.abort(0, 1, EXPIRED)
+        signals = writer.execute_all()
+    else:
+        getattr(writer, end)(*((0,) if end == "close" else ()))
+        signals = writer.signals()
+    assert signals.count(SnapshotClosed(7)) == 1
+    writer.release()
+    assert writer.signals() == []

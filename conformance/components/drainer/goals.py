@@ -77,6 +77,15 @@ def a_checkpoint_was_aborted_before_it_was_written(ledger: Ledger, seen: Seen[No
     return ledger.cuts[seen.operands[0]].pushed < len(ledger.pieces) and not ledger.quiet_write
 
 
+@goal(steps.stored)
+def a_complete_checkpoint_was_read_after_the_cancellation(
+    ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...] | None, int]
+) -> bool:
+    """The input state of a checkpoint was read that had data on disk, after the task was cancelled."""
+    (checkpoint,) = seen.operands
+    return ledger.cancelled and ledger.is_kept(checkpoint) and ledger.cuts[checkpoint].pushed < len(ledger.pieces)
+
+
 @goal(steps.take)
 def a_gate_was_read_to_its_end_while_another_was_not_read(ledger: Ledger, seen: Seen[Drained | None, int]) -> bool:
     """Live data came out of a gate when nothing was taken out of another one that had recovered data."""

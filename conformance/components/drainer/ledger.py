@@ -23,7 +23,7 @@ class Ledger(Breakable):
     """Phases: *fetched*, *installed*, then `broken`, or the end. Channels are numbered through all gates."""
 
     __slots__ = (
-        "aborted", "buffers", "cancelled", "channels", "cuts", "declined", "drained", "draining", "excused",
+        "aborted", "buffers", "cancelled", "channels", "complete", "cuts", "declined", "drained", "draining", "excused",
         "failed_cuts", "fetched", "first", "gates", "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write",
         "records", "strikes", "taken", "told",
     )  # fmt: skip
@@ -60,6 +60,8 @@ class Ledger(Breakable):
         self.declined: list[int] = []
         self.aborted: list[int] = []
         self.failed_cuts: list[int] = []
+        self.complete: list[int] = []
+        """The checkpoints whose input state was seen to be complete."""
         self.strikes = 0
         self.excused: list[int] = []
         """How many writes have failed, and the checkpoints of which one or another has failed with them."""
@@ -103,8 +105,14 @@ class Ledger(Breakable):
         return all(taken >= len(ids) for taken, ids in zip(self.taken, self.fetched, strict=True))
 
     def pending(self) -> list[int]:
-        """Returns the checkpoints that started and whose input state must be written completely."""
-        return [one for one in self.cuts if one not in self.aborted and one not in self.failed_cuts]
+        """Returns the checkpoints that started and whose input state must be written completely. An abort may give up
+        older ones, too."""
+        over = max(self.aborted, default=0)
+        return [one for one in self.cuts if one > over and one not in self.failed_cuts]
+
+    def is_kept(self, checkpoint: int) -> bool:
+        """Returns whether a checkpoint was complete, and neither it nor a newer one was aborted."""
+        return checkpoint in self.complete and checkpoint > max(self.aborted, default=0)
 
     def must_hold(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
         """Returns the input state of a checkpoint, by channel."""
@@ -190,7 +198,7 @@ class Ledger(Breakable):
         self.quiet_write = not seen.value and self.alone
 
     def write_struck(self, seen: Seen[Any]) -> None:
-        """Notes that a checkpoint cannot be written. Which one, the question about it tells that `missing` hears."""
+        """Notes that a checkpoint cannot be written. Which one, `look_back` learns."""
         self.end()
         self.faults.struck(seen.signals)
         self.strikes += 1
@@ -200,8 +208,11 @@ class Ledger(Breakable):
         """Returns whether a write that has failed may have been that of this checkpoint: each fails one only."""
         return checkpoint in self.excused and len(self.failed_cuts) < self.strikes
 
-    def missing(self, seen: Seen[Any], checkpoint: int) -> None:
-        """Notes that a checkpoint is one whose writing has failed, if it is not there when all is written."""
+    def look_back(self, seen: Seen[Any], checkpoint: int) -> None:
+        """Notes that a checkpoint is complete, or that its writing has failed if it is not there when all is
+        written."""
+        if seen.value is not None and checkpoint not in self.complete:
+            self.complete.append(checkpoint)
         all_written = self.quiet_write and not self.flying and not self.is_broken()
         if seen.value is None and all_written and checkpoint in self.pending() and self.is_excused(checkpoint):
             self.failed_cuts.append(checkpoint)

@@ -72,6 +72,22 @@ def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...
     return True
 
 
+@rule(steps.take, steps.drain, invariant="I-97", tickets=("FLINK-39018",), after_learning=True)
+def a_gate_does_not_wait_for_another(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
+    """When the drainer has handed on everything and the task finds nothing in a gate, it has taken all records that
+    were recovered in this gate and all that have arrived there, however much is left in others."""
+    if not ledger.quiet_drain or ledger.is_recovered() or ledger.is_broken():
+        return False
+    found = False
+    for channel, (gate, number) in enumerate(ledger.channels):
+        if ledger.quiet_take[gate]:
+            found = True
+            if ledger.owed(channel) is not None:
+                owed = f"something is left in channel {number} of gate {gate}, and gates do not wait for each other"
+                return Broken(FailureClass.STUCK, owed, "the task found nothing in this gate")
+    return found
+
+
 @rule(steps.drain, invariant="I-92", tickets=("FLINK-38544",))
 def recovered_data_fits_into_its_buffers(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
     """No more recovered records wait in the channels than there are buffers for recovered data."""
@@ -142,6 +158,21 @@ def a_checkpoint_is_written_without_the_drainer(
     return Broken(FailureClass.LOST, owed, "it is not")
 
 
+@rule(steps.stored, invariant="I-03", tickets=("FLINK-39977",))
+def a_complete_checkpoint_needs_no_spill_files(
+    ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...] | None, int]
+) -> Judgement:
+    """Once the input state of a checkpoint is complete, it stays so, also when nobody reads the spill files any more,
+    and when they were deleted because the task was cancelled."""
+    (checkpoint,) = seen.operands
+    if not ledger.is_kept(checkpoint):
+        return False
+    if seen.value is None:
+        owed = f"checkpoint {checkpoint} was complete, so that its input state must be there"
+        return Broken(FailureClass.LOST, owed, "it is not")
+    return ledger.cancelled or (ledger.drained and ledger.quiet_write)
+
+
 @rule(steps.trigger, invariant="I-89", tickets=("FLINK-38544",))
 def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: Seen[RecoveryTrigger]) -> Judgement:
     """The trigger is not ready, then draining, then no-op, and never goes back. It is draining once the drainer was
@@ -162,14 +193,14 @@ def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: See
 # ---- files -----------------------------------------------------------------------------------------------------------
 @rule(steps.resources, invariant="I-68", tickets=("FLINK-40520",), needs=RESOURCES)
 def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
-    """There are grants for the drainer until everything was pushed, and for each checkpoint until it is written or
-    aborted. When there is none left, there is no file."""
+    """There are grants for the drainer until everything was pushed, and for each checkpoint until the writer has
+    written it, or given it up. When there is none left, there is no file."""
     if ledger.released or ledger.flying or ledger.phase not in ("fetched", "installed"):
         return False
     grants, files = seen.value.grants, seen.value.files
     least = int(ledger.pushed < len(ledger.pieces))
     drainer = int(bool(ledger.pieces) and not ledger.drained)
-    most = drainer + len([one for one in ledger.cuts if one not in ledger.aborted])
+    most = drainer + len(ledger.cuts)
     if grants is not None and not least <= grants <= most:
         kind = FailureClass.LEAKED if grants > most else FailureClass.LOST
         return Broken(kind, f"there must be {least} grants at least and {most} at most", f"there are {grants}")

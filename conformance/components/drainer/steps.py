@@ -99,7 +99,7 @@ def cancel(port: DrainerPort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", (*LIVE, BROKEN), when=known, learn=Ledger.missing, weight=8)
+@step("observer", (*LIVE, BROKEN), when=known, learn=Ledger.look_back, weight=8)
 def stored(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...] | None]:
     return port.stored(checkpoint)
 
@@ -140,7 +140,7 @@ def _take(ledger: Ledger) -> Any:
 
 def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
     if ledger.phase == BROKEN:
-        return [resources()]
+        return [resources(), *(stored(checkpoint) for checkpoint in ledger.complete)]
     if ledger.phase != "installed":
         return ()
     return [trigger(), resources(), *(stored(checkpoint) for checkpoint in ledger.cuts)]

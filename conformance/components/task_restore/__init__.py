@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from conformance.components.task_restore import goals
 from conformance.components.task_restore.ledger import Ledger
+from conformance.components.task_restore.settings import SETTINGS
 from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_partition, read, restore_state, turn
 from conformance.driver import FINISH, RUN, Bound, Component, Operands
 from conformance.parts.designs import recovers
@@ -88,7 +89,10 @@ COMPONENT = Component(
         *[
             one
             for recovery in (Recovery.IN_MEMORY, Recovery.PUSHED)
-            for one in (_make(recovery, output_on_downstream=False), _make(recovery, during_recovery=False))
+            for one in (
+                _make(recovery, output_on_downstream=False), _make(recovery, during_recovery=False),
+                _make(recovery, (1, 1), 1, interleaving="fine", during_recovery=False),
+            )
         ],
         _make(Recovery.PUSHED, spill_directories=False),
         _make(Recovery.IN_MEMORY, spill_directories=False),
@@ -104,6 +108,7 @@ COMPONENT = Component(
     properties=tuple(goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
+    settings=SETTINGS,
     bounds={
         "records": Bound(("buffer",), 1),
         "ends": Bound(("end_of_partition",), 1),

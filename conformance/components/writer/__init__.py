@@ -10,21 +10,33 @@ from conformance.components.writer import goals
 from conformance.components.writer.ledger import Ledger
 from conformance.components.writer.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
+from conformance.parts.designs import NOTHING, PUSHED
 from conformance.parts.faults import WithFaults
-from conformance.ports import WriterConfig, WriterPort
+from conformance.ports import SPILL_FILE_READ, Capability, Places, WriterConfig, WriterPort
 
 MOST_RESULTS = 2
 """How many results a subtask can have. No scenario needs another number."""
 
 
 class WriterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
-    """`sharing`: how many subtasks share an executor and a file. `files`: whether the bytes go to real files."""
+    """`sharing`: how many subtasks share an executor and a file. `files`: whether the bytes go to real files. `spills`:
+    whether input of a checkpoint can come from spill files."""
 
     subtasks: Annotated[int, Meta(ge=1, le=4)] = 2
     sharing: Annotated[int, Meta(ge=1, le=4)] = 2
     files: bool = False
     interleaving: Literal["whole", "fine"] = "whole"
+    spills: bool = False
     faults: bool = False
+
+    def needs(self) -> frozenset[Capability]:
+        """Returns what an implementation must claim before it runs a scenario of this configuration."""
+        return self.needs_for_faults() | (PUSHED if self.spills else NOTHING)
+
+    def places(self) -> Places:
+        """Returns what can fail. Spill files can only where there are some."""
+        left_out = () if self.spills else (SPILL_FILE_READ,)
+        return {one: kinds for one, kinds in WriterPort.can_fail.items() if self.faults and one not in left_out}
 
 
 _make = WriterScenarioConfig
@@ -32,16 +44,20 @@ _MOST = (
     _make(), _make(1), _make(3), _make(3, 3), _make(2, 1), _make(interleaving="fine"), _make(3, 3, interleaving="fine"),
     _make(faults=True), _make(3, 3, faults=True), _make(interleaving="fine", faults=True),
 )  # fmt: skip
+_SPILLING = (
+    _make(spills=True), _make(3, 3, interleaving="fine", spills=True), _make(spills=True, faults=True),
+    _make(files=True, spills=True),
+)  # fmt: skip
 COMPONENT = Component(
     name="writer",
     port=WriterPort,
     config_type=WriterScenarioConfig,
-    configs=(*_MOST * 2, _make(files=True), _make(3, 3, files=True, faults=True)),
+    configs=(*_MOST * 2, _make(files=True), _make(3, 3, files=True, faults=True), *_SPILLING),
     port_config=lambda config: WriterConfig(config.subtasks, config.sharing, MOST_RESULTS, config.files),
     make_ledger=lambda config, capabilities: Ledger(
-        config.subtasks, config.sharing, MOST_RESULTS, config.can_fail(WriterPort)
+        config.subtasks, config.sharing, MOST_RESULTS, config.spills, config.places()
     ),
-    needs=lambda config: config.needs_for_faults(),
+    needs=WriterScenarioConfig.needs,
     threads=("deployment", "task", "network", "executor"),
     steps=tuple(STEPS.all),
     properties=tuple(goals.RULES.all),
@@ -58,11 +74,12 @@ COMPONENT = Component(
         "aborts": Bound(("abort",), 1),
         "strikes": Bound(("fault",), 1),
         "variants": Bound(("add_input", "add_output", "add_output_future", "complete_future"), 1, variants=True),
-        "other": Bound(("fail", "restore", "take_result"), 0),
+        "other": Bound(("fail", "restore", "take_result", "add_input_from_spill"), 0),
     },
     biases=(
         {"finish_input": 40, "finish_output": 40, "execute": 80, "read_back": 12},
         {"add_input": 30, "add_output": 30, "execute": 100},
+        {"add_input_from_spill": 60, "start": 40, "execute": 80},
         {"add_output_future": 40, "complete_future": 10, "fail_future": 8, "execute": 80},
         {"abort": 20, "start": 30},
         {"close": 16, "register": 60, "executors": 12},

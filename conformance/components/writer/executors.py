@@ -10,7 +10,7 @@ ABORT = RequestKind.ABORT
 class Queued:
     """A request of a subtask that was not executed yet."""
 
-    __slots__ = ("channel", "checkpoint", "is_late", "is_ready", "kind", "reason", "records")
+    __slots__ = ("channel", "checkpoint", "is_late", "is_ready", "kind", "pieces", "reason", "records", "snapshot")
 
     def __init__(
         self, kind: RequestKind, checkpoint: int, channel: int = 0, records: tuple[int, ...] = (), is_ready: bool = True
@@ -20,6 +20,9 @@ class Queued:
         self.channel = channel
         self.records = records
         """Of data: the channel and the buffers."""
+        self.snapshot: tuple[int, ...] = ()
+        self.pieces: tuple[tuple[int, int], ...] = ()
+        """Of input in spill files: the number of the snapshot; for each of its pieces, the channel and the record."""
         self.is_ready = is_ready
         """Whether it does not wait for promised buffers."""
         self.is_late = False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
-from conformance.components.writer.rules import RULES
+from conformance.components.writer.spill_rules import RULES
 from conformance.driver import Seen
-from conformance.parts.designs import FAULTS
+from conformance.parts.designs import FAULTS, PUSHED
 from conformance.ports import (
+    SPILL_FILE_READ,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
     STATE_FILE_OPEN,
@@ -125,6 +126,40 @@ def an_executor_stopped_with_requests_in_its_queue(ledger: Ledger, seen: Seen[No
 def input_came_after_its_subtask_had_closed(ledger: Ledger, seen: Seen[None, int, int, int]) -> bool:
     """A thread handed in input of a subtask that had closed."""
     return ledger.using[seen.operands[0]] is None and seen.operands[2] > 0
+
+
+@goal(steps.execute, needs=PUSHED)
+def spilled_input_of_two_channels_was_written(ledger: Ledger, seen: Executed) -> bool:
+    """Spilled input of two channels was written, after input of one of them that was in memory."""
+    executor, request = ledger.at_work, seen.value
+    if request is None or request.kind is not RequestKind.SPILLED_INPUT or not executor.is_open:
+        return False
+    queued, _ = executor.find(request.subtask, request.kind, request.checkpoint)
+    channels = {channel for channel, _ in queued.pieces} if queued is not None else set()
+    written = ledger.written.get((request.subtask, request.checkpoint), {})
+    return len(channels) > 1 and any((False, channel) in written for channel in sorted(channels))
+
+
+@goal(steps.execute, needs=PUSHED)
+def spilled_input_of_a_checkpoint_that_is_over_was_not_written(ledger: Ledger, seen: Executed) -> bool:
+    """The request to write spilled input was executed when its checkpoint was over."""
+    executor, request = ledger.at_work, seen.value
+    if request is None or request.kind is not RequestKind.SPILLED_INPUT:
+        return False
+    return executor.is_over(request.checkpoint)
+
+
+@goal(steps.execute, needs=FAULTS | PUSHED)
+def spilled_input_could_not_be_read(ledger: Ledger, seen: Executed) -> bool:
+    """Spilled input could not be read."""
+    return _strikes(seen, SPILL_FILE_READ, RequestKind.SPILLED_INPUT)
+
+
+@goal(steps.close, needs=PUSHED)
+def an_executor_stopped_with_spilled_input_in_its_queue(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """The last subtask of an executor closed when spilled input was waiting to be written."""
+    executor = next((one for one in ledger.executors if one.users == list(seen.operands)), None)
+    return executor is not None and any(one.pieces for line in executor.task_lines.values() for one in line)
 
 
 @goal(steps.read_back)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.writer.executors import Executor, Queued
+from conformance.components.writer.handed_in import HandedIn, spilled_pieces
 from conformance.components.writer.results import ANY, AT_STOP, COMPLETED, Key, Results
 from conformance.driver import Seen
 from conformance.parts.faults import Breakable
@@ -18,6 +19,7 @@ from conformance.ports import (
     Request,
     RequestKind,
     Signal,
+    SnapshotClosed,
 )
 
 MOST_CHECKPOINTS = 9
@@ -32,17 +34,18 @@ class Ledger(Breakable):
     """Each result is open until the writer says that it is completed or has failed."""
 
     __slots__ = (
-        "abandoned", "adding", "at_work", "busy", "early", "ends", "executors", "filled", "finished_input",
-        "finished_output", "futures", "given_up", "held", "last", "most", "next_future", "next_record", "owed",
-        "refused", "results", "sharing", "subtasks", "twice", "using", "written",
+        "abandoned", "adding", "at_work", "buffers", "busy", "early", "ends", "executors", "filled", "finished_input",
+        "finished_output", "futures", "given_up", "last", "most", "next_future", "refused", "results", "sharing",
+        "snapshots", "spilled", "spills", "subtasks", "using", "written",
     )  # fmt: skip
 
-    def __init__(self, subtasks: int, sharing: int, most: int, can_fail: Places) -> None:
-        """`most`: how many results of a subtask can be open."""
+    def __init__(self, subtasks: int, sharing: int, most: int, spills: bool, can_fail: Places) -> None:
+        """`most`: how many results of a subtask can be open. `spills`: whether input can come from spill files."""
         super().__init__(can_fail)
         self.subtasks = subtasks
         self.sharing = sharing
         self.most = most
+        self.spills = spills
         self.restore()
 
     def restore(self) -> None:
@@ -61,21 +64,20 @@ class Ledger(Breakable):
         self.finished_input = [0] * self.subtasks
         self.finished_output = [0] * self.subtasks
         """By subtask, the newest checkpoint of which it has said that its input, or its output, is complete."""
-        self.next_record = self.next_future = 0
+        self.spilled = [0] * self.subtasks
+        """By subtask, the newest checkpoint of which it has handed in a snapshot of spill files."""
+        self.next_future = 0
         self.futures: dict[int, tuple[Executor, int, Queued]] = {}
         """By future that is neither completed nor failed: its executor, its subtask and its request."""
         self.abandoned = False
         """Whether operations were in flight when the writer was released."""
         self.adding: Queued | None = None
         """The input that is handed in now; None: no thread hands in input."""
-        self.held: list[int] = []
-        """The records whose buffers were handed in and not recycled."""
-        self.owed: list[int] = []
-        """Those of them that must be recycled when no operation is in flight."""
+        self.buffers, self.snapshots = HandedIn(), HandedIn()
         self.refused = ""
         """The kind of the error with which the start must be refused that is in flight; empty: it must not."""
-        self.twice = self.early = -1
-        """A record whose buffer was recycled twice; one whose buffer was recycled before it was written."""
+        self.early = -1
+        """A record whose buffer was recycled before it was written; -1: there is none."""
         self.written: dict[Key, dict[tuple[bool, int], list[int]]] = {}
         """By result and channel state (an output or not, and the channel): what was written."""
         self.filled: list[int] = []
@@ -166,7 +168,7 @@ class Ledger(Breakable):
         for lines in (executor.task_lines, executor.input_lines):
             for of, line in lines.items():
                 for queued in line:
-                    self._owe(() if queued.is_late else queued.records)
+                    self._owe(queued)
                     if queued.kind is RequestKind.START:
                         open_results.append((of, queued.checkpoint))
                 line.clear()
@@ -202,20 +204,11 @@ class Ledger(Breakable):
         if not self.refused:
             self.last[subtask] = checkpoint
 
-    def newest(self, count: int) -> tuple[int, ...]:
-        """Returns the records that were handed in last."""
-        return tuple(range(self.next_record - count, self.next_record))
-
-    def _hand_in(self, count: int) -> tuple[int, ...]:
-        self.next_record += count
-        records = self.newest(count)
-        self.held += records
-        return records
-
     def add(self, kind: RequestKind, subtask: int, channel: int, count: int) -> None:
         """Notes that buffers are handed in for the newest checkpoint of a subtask, maybe after it has closed."""
         self.begin_alone()
-        queued = Queued(kind, self.last[subtask], channel, self._hand_in(count))
+        records = self.buffers.hand_in(count)
+        queued = Queued(kind, self.last[subtask], channel, records)
         if kind is RequestKind.INPUT:
             self.adding = queued
         executor = self.using[subtask]
@@ -230,11 +223,24 @@ class Ledger(Breakable):
         self.end()
         queued, self.adding = self.adding, None
         if seen.error is not None and queued is not None:
-            self._owe(queued.records)
+            self.buffers.owe(queued.records)
             for executor in self.executors:
                 line = executor.input_lines.get(subtask, [])
                 if queued in line:
                     line.remove(queued)
+
+    def spill(self, subtask: int, channels: str) -> None:
+        """Notes that a snapshot of spill files is handed in. `channels`: those of its pieces."""
+        self.begin()
+        self.spilled[subtask] = self.last[subtask]
+        snapshot = self.snapshots.hand_in()
+        if not channels:
+            self.snapshots.owe(snapshot)
+            return
+        queued = Queued(RequestKind.SPILLED_INPUT, self.last[subtask])
+        queued.snapshot = snapshot
+        queued.pieces = spilled_pieces(snapshot[0], channels)
+        self.queue(self.executor_of(subtask), subtask, queued)
 
     def promise(self, subtask: int, channel: int) -> None:
         """Notes that a subtask promises output."""
@@ -249,11 +255,11 @@ class Ledger(Breakable):
         """Notes that the promised buffers are there."""
         self.begin()
         executor, _, queued = self.futures.pop(future)
-        queued.records = self._hand_in(count)
+        queued.records = self.buffers.hand_in(count)
         queued.is_ready = True
         executor.idle = False
         if executor.stopped:
-            self._owe(queued.records)
+            self._owe(queued)
 
     def break_promise(self, future: int, reason: str) -> None:
         """Notes that the promised buffers will not come."""
@@ -327,7 +333,8 @@ class Ledger(Breakable):
     def _execute(self, executor: Executor, subtask: int, queued: Queued, broken: list[str]) -> None:
         kind, checkpoint = queued.kind, queued.checkpoint
         executor.registering = executor.registering and kind is not RequestKind.START
-        self._owe(queued.records)
+        self.buffers.owe(queued.records)
+        self.snapshots.owe(queued.snapshot)
         if kind is RequestKind.CLOSE:
             executor.leave(subtask)
         elif kind is RequestKind.ABORT:
@@ -367,10 +374,13 @@ class Ledger(Breakable):
             executor.parts[subtask][kind is RequestKind.FINISH_OUTPUT] = True
         elif queued.reason:
             self._give_up(executor, "a_failed_future_fails_its_checkpoint", SHARED, own=subtask, cause=queued.reason)
-        elif queued.records:
+        elif queued.records or queued.pieces:
             executor.written = True
             of = self.written.setdefault((subtask, queued.checkpoint), {})
-            of.setdefault((kind is RequestKind.OUTPUT, queued.channel), []).extend(queued.records)
+            for channel, record in queued.pieces:
+                of.setdefault((False, channel), []).append(record)
+            if queued.records:
+                of.setdefault((kind is RequestKind.OUTPUT, queued.channel), []).extend(queued.records)
 
     def _abort(self, executor: Executor, subtask: int, checkpoint: int, reason: str) -> None:
         if executor.is_over(checkpoint):
@@ -409,6 +419,8 @@ class Ledger(Breakable):
         for signal in signals:
             if type(signal) is BufferRecycled:
                 self._recycled(signal.record)
+            elif type(signal) is SnapshotClosed:
+                self.snapshots.give_back(signal.snapshot)
             elif type(signal) is ChannelStateCompleted:
                 self.ends.told.append(((signal.subtask, signal.checkpoint), COMPLETED))
             elif type(signal) is ChannelStateFailed:
@@ -418,17 +430,14 @@ class Ledger(Breakable):
         if self.ends.told:
             self._settle()
 
-    def _owe(self, records: tuple[int, ...]) -> None:
-        self.owed += [record for record in records if record in self.held and record not in self.owed]
+    def _owe(self, queued: Queued) -> None:
+        if not queued.is_late:
+            self.buffers.owe(queued.records)
+            self.snapshots.owe(queued.snapshot)
 
     def _recycled(self, record: int) -> None:
-        if record not in self.held:
-            self.twice = record
-            return
-        self.held.remove(record)
-        if record in self.owed:
-            self.owed.remove(record)
-        elif not self.busy and any(executor.is_queued(record) for executor in self.executors):
+        was_due = not self.buffers.give_back(record)
+        if not was_due and not self.busy and any(executor.is_queued(record) for executor in self.executors):
             self.early = record
 
     def _settle(self) -> None:

@@ -205,8 +205,8 @@ def a_start_of_a_checkpoint_that_is_over_fails() -> None:
 
 @_ending("I-63", "FLINK-24667")
 def a_failed_write_fails_its_checkpoint() -> None:
-    """If a file cannot be made, written, flushed or closed, the results of its checkpoint fail, those of subtasks that
-    start it later too."""
+    """If a file cannot be made, written, flushed or closed, or spilled input cannot be read, the results of its
+    checkpoint fail, those of subtasks that start it later too."""
 
 
 @_ending("I-62", "FLINK-26803")
@@ -245,9 +245,9 @@ def a_result_ends_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Jud
 @rule(*steps.RECYCLES, invariant="I-60", tickets=("FLINK-20654",), after_learning=True, signals=(BufferRecycled,))
 def a_buffer_is_recycled_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """Each buffer that was handed in is recycled once."""
-    if ledger.twice < 0:
+    if ledger.buffers.twice < 0:
         return True
-    what = f"that of record {ledger.twice} was recycled again"
+    what = f"that of record {ledger.buffers.twice} was recycled again"
     return Broken(FailureClass.DUPLICATED, "each buffer must be recycled once", what)
 
 
@@ -264,9 +264,9 @@ def a_buffer_is_kept_until_it_is_written(ledger: Ledger, seen: Seen[Any, *tuple[
 def a_buffer_is_recycled_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A buffer is recycled as soon as its request was executed, or refused, or will never be executed because the
     executor has stopped."""
-    if ledger.busy or ledger.flying or not ledger.owed:
+    if ledger.busy or ledger.flying or not ledger.buffers.owed:
         return BufferRecycled in map(type, seen.signals)
-    owed = f"the buffer of record {ledger.owed[0]} is not needed any more"
+    owed = f"the buffer of record {ledger.buffers.owed[0]} is not needed any more"
     return Broken(FailureClass.LEAKED, f"{owed}, and must be recycled", "it was not")
 
 
@@ -275,9 +275,11 @@ def no_buffer_is_kept_after_the_release(ledger: Ledger, seen: Seen[None]) -> Jud
     """When the writer is released, it recycles all buffers that it has."""
     if ledger.abandoned:
         return False
-    if not ledger.held:
-        return ledger.next_record > 0
-    return Broken(FailureClass.LEAKED, "the writer was released", f"it keeps the buffer of record {ledger.held[0]}")
+    if not ledger.buffers.held:
+        return ledger.buffers.total > 0
+    return Broken(
+        FailureClass.LEAKED, "the writer was released", f"it keeps the buffer of record {ledger.buffers.held[0]}"
+    )
 
 
 # ---- what is stored --------------------------------------------------------------------------------------------------
@@ -392,7 +394,7 @@ def only_what_is_needed_is_held(ledger: Ledger, seen: Seen[Resources]) -> Judgem
     if ledger.phase != "live" or ledger.flying:
         return False
     most = {
-        "segments": len(ledger.held),
+        "segments": len(ledger.buffers.held),
         "open_files": sum(executor.is_open for executor in ledger.executors),
         "futures": sum((of, one) not in ledger.ends.ended for of, ones in enumerate(ledger.results) for one in ones),
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from conformance.components.writer.handed_in import spilled_pieces
 from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
 from conformance.parts.faults import fault_step
@@ -17,6 +18,8 @@ ALWAYS = ("live", "failed")
 REASONS = (str(CheckpointReason.DECLINED), str(CheckpointReason.EXPIRED))
 """The reasons for which a subtask aborts a checkpoint, or output fails. One is as good as another."""
 COUNTS = (1, 2, 0)
+SPILLED = ("0", "010", "11", "")
+"""The channels of the pieces of a snapshot: of one channel, of both in turn, of none."""
 
 STEPS = Steps[WriterPort, Ledger]()
 step = STEPS.step
@@ -101,6 +104,14 @@ def inputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     return _data(tuple([one for one in range(ledger.subtasks) if last[one] > finished[one]]))
 
 
+def snapshots(ledger: Ledger) -> Sequence[tuple[int, str]]:
+    """Snapshots of spill files that a subtask may hand in: one for each checkpoint."""
+    if not ledger.spills:
+        return DISABLED
+    spilling = [one for one in _writing(ledger, ledger.finished_input) if ledger.spilled[one] < ledger.last[one]]
+    return [(one, channels) for one in spilling for channels in SPILLED]
+
+
 def outputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Output of a subtask."""
     return _data(tuple(_writing(ledger, ledger.finished_output)))
@@ -168,7 +179,13 @@ def _add_input(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
 
 @step("network", LIVE, when=inputs, begin=_add_input, learn=Ledger.added, weight=12, fails=True)
 def add_input(port: WriterPort, ledger: Ledger, subtask: int, channel: int, count: int) -> Answer[None]:
-    return port.add_input(subtask, ledger.last[subtask], channel, ledger.newest(count))
+    return port.add_input(subtask, ledger.last[subtask], channel, ledger.buffers.newest(count))
+
+
+@step("task", LIVE, when=snapshots, begin=Ledger.spill, end=Ledger.end, weight=12)
+def add_input_from_spill(port: WriterPort, ledger: Ledger, subtask: int, channels: str) -> Answer[None]:
+    (number,) = ledger.snapshots.newest(1)
+    return port.add_input_from_spill(subtask, ledger.last[subtask], number, spilled_pieces(number, channels))
 
 
 def _add_output(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
@@ -177,7 +194,7 @@ def _add_output(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
 
 @step("task", LIVE, when=outputs, begin=_add_output, end=Ledger.end, weight=12)
 def add_output(port: WriterPort, ledger: Ledger, subtask: int, channel: int, count: int) -> Answer[None]:
-    return port.add_output(subtask, ledger.last[subtask], channel, ledger.newest(count))
+    return port.add_output(subtask, ledger.last[subtask], channel, ledger.buffers.newest(count))
 
 
 @step("task", LIVE, when=promises, begin=Ledger.promise, end=Ledger.end, weight=6)
@@ -187,7 +204,7 @@ def add_output_future(port: WriterPort, ledger: Ledger, subtask: int, channel: i
 
 @step("network", LIVE, when=promised, begin=Ledger.keep, end=Ledger.end, weight=6)
 def complete_future(port: WriterPort, ledger: Ledger, future: int, count: int) -> Answer[None]:
-    return port.complete_future(future, ledger.newest(count))
+    return port.complete_future(future, ledger.buffers.newest(count))
 
 
 @step("network", LIVE, when=breakable, begin=Ledger.break_promise, end=Ledger.end, weight=2)
@@ -251,6 +268,8 @@ ENDINGS = (execute, close)
 """The steps in which results end."""
 RECYCLES = (execute, close, add_input, complete_future)
 """The steps in which buffers are recycled."""
+CLOSES = (execute, close, add_input_from_spill)
+"""The steps in which snapshots of spill files are closed."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
