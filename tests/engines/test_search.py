@@ -38,7 +38,7 @@ HISTORIES = {
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
     "writer": "4f1b2ca15a440f8c55ef4cffdfc1f2a3558c54494cae2b157805dd6fd4bb8947",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
-    "drainer": "0ed28a17495bac6f2f696ebeb64ce633d87581c5776e9cc99266f7d3cc5fa7a1",
+    "drainer": "51319330ed8022e9906247dbf02f7dc84d018985ce12fab45fafe9271aa81544",
     "spill": "7c3ac334f10f75ee5cd4e0a8deb101f1f2956f6f21852b044ec2ca27f4cccbed",
     "task-restore": "2cea2a955926e2f0902528b9dbbd0dfbf982e1641dbdad26c80e4bc2be45f34a",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",

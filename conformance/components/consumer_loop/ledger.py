@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from conformance.components.consumer_loop.lane import Lane
 from conformance.driver import Seen
 from conformance.parts.barriers import timestamp
 from conformance.parts.lifetime import Lifetime
+from conformance.parts.quiet import Quiet
 from conformance.ports import (
     Alignment,
     Barrier,
@@ -20,6 +23,9 @@ from conformance.ports import (
     InputStatus,
     Signal,
 )
+
+Looker: TypeAlias = Literal["mailbox", "default action"]
+"""Where the task looks for something to do."""
 
 
 class Ledger(Lifetime):
@@ -74,8 +80,8 @@ class Ledger(Lifetime):
         """Whether a barrier of checkpoint `met` was taken; whether time has passed since its alignment is overdue."""
         self.over = False
         """Whether the default action has answered the end of the input."""
-        self.quiet: tuple[bool, bool] = (False, False)
-        """Whether the default action found nothing, and whether there was no mail, since anything else happened."""
+        self.quiet: Quiet[Looker] = Quiet("mailbox", "default action")
+        """Where the task has found nothing."""
         self._open()
         self._act()
 
@@ -127,7 +133,7 @@ class Ledger(Lifetime):
     def begin_arrival(self, channel: int, element: Element) -> None:
         """Notes that an element begins to arrive."""
         self.begin()
-        self.quiet = False, False
+        self.quiet.stir()
         self.arriving = element
         self.lanes[channel].arrive(element, self.seqs[channel])
         self.seqs[channel] += 1
@@ -154,7 +160,8 @@ class Ledger(Lifetime):
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
-        self.quiet, self.alone = (False, False), False
+        self.quiet.stir()
+        self.alone = False
         self.now += milliseconds
         met = self.met
         if self.kinds.get(met) is Alignment.TIMEOUTABLE and self.is_in_progress(met):
@@ -168,13 +175,13 @@ class Ledger(Lifetime):
 
     def mail_run(self, seen: Seen[bool]) -> None:
         """Notes whether there was a mail."""
-        self.quiet = (self.quiet[0], True) if seen.value is False and self.alone else (False, False)
+        self.quiet.look("mailbox", seen.value is False and self.alone)
 
     def processed(self, seen: Seen[InputStatus]) -> None:
         """Notes what the default action has answered."""
         self.over = self.over or seen.value is InputStatus.END_OF_INPUT
-        nothing = self.alone and seen.value in (InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT)
-        self.quiet = (nothing, self.quiet[1] and nothing)
+        nothing = seen.value in (InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT)
+        self.quiet.look("default action", nothing and self.alone)
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes what the task has taken, and what has come of it, in this order."""

@@ -141,11 +141,11 @@ _BY_KIND = {
 
 
 def _mail(ledger: Ledger) -> Any:
-    return run_mail() if ledger.phase == "live" and not ledger.quiet[1] else None
+    return run_mail() if ledger.phase == "live" and not ledger.quiet.is_quiet("mailbox") else None
 
 
 def _default(ledger: Ledger) -> Any:
-    return process() if ledger.phase == "live" and not ledger.quiet[0] else None
+    return process() if ledger.phase == "live" and not ledger.quiet.is_quiet("default action") else None
 
 
 def _due(ledger: Ledger) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from conformance.driver import Seen
 from conformance.parts.faults import Breakable
 from conformance.parts.lifetime import BROKEN
+from conformance.parts.quiet import Quiet
 from conformance.ports import Buffer, Drained, Element, Piece, Places, RecoveryTrigger
+
+Looker: TypeAlias = Literal["drainer", "writer"] | int
+"""Who looks for something to do: the drainer, the writer, or the task in the gate with this number."""
 
 
 class Cut(Struct, frozen=True):
@@ -24,7 +28,7 @@ class Ledger(Breakable):
 
     __slots__ = (
         "aborted", "buffers", "cancelled", "channels", "complete", "cuts", "declined", "drained", "draining", "excused",
-        "failed_cuts", "fetched", "first", "gates", "pieces", "pushed", "quiet_drain", "quiet_take", "quiet_write",
+        "failed_cuts", "fetched", "first", "gates", "pieces", "pushed", "quiet",
         "records", "strikes", "taken", "told",
     )  # fmt: skip
 
@@ -69,10 +73,7 @@ class Ledger(Breakable):
         """Whether the drainer is in the middle of an operation; whether the task was cancelled."""
         self.told = RecoveryTrigger.NOT_READY
         """What the trigger said last."""
-        self.quiet_drain = self.quiet_write = False
-        """Whether the drainer, and the writer, had nothing to do, since anything else happened."""
-        self.quiet_take = [False] * len(self.gates)
-        """By gate, whether the task found nothing there since anything else happened."""
+        self.quiet: Quiet[Looker] = Quiet("drainer", "writer", *range(len(self.gates)))
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def newest(self) -> int:
@@ -99,6 +100,10 @@ class Ledger(Breakable):
         there is no further record."""
         more = self.phase == "installed" and self.draining and not self.drained
         return more and self.in_use() >= self.buffers
+
+    def is_all_handed_on(self) -> bool:
+        """Returns whether the drainer has nothing to do, and the task found nothing in any gate."""
+        return self.quiet.is_quiet("drainer") and all(self.quiet.is_quiet(gate) for gate in range(len(self.gates)))
 
     def is_recovered(self) -> bool:
         """Returns whether the task got all recovered records."""
@@ -128,8 +133,7 @@ class Ledger(Breakable):
 
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.quiet_drain = self.quiet_write = False
-        self.quiet_take = [False] * len(self.gates)
+        self.quiet.stir()
         self.alone = False
 
     def begin_stir(self, *operands: object) -> None:
@@ -160,12 +164,12 @@ class Ledger(Breakable):
         if not self.drained:
             self.drained = True
             self.stir()
-        self.quiet_drain = self.alone
+        self.quiet.look("drainer", self.alone)
 
     def take(self, seen: Seen[Drained | None], gate: int) -> None:
         """Notes what the task got."""
         if seen.value is None:
-            self.quiet_take[gate] = self.alone
+            self.quiet.look(gate, self.alone)
         else:
             self.stir()
             if isinstance(seen.value.element, Buffer):
@@ -195,7 +199,7 @@ class Ledger(Breakable):
 
     def write(self, seen: Seen[bool]) -> None:
         """Notes whether the writer had anything to do."""
-        self.quiet_write = not seen.value and self.alone
+        self.quiet.look("writer", not seen.value and self.alone)
 
     def write_struck(self, seen: Seen[Any]) -> None:
         """Notes that a checkpoint cannot be written. Which one, `look_back` learns."""
@@ -213,7 +217,7 @@ class Ledger(Breakable):
         written."""
         if seen.value is not None and checkpoint not in self.complete:
             self.complete.append(checkpoint)
-        all_written = self.quiet_write and not self.flying and not self.is_broken()
+        all_written = self.quiet.is_quiet("writer") and not self.flying and not self.is_broken()
         if seen.value is None and all_written and checkpoint in self.pending() and self.is_excused(checkpoint):
             self.failed_cuts.append(checkpoint)
 

@@ -63,7 +63,7 @@ def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drai
 def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
     """When the drainer has handed on everything and the task finds nothing in its gates, it has taken all records that
     were recovered and all that have arrived, also if nothing was fetched."""
-    if not ledger.quiet_drain or not all(ledger.quiet_take) or ledger.is_broken():
+    if not ledger.is_all_handed_on() or ledger.is_broken():
         return False
     for channel, (gate, number) in enumerate(ledger.channels):
         if ledger.owed(channel) is not None:
@@ -76,11 +76,11 @@ def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...
 def a_gate_does_not_wait_for_another(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
     """When the drainer has handed on everything and the task finds nothing in a gate, it has taken all records that
     were recovered in this gate and all that have arrived there, however much is left in others."""
-    if not ledger.quiet_drain or ledger.is_recovered() or ledger.is_broken():
+    if not ledger.quiet.is_quiet("drainer") or ledger.is_recovered() or ledger.is_broken():
         return False
     found = False
     for channel, (gate, number) in enumerate(ledger.channels):
-        if ledger.quiet_take[gate]:
+        if ledger.quiet.is_quiet(gate):
             found = True
             if ledger.owed(channel) is not None:
                 owed = f"something is left in channel {number} of gate {gate}, and gates do not wait for each other"
@@ -148,7 +148,7 @@ def a_checkpoint_is_written_without_the_drainer(
     """When the writer has nothing to do, the input state of every checkpoint that started and was not aborted is
     complete, however far the drainer is. A write that fails takes one checkpoint with it, and no other."""
     (checkpoint,) = seen.operands
-    if checkpoint not in ledger.pending() or not ledger.quiet_write or ledger.flying or ledger.is_broken():
+    if checkpoint not in ledger.pending() or not ledger.quiet.is_quiet("writer") or ledger.flying or ledger.is_broken():
         return False
     if seen.value is not None:
         return True
@@ -170,7 +170,7 @@ def a_complete_checkpoint_needs_no_spill_files(
     if seen.value is None:
         owed = f"checkpoint {checkpoint} was complete, so that its input state must be there"
         return Broken(FailureClass.LOST, owed, "it is not")
-    return ledger.cancelled or (ledger.drained and ledger.quiet_write)
+    return ledger.cancelled or (ledger.drained and ledger.quiet.is_quiet("writer"))
 
 
 @rule(steps.trigger, invariant="I-89", tickets=("FLINK-38544",))
@@ -204,7 +204,7 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
     if grants is not None and not least <= grants <= most:
         kind = FailureClass.LEAKED if grants > most else FailureClass.LOST
         return Broken(kind, f"there must be {least} grants at least and {most} at most", f"there are {grants}")
-    if grants is not None and ledger.quiet_write and grants > drainer and not ledger.strikes:
+    if grants is not None and ledger.quiet.is_quiet("writer") and grants > drainer and not ledger.strikes:
         return Broken(
             FailureClass.LEAKED, f"everything is written, so there must be {drainer} grants at most", f"{grants}"
         )

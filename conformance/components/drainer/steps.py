@@ -121,13 +121,13 @@ def _installed(ledger: Ledger) -> Any:
 
 
 def _write(ledger: Ledger) -> Any:
-    return write() if ledger.phase == "installed" and not ledger.quiet_write else None
+    return write() if ledger.phase == "installed" and not ledger.quiet.is_quiet("writer") else None
 
 
 def _drain(ledger: Ledger) -> Any:
     if ledger.draining:  # it must be able to go on, unless it waits for a buffer
         return drain() if ledger.phase in (*INSTALLED, BROKEN) and not ledger.is_waiting() else None
-    return drain() if ledger.phase == "installed" and not ledger.quiet_drain else None
+    return drain() if ledger.phase == "installed" and not ledger.quiet.is_quiet("drainer") else None
 
 
 def _take(ledger: Ledger) -> Any:
@@ -135,7 +135,7 @@ def _take(ledger: Ledger) -> Any:
         return None
     if ledger.is_waiting():  # only a gate in which recovered data waits helps
         return take(ledger.first_gate_in_use())
-    return next((take(gate) for gate, quiet in enumerate(ledger.quiet_take) if not quiet), None)
+    return next((take(gate) for gate in range(len(ledger.gates)) if not ledger.quiet.is_quiet(gate)), None)
 
 
 def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:

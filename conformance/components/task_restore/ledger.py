@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from conformance.driver import Seen
 from conformance.parts.faults import Breakable
+from conformance.parts.quiet import Quiet
 from conformance.ports import (
     ALL_GATES,
     Buffer,
@@ -21,6 +22,8 @@ from conformance.ports import (
     Turn,
 )
 
+Looker: TypeAlias = Literal["executor", "task"]
+"""Who looks for something to do."""
 OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
 _NEXT = {
     None: (TaskState.INITIALIZING,),
@@ -51,8 +54,7 @@ class Ledger(Breakable):
         "lossy",
         "misplaced",
         "output",
-        "quiet_read",
-        "quiet_turn",
+        "quiet",
         "reading",
         "records",
         "recovered",
@@ -108,8 +110,7 @@ class Ledger(Breakable):
         self.cuts: dict[int, tuple[int, ...]] = {}
         """By checkpoint that the task took, how many records of each channel the operators had got."""
         self.declined: list[int] = []
-        self.quiet_read = self.quiet_turn = False
-        """Whether the executor found nothing to do since anything else happened; whether the task did."""
+        self.quiet: Quiet[Looker] = Quiet("executor", "task")
         self.reading = self.beside = self.vain = False
         """Whether the executor is in the middle of an operation; whether it waits in it for as long as the operation
         of the task takes; whether the task found nothing to do meanwhile."""
@@ -135,10 +136,6 @@ class Ledger(Breakable):
     def is_live(self) -> bool:
         """Returns whether the task restores or runs."""
         return self.phase == "live"
-
-    def is_quiet(self) -> bool:
-        """Returns whether neither the executor nor the task has anything to do."""
-        return self.quiet_read and self.quiet_turn
 
     def is_restored(self, gate: int) -> bool:
         """Returns whether the operators got all recovered records of a gate."""
@@ -171,8 +168,8 @@ class Ledger(Breakable):
     # ---- threads -----------------------------------------------------------------------------------------------------
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.quiet_read = self.quiet_turn = self.beside = self.vain = False
-        self.alone = False
+        self.quiet.stir()
+        self.alone = self.beside = self.vain = False
 
     def begin_restore(self) -> None:
         """Notes that the restore begins."""
@@ -202,20 +199,18 @@ class Ledger(Breakable):
 
     def turned(self, seen: Seen[Turn]) -> None:
         """Notes what a turn has come to."""
-        self.quiet_turn = seen.value is Turn.WAITS and self.alone
-        if self.quiet_turn and self.state is TaskState.RUNNING and not all(self.converted):
+        self.quiet.look("task", seen.value is Turn.WAITS and self.alone)
+        if self.quiet.is_quiet("task") and self.state is TaskState.RUNNING and not all(self.converted):
             self.early = "the task waits, and a gate was not converted"
-        self.quiet_read = self.quiet_read and self.quiet_turn
         self.vain = seen.value is Turn.WAITS and self.beside
 
     def finds_nothing(self) -> bool:
         """Returns whether the task, if it looked for something to do, would find nothing again."""
-        return self.vain if self.reading else self.quiet_turn
+        return self.vain if self.reading else self.quiet.is_quiet("task")
 
     def was_read(self, seen: Seen[bool]) -> None:
         """Notes whether the executor had anything to do."""
-        self.quiet_read = not seen.value and self.alone
-        self.quiet_turn = self.quiet_turn and self.quiet_read
+        self.quiet.look("executor", not seen.value and self.alone)
 
     def begin_arrival(self, channel: int, element: Element) -> None:
         """Notes that the producer of a channel begins to send."""
