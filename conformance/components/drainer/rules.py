@@ -59,17 +59,33 @@ def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drai
     return must_be(owed, seen.value.element)
 
 
-@rule(steps.take, steps.drain, invariant="I-98", tickets=("FLINK-39523",), after_learning=True)
-def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
-    """When the drainer has handed on everything and the task finds nothing in its gates, it has taken all records that
-    were recovered and all that have arrived, also if nothing was fetched."""
+def _nothing_is_left(ledger: Ledger, of_fetched: bool) -> Judgement:
+    """Judges, once everything was handed on and the task found nothing, the channels for which something was fetched,
+    or those for which nothing was."""
     if not ledger.is_all_handed_on() or ledger.is_broken():
         return False
+    judged = False
     for channel, (gate, number) in enumerate(ledger.channels):
-        if ledger.owed(channel) is not None:
-            owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
-            return Broken(FailureClass.STUCK, owed, "it found nothing")
-    return True
+        if bool(ledger.fetched[channel]) is of_fetched:
+            judged = True
+            if ledger.owed(channel) is not None:
+                owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
+                return Broken(FailureClass.STUCK, owed, "it found nothing")
+    return judged
+
+
+@rule(steps.take, steps.drain, invariant="I-98", tickets=("FLINK-39523",), after_learning=True)
+def what_is_fetched_can_be_taken(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
+    """When the drainer has handed on everything and the task finds nothing in its gates, it has taken, of channels for
+    which state was fetched, all records that were recovered and all that have arrived."""
+    return _nothing_is_left(ledger, True)
+
+
+@rule(steps.take, steps.drain, invariant="I-86", tickets=("FLINK-39523",), after_learning=True)
+def a_channel_without_state_hides_nothing(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
+    """When the drainer has handed on everything and the task finds nothing in its gates, it has taken, of channels for
+    which nothing was fetched, all records that have arrived, also if nothing was fetched at all."""
+    return _nothing_is_left(ledger, False)
 
 
 @rule(steps.take, steps.drain, invariant="I-97", tickets=("FLINK-39018",), after_learning=True)
