@@ -36,7 +36,7 @@ def test_every_step_that_is_done_was_enabled(component, monkeypatch):
         done(self, step)
 
     monkeypatch.setattr(machine, "do", do)
-    run_state_machine_as_test(seed(1)(machine), settings=machine_settings(150))
+    run_state_machine_as_test(seed(1)(machine), settings=machine_settings(400))
     assert len(names) > 4
     if ready.threads:
         assert {"run", "finish"} <= names
@@ -76,7 +76,7 @@ def test_turns_read_like_a_program(monkeypatch):
 
 def test_what_hypothesis_finds_is_a_scenario_like_any_other():
     broken = find_implementation("known-bug:B-88")
-    result = check_with_hypothesis(Program(COMPONENTS["subpartition"], broken), 300, "tests")
+    result = check_with_hypothesis(Program(COMPONENTS["subpartition"], broken), 1000, "tests")
     (found,) = result.found
     assert len(found.scenario.steps) == 2
     assert replay(found.scenario, broken).verdict is ReplayVerdict.FAILED

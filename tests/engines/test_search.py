@@ -36,7 +36,7 @@ HISTORIES = {
     "recovered-channel": "28a855ccee8c803fd8c6d5e1cb3d9625367252803bba5e6a966d30f24321fde8",
     "remote-channel": "97243a4a16e0c506b30d8653717cd33db1464737df40b783f491d70d9145b741",
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
-    "writer": "4f1b2ca15a440f8c55ef4cffdfc1f2a3558c54494cae2b157805dd6fd4bb8947",
+    "writer": "6ac48c0e5e0bbf91f41516af4be2b7dd9455d382a945d7c69fb64836397a55ea",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
     "drainer": "51319330ed8022e9906247dbf02f7dc84d018985ce12fab45fafe9271aa81544",
     "spill": "7c3ac334f10f75ee5cd4e0a8deb101f1f2956f6f21852b044ec2ca27f4cccbed",

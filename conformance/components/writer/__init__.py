@@ -45,8 +45,8 @@ _MOST = (
     _make(faults=True), _make(3, 3, faults=True), _make(interleaving="fine", faults=True),
 )  # fmt: skip
 _SPILLING = (
-    _make(spills=True), _make(3, 3, interleaving="fine", spills=True), _make(spills=True, faults=True),
-    _make(files=True, spills=True),
+    _make(spills=True), _make(3, 3, interleaving="fine", spills=True), _make(files=True, spills=True),
+    _make(interleaving="fine", spills=True, faults=True),
 )  # fmt: skip
 COMPONENT = Component(
     name="writer",
