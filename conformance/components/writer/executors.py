@@ -10,7 +10,10 @@ ABORT = RequestKind.ABORT
 class Queued:
     """A request of a subtask that was not executed yet."""
 
-    __slots__ = ("channel", "checkpoint", "is_late", "is_ready", "kind", "pieces", "reason", "records", "snapshot")
+    __slots__ = (
+        "channel", "checkpoint", "is_late", "is_ready", "is_unreadable", "kind", "pieces", "reason", "records",
+        "snapshot",
+    )  # fmt: skip
 
     def __init__(
         self, kind: RequestKind, checkpoint: int, channel: int = 0, records: tuple[int, ...] = (), is_ready: bool = True
@@ -23,6 +26,8 @@ class Queued:
         self.snapshot: tuple[int, ...] = ()
         self.pieces: tuple[tuple[int, int], ...] = ()
         """Of input in spill files: the number of the snapshot; for each of its pieces, the channel and the record."""
+        self.is_unreadable = False
+        """Of input in spill files: whether it was read when it was handed in, and that has failed."""
         self.is_ready = is_ready
         """Whether it does not wait for promised buffers."""
         self.is_late = False

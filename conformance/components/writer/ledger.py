@@ -24,10 +24,8 @@ from conformance.ports import (
 
 MOST_CHECKPOINTS = 9
 """The highest checkpoint that a scenario names."""
-IO, SHARED, SUBSUMED = (
-    str(one)
-    for one in (CheckpointReason.IO_EXCEPTION, CheckpointReason.SHARED_STREAM, CheckpointReason.DECLINED_SUBSUMED)
-)
+IO, SHARED = str(CheckpointReason.IO_EXCEPTION), str(CheckpointReason.SHARED_STREAM)
+SUBSUMED = str(CheckpointReason.DECLINED_SUBSUMED)
 
 
 class Ledger(Breakable):
@@ -207,8 +205,7 @@ class Ledger(Breakable):
     def add(self, kind: RequestKind, subtask: int, channel: int, count: int) -> None:
         """Notes that buffers are handed in for the newest checkpoint of a subtask, maybe after it has closed."""
         self.begin_alone()
-        records = self.buffers.hand_in(count)
-        queued = Queued(kind, self.last[subtask], channel, records)
+        queued = Queued(kind, self.last[subtask], channel, self.buffers.hand_in(count))
         if kind is RequestKind.INPUT:
             self.adding = queued
         executor = self.using[subtask]
@@ -234,13 +231,19 @@ class Ledger(Breakable):
         self.begin()
         self.spilled[subtask] = self.last[subtask]
         snapshot = self.snapshots.hand_in()
-        if not channels:
+        if channels:
+            queued = Queued(RequestKind.SPILLED_INPUT, self.last[subtask])
+            queued.snapshot, queued.pieces = snapshot, spilled_pieces(snapshot[0], channels)
+            self.queue(self.executor_of(subtask), subtask, queued)
+        else:
             self.snapshots.owe(snapshot)
-            return
-        queued = Queued(RequestKind.SPILLED_INPUT, self.last[subtask])
-        queued.snapshot = snapshot
-        queued.pieces = spilled_pieces(snapshot[0], channels)
-        self.queue(self.executor_of(subtask), subtask, queued)
+
+    def spilled_in(self, seen: Seen[None], subtask: int, channels: str) -> None:
+        """Notes that a snapshot was handed in, and, if it was read at once, whether that has failed."""
+        self.end()
+        if any(type(one) is FaultStruck for one in seen.signals):
+            for queued in self.executor_of(subtask).task_lines[subtask]:
+                queued.is_unreadable = queued.is_unreadable or queued.snapshot == self.snapshots.newest(1)
 
     def promise(self, subtask: int, channel: int) -> None:
         """Notes that a subtask promises output."""
@@ -347,7 +350,7 @@ class Ledger(Breakable):
             self._start(executor, subtask, checkpoint)
         elif executor.is_open:
             self._go_on(executor, subtask, queued)
-        if any(place != STATE_FILE_CLOSE for place in broken):
+        if queued.is_unreadable or any(place != STATE_FILE_CLOSE for place in broken):
             self._give_up(executor, "a_failed_write_fails_its_checkpoint", IO, SHARED)
         elif executor.is_complete():
             self._complete(executor, bool(broken))

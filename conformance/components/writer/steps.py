@@ -182,7 +182,7 @@ def add_input(port: WriterPort, ledger: Ledger, subtask: int, channel: int, coun
     return port.add_input(subtask, ledger.last[subtask], channel, ledger.buffers.newest(count))
 
 
-@step("task", LIVE, when=snapshots, begin=Ledger.spill, end=Ledger.end, weight=12)
+@step("task", LIVE, when=snapshots, begin=Ledger.spill, learn=Ledger.spilled_in, weight=12)
 def add_input_from_spill(port: WriterPort, ledger: Ledger, subtask: int, channels: str) -> Answer[None]:
     (number,) = ledger.snapshots.newest(1)
     return port.add_input_from_spill(subtask, ledger.last[subtask], number, spilled_pieces(number, channels))
