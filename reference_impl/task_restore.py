@@ -138,7 +138,7 @@ class TaskRestore(Faulty, TaskRestorePort):
         self.selected = ALL_GATES
         self.turn_of = 0
         """Turn of: the gate that the default action asks first."""
-        self.states = InputStates(self.gates)
+        self.states = InputStates(self.gates, self.faults)
         """Stored: by checkpoint, the input state."""
 
     # ---- the beginning ---------------------------------------------------------------------------------------------

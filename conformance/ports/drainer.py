@@ -9,7 +9,14 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from conformance.ports.elements import Element
-from conformance.ports.faults import BUFFER_POOL, SPILL_FILE_OPEN, SPILL_FILE_READ, FaultKind, Places
+from conformance.ports.faults import (
+    BUFFER_POOL,
+    SPILL_FILE_OPEN,
+    SPILL_FILE_READ,
+    SPILL_FILE_READ_ON,
+    FaultKind,
+    Places,
+)
 from conformance.ports.port import Answer, Port
 from conformance.ports.spill import Piece
 
@@ -56,6 +63,7 @@ class DrainerPort(Port):
     can_fail: ClassVar[Places] = {
         SPILL_FILE_OPEN: (FaultKind.THROWS,),
         SPILL_FILE_READ: (FaultKind.THROWS, FaultKind.SHORT),
+        SPILL_FILE_READ_ON: (FaultKind.THROWS,),
         BUFFER_POOL: (FaultKind.ENDS,),
     }
 

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from conformance.ports.faults import (
     SPILL_FILE_READ,
+    SPILL_FILE_READ_ON,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
     STATE_FILE_OPEN,
@@ -84,7 +85,8 @@ class WriterPort(Port):
     """
 
     can_fail: ClassVar[Places] = dict.fromkeys(
-        (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE, SPILL_FILE_READ), (FaultKind.THROWS,)
+        (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE, SPILL_FILE_READ, SPILL_FILE_READ_ON),
+        (FaultKind.THROWS,),
     )
 
     @abstractmethod

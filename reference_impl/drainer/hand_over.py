@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conformance.ports import (
+    SPILL_FILE_READ_ON,
     Alignment,
     Barrier,
     ChannelStateFailed,
@@ -14,6 +15,7 @@ from conformance.ports import (
     WriterConfig,
 )
 
+from ..faults import Faults
 from ..gate import Gate
 from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader
@@ -27,18 +29,23 @@ TASK = 0
 class Slice:
     """What was not pushed when a checkpoint started, as the channel state writer reads it."""
 
-    __slots__ = ("first", "reader")
+    __slots__ = ("faults", "first", "has_read", "reader")
 
-    def __init__(self, reader: SnapshotReader, first: Sequence[int]) -> None:
+    def __init__(self, reader: SnapshotReader, first: Sequence[int], faults: Faults) -> None:
         """N8. `first`: by gate, the number of its first channel."""
         self.reader = reader
         self.first = first
+        self.faults = faults
+        self.has_read = False
 
     def next(self) -> tuple[int, tuple[int, ...]] | None:
         """N9. The next piece, with its channel through all gates. Raises: PortError IO, RELEASED."""
+        if self.has_read:
+            self.faults.reach(SPILL_FILE_READ_ON)
         part = self.reader.next(RECORD_BYTES)
         if part is None:
             return None
+        self.has_read = True
         piece = decode(part)
         return self.first[piece.gate] + piece.channel, piece.records
 
@@ -53,9 +60,10 @@ class InputStates:
     Its threads do not meet here: they are those of the component writer.
     """
 
-    def __init__(self, gates: Sequence[Gate]) -> None:
+    def __init__(self, gates: Sequence[Gate], faults: Faults) -> None:
         """N8."""
         self.gates = gates
+        self.faults = faults
         sizes = [len(gate.channels) for gate in gates]
         self.first = [sum(sizes[:gate]) for gate in range(len(gates))]
         self.channels = sum(sizes)
@@ -89,7 +97,7 @@ class InputStates:
             if ids:
                 at_once(writer.add_input(TASK, checkpoint, channel, ids))
         if snapshot is not None:
-            at_once(writer.add_snapshot(TASK, checkpoint, Slice(snapshot, self.first)))
+            at_once(writer.add_snapshot(TASK, checkpoint, Slice(snapshot, self.first, self.faults)))
         at_once(writer.finish_input(TASK, checkpoint))
         at_once(writer.finish_output(TASK, checkpoint))
         writer.take_result(TASK, checkpoint)
@@ -107,8 +115,9 @@ class InputStates:
         return True
 
     def abort(self, checkpoint: int) -> None:
-        """N11."""
-        at_once(self.writer.abort(TASK, checkpoint, CheckpointReason.DECLINED))
+        """N11. When the task is over, nothing is left to give up."""
+        if TASK in self.writer.executor_of:
+            at_once(self.writer.abort(TASK, checkpoint, CheckpointReason.DECLINED))
 
     def stored(self, checkpoint: int) -> tuple[tuple[int, ...], ...] | None:
         """N9. By channel through all gates; None unless it is complete."""

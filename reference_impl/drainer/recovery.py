@@ -59,7 +59,7 @@ class Recovering(Faulty, DrainerPort):
         """Trigger: what a checkpoint finds."""
         self.over = False
         """Over: whether the task was cancelled, has failed, or was released."""
-        self.states = InputStates(self.gates)
+        self.states = InputStates(self.gates, self.faults)
         """Handed over: what is to be written, and what is written."""
 
     # ---- task thread -----------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Recovering(Faulty, DrainerPort):
         await self.gates[gate].arrive(channel, Buffer((record,)))
 
     def write(self) -> bool:
-        """N9, N10. The oldest checkpoint first."""
+        """N9, N10. The next request."""
         return self.states.write()
 
     # ---- the end ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from conformance.ports import (
     SPILL_FILE_READ,
+    SPILL_FILE_READ_ON,
     BufferRecycled,
     ChannelStateCompleted,
     ChannelStateFailed,
@@ -90,20 +91,22 @@ class Snapshot(Protocol):
 class NumberedSnapshot:
     """A snapshot that answers what the caller of the port said."""
 
-    __slots__ = ("faults", "number", "pieces", "port")
+    __slots__ = ("faults", "number", "pieces", "place", "port")
 
     def __init__(self, port: Port, faults: Faults, number: int, pieces: tuple[tuple[int, int], ...]) -> None:
-        """W25."""
+        """W25. `pieces`: the channel and the record of each."""
         self.port = port
         self.faults = faults
         self.number = number
         self.pieces = list(pieces)
+        self.place = SPILL_FILE_READ
 
     def next(self) -> tuple[int, tuple[int, ...]] | None:
         """W25. Raises: PortError IO."""
         if not self.pieces:
             return None
-        self.faults.reach(SPILL_FILE_READ)
+        self.faults.reach(self.place)
+        self.place = SPILL_FILE_READ_ON
         channel, record = self.pieces.pop(0)
         return channel, (record,)
 

@@ -8,11 +8,20 @@ from msgspec import Meta
 
 from conformance.components.writer import goals
 from conformance.components.writer.ledger import Ledger
-from conformance.components.writer.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component
+from conformance.components.writer.steps import (
+    DRAIN,
+    STEPS,
+    add_input_from_spill,
+    close,
+    finish_input,
+    finish_output,
+    register,
+    start,
+)
+from conformance.driver import Bound, Component, Operands
 from conformance.parts.designs import NOTHING, PUSHED
 from conformance.parts.faults import WithFaults
-from conformance.ports import SPILL_FILE_READ, Capability, Places, WriterConfig, WriterPort
+from conformance.ports import SPILL_FILE_READ, SPILL_FILE_READ_ON, Capability, Places, WriterConfig, WriterPort
 
 MOST_RESULTS = 2
 """How many results a subtask can have. No scenario needs another number."""
@@ -35,7 +44,7 @@ class WriterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
 
     def places(self) -> Places:
         """Returns what can fail. Spill files can only where there are some."""
-        left_out = () if self.spills else (SPILL_FILE_READ,)
+        left_out = () if self.spills else (SPILL_FILE_READ, SPILL_FILE_READ_ON)
         return {one: kinds for one, kinds in WriterPort.can_fail.items() if self.faults and one not in left_out}
 
 
@@ -44,6 +53,11 @@ _MOST = (
     _make(), _make(1), _make(3), _make(3, 3), _make(2, 1), _make(interleaving="fine"), _make(3, 3, interleaving="fine"),
     _make(faults=True), _make(3, 3, faults=True), _make(interleaving="fine", faults=True),
 )  # fmt: skip
+IT_CLOSES_BEFORE_IT_IS_WRITTEN: tuple[Operands, ...] = (
+    register(0), register(1), start(0, 1), start(1, 1), add_input_from_spill(0, "010110"), finish_input(0),
+    finish_output(0), finish_input(1), finish_output(1), close(0),
+)  # fmt: skip
+"""A subtask has handed in all that it has for a checkpoint and closes, and the executor has not begun yet."""
 _SPILLING = (
     _make(spills=True), _make(3, 3, interleaving="fine", spills=True), _make(files=True, spills=True),
     _make(interleaving="fine", spills=True, faults=True),
@@ -63,6 +77,7 @@ COMPONENT = Component(
     properties=tuple(goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
+    prefixes=(IT_CLOSES_BEFORE_IT_IS_WRITTEN,),
     explored=_make(faults=True),
     alike=lambda config: {"subtask": config.subtasks} if config.sharing in (1, config.subtasks) else {},
     bounds={
@@ -80,6 +95,7 @@ COMPONENT = Component(
         {"finish_input": 40, "finish_output": 40, "execute": 80, "read_back": 12},
         {"add_input": 30, "add_output": 30, "execute": 100},
         {"add_input_from_spill": 60, "start": 40, "execute": 80},
+        {"add_input_from_spill": 60, "start": 30, "finish_input": 30, "finish_output": 30, "close": 12, "register": 40},
         {"add_output_future": 40, "complete_future": 10, "fail_future": 8, "execute": 80},
         {"abort": 20, "start": 30},
         {"close": 16, "register": 60, "executors": 12},

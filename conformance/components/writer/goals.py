@@ -9,6 +9,7 @@ from conformance.driver import Seen
 from conformance.parts.designs import FAULTS, PUSHED
 from conformance.ports import (
     SPILL_FILE_READ,
+    SPILL_FILE_READ_ON,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
     STATE_FILE_OPEN,
@@ -153,6 +154,21 @@ def spilled_input_of_a_checkpoint_that_is_over_was_not_written(ledger: Ledger, s
 def spilled_input_could_not_be_read(ledger: Ledger, seen: Executed) -> bool:
     """Spilled input could not be read."""
     return _strikes(seen, SPILL_FILE_READ, RequestKind.SPILLED_INPUT)
+
+
+@goal(steps.execute, needs=FAULTS | PUSHED)
+def spilled_input_could_not_be_read_to_its_end(ledger: Ledger, seen: Executed) -> bool:
+    """A piece of spilled input could not be read behind one that was read."""
+    return _strikes(seen, SPILL_FILE_READ_ON, RequestKind.SPILLED_INPUT)
+
+
+@goal(steps.execute, needs=PUSHED)
+def spilled_input_of_a_subtask_that_had_closed_was_written(ledger: Ledger, seen: Executed) -> bool:
+    """Spilled input was written of a subtask that had closed before."""
+    executor, request = ledger.at_work, seen.value
+    if request is None or request.kind is not RequestKind.SPILLED_INPUT or not executor.is_open:
+        return False
+    return request.subtask not in executor.users and request.checkpoint == executor.ongoing
 
 
 @goal(steps.close, needs=PUSHED)

@@ -18,7 +18,7 @@ ALWAYS = ("live", "failed")
 REASONS = (str(CheckpointReason.DECLINED), str(CheckpointReason.EXPIRED))
 """The reasons for which a subtask aborts a checkpoint, or output fails. One is as good as another."""
 COUNTS = (1, 2, 0)
-SPILLED = ("0", "010", "11", "")
+SPILLED = ("0", "010110", "11", "")
 """The channels of the pieces of a snapshot: of one channel, of both in turn, of none."""
 
 STEPS = Steps[WriterPort, Ledger]()
@@ -63,11 +63,11 @@ def startable(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 
 def abortable(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
-    """Checkpoints that a subtask may abort: its newest one, and the next, which it has not started."""
+    """Checkpoints that a subtask may abort: its newest one, the one before, and the next, which it has not started."""
     return [
         (subtask, checkpoint, REASONS[checkpoint % 2])
         for subtask in _registered(ledger)
-        for checkpoint in (ledger.last[subtask], ledger.last[subtask] + 1)
+        for checkpoint in (ledger.last[subtask], ledger.last[subtask] + 1, ledger.last[subtask] - 1)
         if ledger.given_up[subtask] < checkpoint <= MOST_CHECKPOINTS
     ]
 
