@@ -38,7 +38,7 @@ HISTORIES = {
     "subpartition": "83cc063364da58463ead6d397f4c583c140e9cc2015d292ffba8a36b94eaec7b",
     "writer": "9f57acae978b41b13c669bdb9ac2b88eb8203e29b7c39fb5a30b9f76a8e8f7c3",
     "subtask-checkpoint": "83a4c29a54404cbc1064a673e92e16df6e5d3cdbb6d85480f5f046d67aa14178",
-    "drainer": "866ad4c71b22a3d5c91ab6da8d2292616d8cfc9806d1e3d0dccaba98eb5e68c0",
+    "drainer": "3e4bfabc611d6987488d7a659131e354f03f219364b2b8a685afd4b3c3f4cd69",
     "spill": "7c3ac334f10f75ee5cd4e0a8deb101f1f2956f6f21852b044ec2ca27f4cccbed",
     "task-restore": "2cea2a955926e2f0902528b9dbbd0dfbf982e1641dbdad26c80e4bc2be45f34a",
     "union-gate": "239b690ec14e1b515b7035e345739301813789c6a3fb65d5fb5a7206f56ad301",

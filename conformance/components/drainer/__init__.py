@@ -47,7 +47,7 @@ COMPONENT = Component(
     port=DrainerPort,
     config_type=DrainerScenarioConfig,
     configs=(
-        _make(), _make(_TWO), _make((1, 2)), _make(recovered=0), _make((1,), 4, 3),
+        _make(), _make(_TWO), _make((1, 2), faults=True), _make(recovered=0), _make((1,), 4, 3),
         *[_make(interleaving="fine")] * 3, *[_make(_TWO, interleaving="fine")] * 2, _make((1,), 3, 3, "fine"),
         _make(recovered=0, interleaving="fine"), _make((2,), 1, 1, "fine"),
         _make(without=1), _make(_TWO, without=1, interleaving="fine"),
