@@ -12,11 +12,15 @@ from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan, make_plan
 from conformance.campaigns.result import (
     CampaignResult,
+    CauseResult,
     ComponentResult,
     DifferenceResult,
+    FindingName,
     FindingResult,
     ImplementationResult,
     PropertyResult,
+    causes_of,
+    found_of,
     load,
 )
 from conformance.campaigns.runners import Inline, Processes, Runner
@@ -29,8 +33,10 @@ __all__ = [
     "CampaignError",
     "CampaignInterrupted",
     "CampaignResult",
+    "CauseResult",
     "ComponentResult",
     "DifferenceResult",
+    "FindingName",
     "FindingResult",
     "ImplementationResult",
     "Inline",
@@ -44,7 +50,9 @@ __all__ = [
     "RunnerUnavailable",
     "Spark",
     "Status",
+    "causes_of",
     "choose",
+    "found_of",
     "load",
     "make_plan",
     "own",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from conformance.campaigns.block import encode, programs
+from conformance.campaigns.block import encode, programs_of
 from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.files import RESULT, cure, read
 from conformance.campaigns.merge import LostBlock, Sum
@@ -17,11 +21,12 @@ from conformance.campaigns.plan import SCHEMA, Plan, check_components
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
 from conformance.engines.apart import Apart
-from conformance.engines.check import Found, reduce_failures, verdict
+from conformance.engines.causes import Cause, likely_causes
+from conformance.engines.check import Check, Found, reduce_failures
 from conformance.engines.check_apart import ApartCheck
 from conformance.engines.exercise import Exercise, exercise_of
 from conformance.engines.tally import Tally
-from conformance.scenarios import Finding, SchemaError, scenario_id
+from conformance.scenarios import Finding, SchemaError, decode_scenario, scenario_id
 from conformance.scenarios.codec import ScenarioFile
 from conformance.scenarios.names import as_file_name
 
@@ -67,12 +72,34 @@ class ComponentResult(Struct, frozen=True):
     """In which settings steps were performed and properties judged; None in the results of earlier versions."""
 
 
+class FindingName(Struct, frozen=True, rename={"failure_class": "class"}):
+    """Names one finding of an implementation: its component and its signature."""
+
+    component: str
+    property: str
+    failure_class: FailureClass
+    operation: str
+
+
+class CauseResult(Struct, frozen=True):
+    """Findings of one implementation that one defect probably explains."""
+
+    findings: tuple[FindingName, ...]
+    """The one with the shortest scenario first."""
+    why: tuple[str, ...]
+    """Why each of the others belongs to the cause."""
+    resembles: tuple[str, ...]
+    """The ids of known bugs that show the same failures, the most similar first."""
+
+
 class ImplementationResult(Struct, frozen=True):
     """One implementation, by its name in the plan, with those components of the plan that it offers."""
 
     name: str
     version: str
     components: tuple[ComponentResult, ...]
+    causes: tuple[CauseResult, ...] | None = None
+    """Every finding, grouped by its likely cause; None in the results of earlier versions."""
 
 
 class DifferenceResult(Struct, frozen=True):
@@ -128,29 +155,84 @@ def _check(result: CampaignResult, components: Components) -> None:
             for finding in part.findings:
                 as_file_name(finding.property)
                 check_scenario(finding.scenario, components[part.component], components)
+        _check_causes(one)
+
+
+def _check_causes(one: ImplementationResult) -> None:
+    """Raise a ValueError if the causes do not name each finding once, or do not have a reason for each."""
+    if one.causes is None:
+        return
+    named = Counter(name for cause in one.causes for name in cause.findings)
+    found = Counter(_name(part.component, finding) for part in one.components for finding in part.findings)
+    if named != found or any(times > 1 for times in named.values()):
+        raise ValueError(f"the causes of {one.name} do not name each of its findings once")
+    for cause in one.causes:
+        if len(cause.why) != len(cause.findings) - 1:
+            raise ValueError(f"a cause of {one.name} has {len(cause.findings)} findings and {len(cause.why)} reasons")
+        for bug in cause.resembles:
+            as_file_name(bug)
+
+
+def causes_of(one: ImplementationResult, components: Components = COMPONENTS) -> tuple[Cause, ...]:
+    """Return the findings of an implementation as `likely_causes` grouped them.
+
+    In the result of an earlier version, each finding is a group of its own.
+    """
+    found = {
+        _name(part.component, finding): found_of(finding, components)
+        for part in one.components
+        for finding in part.findings
+    }
+    if one.causes is None:
+        return tuple(Cause((alone,), ()) for alone in found.values())
+    return tuple(
+        Cause(tuple(found[name] for name in cause.findings), cause.why, cause.resembles) for cause in one.causes
+    )
+
+
+def found_of(finding: FindingResult, components: Components = COMPONENTS) -> Found:
+    """Return a finding as the check returned it."""
+    signature = (finding.property, finding.failure_class.value, finding.operation)
+    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), components, finding.id)
+    return Found(signature, finding.owed, finding.observed, scenario, finding.count)
+
+
+def _name(component: str, finding: FindingResult) -> FindingName:
+    return FindingName(component, finding.property, finding.failure_class, finding.operation)
 
 
 def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
     """Compute the verdicts and reduce the failures. Everything is sorted, so that equal blocks give equal bytes."""
     tallies = total.tallies()
-    results: dict[str, list[ComponentResult]] = {name: [] for name in plan.implementations}
-    versions: dict[str, str] = {}
-    for component in plan.components:
-        with programs(plan, component, plan.implementations, names.here) as found:
-            for name, program in found.items():
-                versions[name] = program.implementation.version
-                tally = tallies.get((name, component), Tally())
-                found_here = _reduced(plan, program, tally)
-                results[name].append(_component(program, tally, found_here))
+    implementations = tuple(_implementation(plan, name, tallies, names.here) for name in plan.implementations)
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
         for key, one in total.differences().items()
     )
     lost = tuple(sorted(total.lost, key=lambda one: (one.component, one.number)))
-    implementations = tuple(
-        ImplementationResult(name, versions.get(name, ""), tuple(results[name])) for name in plan.implementations
-    )
     return CampaignResult(plan.seed, plan, implementations, differences, lost)
+
+
+def _implementation(
+    plan: Plan, name: str, tallies: Mapping[tuple[str, str], Tally], names: Names
+) -> ImplementationResult:
+    """Reduce the failures of one implementation, and group them."""
+    with closing(names.find(name)) as implementation:
+        checks = []
+        for component in plan.components:
+            for program in programs_of(plan, component, {name: implementation}, names.components).values():
+                tally = tallies.get((name, component), Tally())
+                checks.append(Check(program, tally, _reduced(plan, program, tally)))
+        causes = tuple(_cause(one) for one in likely_causes(checks))
+        return ImplementationResult(name, implementation.version, tuple(map(_component, checks)), causes)
+
+
+def _cause(cause: Cause) -> CauseResult:
+    names = tuple(
+        FindingName(one.scenario.component, one.slug, FailureClass(one.failure_class), one.signature[2])
+        for one in cause.found
+    )
+    return CauseResult(names, cause.why, cause.resembles)
 
 
 def _reduced(plan: Plan, program: Program, tally: Tally) -> tuple[Found, ...]:
@@ -173,7 +255,8 @@ def _reduced(plan: Plan, program: Program, tally: Tally) -> tuple[Found, ...]:
     return tuple(found)
 
 
-def _component(program: Program, tally: Tally, found: tuple[Found, ...]) -> ComponentResult:
+def _component(check: Check) -> ComponentResult:
+    program, tally = check.program, check.tally
     findings = [
         FindingResult(
             one.slug,
@@ -186,11 +269,11 @@ def _component(program: Program, tally: Tally, found: tuple[Found, ...]) -> Comp
             encode(one.scenario),
             scenario_id(one.scenario),
         )
-        for one in found
+        for one in check.found
     ]
     findings.sort(key=lambda one: (one.id, one.property, one.failure_class, one.operation))
     properties = tuple(
-        PropertyResult(one.slug, one.level, one.kind, verdict(one, program, tally), tally.exercised.get(one.slug, 0))
+        PropertyResult(one.slug, one.level, one.kind, check.verdict(one), tally.exercised.get(one.slug, 0))
         for one in program.component.properties
     )
     return ComponentResult(

@@ -15,6 +15,8 @@ NO_LOCK_MEANWHILE = "no-thread-waits-with-a-lock"
 COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
 OF_THREADS = (NO_CIRCLE, ONE_ORDER, NO_LOCK_MEANWHILE, COMES_TO_AN_END)
 """The rules of waiting threads, which every component with threads has."""
+ALWAYS_JUDGED = frozenset({ANSWERS, COMES_TO_AN_END})
+"""What these rules judge leaves nothing to go on with: an operation that crashed, or that waits without an end."""
 
 
 def _elsewhere(ledger: object, seen: object) -> bool:

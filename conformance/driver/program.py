@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
 from conformance.driver.judgement import Judgement, Kind
-from conformance.driver.own_rules import ANSWERS
+from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
 from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
 from conformance.ports import Capability, Implementation, Signal
@@ -134,17 +134,8 @@ class Program:
         self.answers = next(one for one in self.properties if one.slug == ANSWERS)
         self.blank_marks = bytearray(len(self.properties))
         self.blank_marks[self.places[ANSWERS]] = 1
-        numbered, count = list(enumerate(self.properties)), len(self.properties)
-        self.blank_row = [0] * (count + len(component.steps))
-        by_channel = any(component.settings.kinds(one) for one in component.configs)
-        calm = [(place, one) for place, one in numbered if Capability.FAULTS not in one.needs]
-        self.moves, self.moves_without_faults = (
-            {
-                kind.name: Move(kind, component.threads, judges, count + at, by_channel)
-                for at, kind in enumerate(component.steps)
-            }
-            for judges in (numbered, calm)
-        )
+        self.blank_row = [0] * (len(self.properties) + len(component.steps))
+        self.moves, self.moves_without_faults = self._moves(self.properties)
         """By name. In a scenario without faults, the properties that are about faults need not be asked."""
         self._orders = LockOrder()
         self.log: Log | None = None
@@ -170,6 +161,32 @@ class Program:
             setattr(twin, name, getattr(self, name))
         twin.factory = factory
         return twin
+
+    def without(self, slugs: Collection[str]) -> Program:
+        """Returns a copy of this program that does not judge the properties with these slugs, so that a run goes on
+        after one of them was broken. Those in `ALWAYS_JUDGED` are judged in any case."""
+        muted = frozenset(slugs) - ALWAYS_JUDGED
+        twin = self.made_by(self.factory)
+        twin.moves, twin.moves_without_faults = self._moves(one for one in self.properties if one.slug not in muted)
+        twin.places = {slug: place for slug, place in self.places.items() if slug not in muted}
+        return twin
+
+    def _moves(self, judging: Iterable[Property]) -> tuple[dict[str, Move], dict[str, Move]]:
+        """Returns the steps with these properties, and with those of them that are judged in scenarios without faults.
+
+        Each property keeps its place in the rows of a run's evidence."""
+        component, count = self.component, len(self.properties)
+        numbered = [(self.places[one.slug], one) for one in judging]
+        calm = [(place, one) for place, one in numbered if Capability.FAULTS not in one.needs]
+        by_channel = any(component.settings.kinds(one) for one in component.configs)
+        every, calm_only = (
+            {
+                kind.name: Move(kind, component.threads, judges, count + at, by_channel)
+                for at, kind in enumerate(component.steps)
+            }
+            for judges in (numbered, calm)
+        )
+        return every, calm_only
 
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""

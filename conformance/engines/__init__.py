@@ -3,6 +3,7 @@
 Engines only choose. What a step means, and what must be true, is declared in `conformance.components`.
 """
 
+from conformance.engines.causes import Cause, likely_causes
 from conformance.engines.check import Check, Found, check
 from conformance.engines.divergence import Comparison, Differ, Divergence
 from conformance.engines.hypothesis_check import check_with_hypothesis
@@ -13,6 +14,7 @@ from conformance.engines.replay import Replay, read_scenario, replay
 from conformance.engines.search import Search
 
 __all__ = [
+    "Cause",
     "Check",
     "Comparison",
     "Differ",
@@ -25,6 +27,7 @@ __all__ = [
     "Standing",
     "check",
     "check_with_hypothesis",
+    "likely_causes",
     "load_known_failures",
     "read_scenario",
     "reduce",

@@ -20,6 +20,7 @@ from conformance.engines.explain import explain
 from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.position import Followed, Writer
 from conformance.engines.replay import replay
+from conformance.engines.symptoms import symptoms
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.wire import Wire
 from conformance.engines.worker import BASELINE, TESTED, Described, Failed, Ran, Replayed
@@ -112,6 +113,9 @@ class _Service:
 
     def explain(self, scenario: Scenario, assumed: Assumed) -> tuple[str, ...]:
         return explain(self._program(scenario.component, assumed), scenario)
+
+    def symptoms(self, scenario: Scenario, assumed: Assumed) -> tuple[Signature, ...]:
+        return symptoms(self._program(scenario.component, assumed), scenario)
 
     def run(self, scenario: Scenario, assumed: Assumed) -> Ran:
         run = run_scenario(self._program(scenario.component, assumed), scenario.config, scenario.steps)

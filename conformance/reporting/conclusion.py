@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 
-from conformance.campaigns import CampaignResult, FindingResult
+from conformance.campaigns import CampaignResult, found_of
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
 from conformance.engines import Found, KnownFailure, replay, standing
@@ -23,7 +22,6 @@ from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_tables
 from conformance.reporting.known import print_standing
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
-from conformance.scenarios import decode_scenario
 
 
 def report_violation(
@@ -74,7 +72,7 @@ def conclude_campaign(
     statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
     written = 0
     for one in result.implementations:
-        found = [_found(finding, components) for component in one.components for finding in component.findings]
+        found = [found_of(finding, components) for component in one.components for finding in component.findings]
         if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
             statuses.append(VIOLATION)
             console.print(f"The campaign must find {one.name}, and did not find it.", markup=False)
@@ -93,9 +91,3 @@ def conclude_campaign(
     if written:
         console.print(f"{written} bug report folders: {folder}", soft_wrap=True, markup=False)
     return worst(statuses)
-
-
-def _found(finding: FindingResult, components: Components) -> Found:
-    scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), components, finding.id)
-    signature = (finding.property, finding.failure_class.value, finding.operation)
-    return Found(signature, finding.owed, finding.observed, scenario, finding.count)

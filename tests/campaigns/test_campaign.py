@@ -16,6 +16,7 @@ from conformance.campaigns import (
     Plan,
     Processes,
     RunnerUnavailable,
+    causes_of,
     load,
     make_plan,
     start,
@@ -70,6 +71,19 @@ def test_a_finding_replays(inline):
         assert found is not None
         assert list(found.signature) == [one["property"], one["class"], one["operation"]]
         assert len(scenario.steps) == one["steps"]
+
+
+def test_every_finding_has_a_cause(inline):
+    """`causes_of` returns what the check found, so that a report can be written of it."""
+    *clean, bug = load(inline).implementations
+    assert all(causes_of(one) == () for one in clean)
+    causes = causes_of(bug)
+    assert sorted(one.signature for cause in causes for one in cause.found) == sorted(
+        (one.property, one.failure_class.value, one.operation) for part in bug.components for one in part.findings
+    )
+    for cause in causes:
+        assert len(cause.why) == len(cause.found) - 1
+        assert replay(cause.shortest.scenario, find_implementation(bug.name)).violation is not None
 
 
 def test_processes_come_to_the_same_bytes(inline, tmp_path):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import cli
-from conformance.campaigns import CampaignError, Inline, Names, files, load, make_plan, start, status
+from conformance.campaigns import CampaignError, Inline, Names, causes_of, files, load, make_plan, start, status
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.code import CodeLog
@@ -151,6 +151,35 @@ def test_a_damaged_result_is_added_up_again(folder, capsys):
     (folder / "result.json").unlink()
     run(*shlex.split(told.rpartition("again with: conformance ")[2]), "--runner", "inline")
     assert (folder / "result.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda causes: causes.pop(), "do not name each of its findings once"),
+        (lambda causes: causes.append(causes[0]), "do not name each of its findings once"),
+        (lambda causes: causes[0]["findings"][0].update(operation="x"), "do not name each of its findings once"),
+        (lambda causes: causes[0]["why"].append("It is so."), "has 2 findings and 2 reasons"),
+        (lambda causes: causes[0]["resembles"].append("[bold]../x"), "cannot be the name of a file"),
+    ],
+)
+def test_causes_that_cannot_be_those_of_the_findings_are_told(folder, change, said):
+    result = json.loads((folder / "result.json").read_bytes())
+    change(result["implementations"][1]["causes"])
+    (folder / "result.json").write_text(json.dumps(result))
+    with pytest.raises(SchemaError, match=re.escape(said)):
+        load(folder)
+
+
+def test_the_result_of_an_earlier_version_has_a_cause_for_each_finding(folder):
+    result = json.loads((folder / "result.json").read_bytes())
+    grouped = causes_of(load(folder).implementations[1])
+    for one in result["implementations"]:
+        del one["causes"]
+    (folder / "result.json").write_text(json.dumps(result))
+    causes = causes_of(load(folder).implementations[1])
+    assert [len(cause.found) for cause in causes] == [1] * len(causes)
+    assert {one for cause in causes for one in cause.found} == {one for cause in grouped for one in cause.found}
 
 
 @pytest.mark.parametrize("name", ["plan.json", "code.json"])
