@@ -118,6 +118,11 @@ class Component:
         """Returns the kind of step with this name, or None if there is none."""
         return next((one for one in self.steps if one.name == name), None)
 
+    def operands_of(self, name: str) -> tuple[str, ...]:
+        """Returns the names of the operands of a step, or of a turn; empty if the component has no such step."""
+        kind = self.step(name)
+        return _TURNS.get(name, ()) if kind is None else tuple(kind.operands)
+
     def meant(self, slug: str) -> tuple[Property, ...]:
         """Returns the properties that have this slug, or else those that had it in an earlier version."""
         found = tuple(one for one in self.properties if one.slug == slug)

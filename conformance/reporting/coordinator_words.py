@@ -29,33 +29,43 @@ def _attempt(signal: Any) -> str:
     return f"subtask {signal.subtask} (attempt {signal.attempt})"
 
 
-def _named(noun: str, message: Message | None) -> str:
-    return "a message of the engine" if message is None else f"{noun} {message.number}"
-
-
 def _point(checkpoint: int) -> str:
     return "the beginning" if checkpoint < 0 else f"checkpoint {checkpoint}"
 
 
+def _message(article: str, noun: str, signal: Any) -> str:
+    """Describe the message of a signal. Its own subtask and attempt are named only if they differ from the signal's:
+    a report that is replayed keeps the attempt that first sent it."""
+    message: Message | None = signal.message
+    if message is None:
+        return f"{article} {noun} of the implementation"
+    if (message.subtask, message.attempt) == (signal.subtask, signal.attempt):
+        return f"{noun} {message.number}"
+    return f"{noun} {message.number} of {_attempt(message)}"
+
+
 COORDINATOR_SIGNALS: Mapping[type, Callable[[Any], str]] = {
-    TurnQueued: lambda one: "a turn queued",
-    EventTransmitted: lambda one: f"{_named('event', one.message)} on its way to {_attempt(one)}",
-    ReportTransmitted: lambda one: f"{_named('report', one.message)} on its way from {_attempt(one)}",
+    TurnQueued: lambda one: "an action is queued for the job master's main thread",
+    EventTransmitted: lambda one: f"{_message('an', 'event', one)} is on its way to {_attempt(one)}",
+    ReportTransmitted: lambda one: f"{_message('a', 'report', one)} is on its way from {_attempt(one)}",
     TicketEnded: lambda one: (
-        f"ticket of event {one.message.number} to {_attempt(one.message)} {'ended' if one.delivered else 'failed'}"
+        f"the future of event {one.message.number} to {_attempt(one.message)} "
+        f"{'is completed' if one.delivered else 'fails'}"
     ),
-    CheckpointRequested: lambda one: f"coordinator asked for checkpoint {one.checkpoint}",
+    CheckpointRequested: lambda one: f"the coordinator is asked for checkpoint {one.checkpoint}",
     CoordinatorCheckpointed: lambda one: (
-        f"coordinator's result for checkpoint {one.checkpoint}: {'a success' if one.succeeded else 'a failure'}"
+        f"the coordinator's checkpoint {one.checkpoint} {'succeeds' if one.succeeded else 'fails'}"
     ),
-    CheckpointCompleteNotified: lambda one: f"coordinator told that checkpoint {one.checkpoint} is complete",
-    CheckpointAbortNotified: lambda one: f"coordinator told that checkpoint {one.checkpoint} was aborted",
-    SubtaskReady: lambda one: f"coordinator told that {_attempt(one)} is ready",
-    SubtaskFailed: lambda one: f"coordinator told that {_attempt(one)} failed",
-    SubtaskReset: lambda one: f"coordinator told that subtask {one.subtask} is reset to {_point(one.checkpoint)}",
-    CoordinatorReset: lambda one: f"coordinator reset to {_point(one.checkpoint)}",
-    ReportReceived: lambda one: f"coordinator given report {one.message.number} of subtask {one.message.subtask}",
-    TaskFailoverTriggered: lambda one: f"{_attempt(one)} must fail",
-    GlobalFailoverTriggered: lambda one: "the job must be restarted",
+    CheckpointCompleteNotified: lambda one: f"the coordinator is notified that checkpoint {one.checkpoint} is complete",
+    CheckpointAbortNotified: lambda one: f"the coordinator is notified that checkpoint {one.checkpoint} was aborted",
+    SubtaskReady: lambda one: f"the coordinator is notified that {_attempt(one)} is ready",
+    SubtaskFailed: lambda one: f"the coordinator is notified that {_attempt(one)} failed",
+    SubtaskReset: lambda one: (
+        f"the coordinator is notified that subtask {one.subtask} is reset to {_point(one.checkpoint)}"
+    ),
+    CoordinatorReset: lambda one: f"the coordinator is reset to {_point(one.checkpoint)}",
+    ReportReceived: lambda one: f"the coordinator receives {_message('a', 'report', one)} from {_attempt(one)}",
+    TaskFailoverTriggered: lambda one: f"the failover of {_attempt(one)} is triggered",
+    GlobalFailoverTriggered: lambda one: "the failover of the whole job is triggered",
 }
 """By type of signal."""

@@ -16,7 +16,9 @@ from conformance.ports import Outcome
 from conformance.reporting.documents import Document, encodable, scenario_document
 from conformance.reporting.looks import Slug, simple_table
 from conformance.reporting.markdown import cell, table
-from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
+from conformance.reporting.signal_words import signals_in_words
+from conformance.reporting.story import SEPARATOR
+from conformance.reporting.words import outcome_in_words, plain, step_in_words
 from conformance.scenarios import Entry, History, Scenario
 from conformance.scenarios.codec import encode_entries
 
@@ -194,9 +196,9 @@ def _example(component: Component, name: str, against: str, one: Divergence) -> 
     return "\n\n".join(
         (
             f"Shortest example of `{one.group.operation}`, {cell(what_differs(one))}, {where} "
-            f"(`{step_in_words(one.step)}`); configuration `{config_text(one.scenario)}`:",
+            f"(`{step_in_words(one.step, component)}`); configuration `{config_text(one.scenario)}`:",
             steps_text(one.scenario),
-            table(("", f"answer to `{step_in_words(one.step)}`"), sides),
+            table(("", f"answer to `{step_in_words(one.step, component)}`"), sides),
         )
     )
 
@@ -205,7 +207,7 @@ def _told(component: Component, one: Divergence, outcome: Outcome | None) -> str
     if outcome is None:
         return "the step is not enabled, or the run is over"
     words = outcome_in_words(outcome, component.step(one.step[0]))
-    signals = signals_in_words(outcome.signals)
+    signals = SEPARATOR.join(signals_in_words(outcome.signals))
     return f"{words}; {f'signals: {signals}' if signals else 'no signal'}"
 
 

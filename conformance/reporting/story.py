@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import wrap
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
@@ -13,9 +14,15 @@ from rich.text import Text
 from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
-from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
+from conformance.reporting.signal_words import signals_in_words
+from conformance.reporting.step_lines import lines_of
+from conformance.reporting.words import outcome_in_words, plain, step_in_words
 from conformance.scenarios import Entry, History, Step, canonical
 
+SEPARATOR = "; "
+"""Between two signals in one line: the words of a signal may contain commas."""
+LONGEST_ACTOR = 14
+"""How wide an actor is at most, so that `checkpoint-coordinator` leaves room for the answer."""
 CONTINUED = "continued"
 WHAT_CONTINUED_MEANS = (
     "“who” is a thread. Its operation paused before it took a lock, or where it waited, so that other threads could "
@@ -44,13 +51,19 @@ class StoryStep:
     step: str
     answer: str
     """Empty if the step was skipped."""
-    signals: str
+    emitted: tuple[str, ...]
+    """The signals, in the order in which they were emitted."""
     mark: Mark
     in_drain: bool = False
     turn: bool = False
     """Whether the step lets a paused thread go on."""
     paused: bool = False
     """Whether the operation is not over."""
+
+    @property
+    def signals(self) -> str:
+        """The signals in one line."""
+        return SEPARATOR.join(self.emitted)
 
     @property
     def remark(self) -> str:
@@ -132,15 +145,18 @@ class Story:
         table = simple_table()
         table.add_column("#", justify="right", no_wrap=True)
         table.add_column("who", no_wrap=True)
-        table.add_column("step", overflow="fold", max_width=24)
+        table.add_column("step", no_wrap=True)
         table.add_column("answer, then signals", overflow="fold")
         if marked:
             table.add_column("note", no_wrap=True)
         for one in self.steps:
-            answer = "\n".join((one.answer, *([f"-> {one.signals}"] if one.signals else [])))
-            cells = [str(one.number), one.actor, one.step, answer]
+            answer = "\n".join((one.answer, *(f"-> {signal}" for signal in one.emitted)))
+            who = "\n".join(wrap(one.actor, LONGEST_ACTOR))
+            remark = [Text(one.remark)] if marked else []
             style = BAD if one.mark is Mark.DIVERGENT else FAINT if one.mark else ""
-            table.add_row(*map(Text, cells), *([Text(one.remark)] if marked else []), style=style)
+            table.add_row(
+                str(one.number), Text(who), Text("\n".join(lines_of(one.step))), Text(answer), *remark, style=style
+            )
         return table
 
     def _conclusion(self) -> Iterator[Text]:
@@ -237,15 +253,15 @@ def _step(component: Component, index: int, entry: Entry, operation: Step | None
     kind = component.step(entry.step[0])
     actor = entry.step[1] if kind is None else kind.by
     if entry.outcome is None or operation is None:
-        step = "goes on" if kind is None else step_in_words(entry.step)
-        return StoryStep(index + 1, actor, step, "", "", Mark.SKIPPED, turn=kind is None)
+        step = "goes on" if kind is None else step_in_words(entry.step, component)
+        return StoryStep(index + 1, actor, step, "", (), Mark.SKIPPED, turn=kind is None)
     mark = Mark.DIVERGENT if divergent else Mark.DRAIN if entry.closing else Mark.NONE
     return StoryStep(
         number=index + 1,
         actor=actor,
-        step=step_in_words(operation) + (f", {CONTINUED}" if kind is None else ""),
+        step=step_in_words(operation, component) + (f", {CONTINUED}" if kind is None else ""),
         answer=outcome_in_words(entry.outcome, component.step(operation[0])),
-        signals=signals_in_words(entry.outcome.signals),
+        emitted=signals_in_words(entry.outcome.signals),
         mark=mark,
         in_drain=entry.closing,
         turn=kind is None,
@@ -274,7 +290,7 @@ def _counterpart(component: Component, replay: Replay, reference: Replay | None,
     operation = operations_of(component, reference.history)[there]
     assert operation is not None
     words = outcome_in_words(entry.outcome, component.step(operation[0]))
-    return _outcome(words, signals_in_words(entry.outcome.signals))
+    return _outcome(words, SEPARATOR.join(signals_in_words(entry.outcome.signals)))
 
 
 def _has_turns(history: History) -> bool:

@@ -1,4 +1,4 @@
-"""Describes steps, answers and signals in words.
+"""Describes steps and answers in words.
 
 Every answer has a description, also an invalid one, so that a report never fails because of an answer. Memory addresses
 and folders are left out, so that the same finding gives the same text on every machine.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
 
-from conformance.driver import AnyStep, FailureClass
+from conformance.driver import AnyStep, Component, FailureClass
+from conformance.parts.fault_words import call_at
 from conformance.parts.words import short_name
 from conformance.ports import (
     Announcement,
@@ -21,23 +23,14 @@ from conformance.ports import (
     BufferAndBacklog,
     BufferOrEvent,
     ChainCheckpoint,
-    CheckpointAcknowledged,
-    CheckpointDeclined,
     Consumed,
-    ConsumptionResumed,
-    CreditAnnounced,
-    DataAvailable,
     Element,
     Error,
-    FaultStruck,
     Outcome,
     OutputState,
-    PriorityAvailable,
     Resources,
-    StateConsumed,
     StateStatus,
 )
-from conformance.reporting.coordinator_words import COORDINATOR_SIGNALS
 from conformance.scenarios import Step
 
 LONGEST = 100
@@ -55,8 +48,8 @@ FAILURE_CLASSES: dict[FailureClass, str] = {
     FailureClass.LEAKED: "the implementation did not release something that it had to release",
     FailureClass.ORPHANED: "the implementation never completes a result that the caller waits for",
     FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
-    FailureClass.CRASHED: "the implementation raised an unexpected error, answered a wrong type, or ended its process",
-    FailureClass.HUNG: "the implementation did not answer in time",
+    FailureClass.CRASHED: "the implementation raised an unexpected error, returned a wrong type, or ended its process",
+    FailureClass.HUNG: "the implementation did not return in time",
     FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the way they use locks makes that possible",
 }
 
@@ -76,16 +69,28 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
-def step_in_words(step: Step) -> str:
-    """Describe a step by its name and operands, as `unaligned_barrier 1`."""
+_OPERANDS = {"seq": "sequence number"}
+"""The operands whose names are no words."""
+
+
+def step_in_words(step: Step, component: Component) -> str:
+    """Describe a step by its name, as it stands in a scenario, and its operands: `barrier (channel 0, checkpoint 1)`.
+
+    An operand whose name the component does not know has none: a scenario may be read that another version has written.
+    """
     name, *operands = step
-    return " ".join((str(name), *(_scalar(operand) for operand in operands)))
+    names = component.operands_of(str(name))
+    said = [
+        " ".join((*([_OPERANDS.get(operand, operand.replace("_", " "))] if operand else []), _scalar(value) or "none"))
+        for operand, value in zip_longest(names[: len(operands)], operands, fillvalue="")
+    ]
+    return f"{name} ({', '.join(said)})" if said else str(name)
 
 
 def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
     """Describe the answer without the signals. `kind` tells whether None means "no answer" or "nothing was found"."""
     if outcome.paused_at is not None:
-        return f"pauses at {shortened(plain(outcome.paused_at))}"
+        return pause_in_words(outcome.paused_at)
     if outcome.error is not None:
         return error_in_words(outcome.error)
     if outcome.value is None:
@@ -93,49 +98,42 @@ def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
     return value_in_words(outcome.value)
 
 
+_LOCK = re.compile(r"\block\b")
+_AT_A_TIME = re.compile(r"(?:after|at|before|between|during|in|inside|outside|until|when|while|without) ")
+_NEEDS_NO_ARTICLE = re.compile(r"(?:an?|the|data)\b")
+_SLOW = re.compile(r"(\S+) is slow")
+_READY = re.compile(r"(.+) ready")
+
+
+def pause_in_words(place: str) -> str:
+    """Describe where a thread pauses. The name of the place is that of the implementation: a lock, a moment (`while the
+    disk is read`), a call that is slow, or something that the thread waits for."""
+    name = shortened(plain(place))
+    if _AT_A_TIME.match(name):
+        return f"pauses {name}"
+    if found := _SLOW.fullmatch(name):
+        return f"pauses because {call_at(found[1])} is slow"
+    if found := _READY.fullmatch(name):
+        return f"pauses where it waits until {found[1]} is ready"
+    the = name if _NEEDS_NO_ARTICLE.match(name) else f"the {name}"
+    return f"pauses before it takes {the}" if _LOCK.search(name) else f"pauses where it waits for {the}"
+
+
 def error_in_words(error: Error) -> str:
     """Describe an error: its kind, the reason why a checkpoint failed, and the text of the implementation."""
-    words = f"error {_scalar(error.kind)}"
+    words = f"error of kind {_scalar(error.kind)}"
     if error.checkpoint_reason is not None:
-        words += f" ({_scalar(error.checkpoint_reason)})"
+        words += f", reason {_scalar(error.checkpoint_reason)}"
     return f"{words}: {shortened(plain(error.reason))}" if error.reason else words
-
-
-def signals_in_words(signals: tuple[Any, ...]) -> str:
-    """Describe the signals in the order in which they were emitted; the text is empty if there were none."""
-    return ", ".join(signal_in_words(signal) for signal in signals)
-
-
-def signal_in_words(signal: Any) -> str:
-    """Describe one signal."""
-    said = COORDINATOR_SIGNALS.get(type(signal))
-    if said is not None:
-        return said(signal)
-    match signal:
-        case DataAvailable():
-            return "data available"
-        case PriorityAvailable(seq=seq):
-            return f"priority available, seq {seq}"
-        case CreditAnnounced(credit=credit, channel=channel):
-            return f"credit {credit} announced for channel {channel}"
-        case ConsumptionResumed(channel=channel):
-            return f"consumption of channel {channel} resumed"
-        case StateConsumed(channel=channel):
-            return f"recovered state of channel {channel} consumed"
-        case CheckpointAcknowledged(checkpoint=checkpoint):
-            return f"checkpoint {checkpoint} acknowledged"
-        case CheckpointDeclined(checkpoint=checkpoint, reason=reason):
-            return f"checkpoint {checkpoint} declined, {_scalar(reason)}"
-        case FaultStruck(place=place, kind=kind):
-            return f"{place.replace('-', ' ')} fails: it {_scalar(kind)}"
-    return value_in_words(signal)
 
 
 def value_in_words(value: Any) -> str:
     """Describe an answer. A type without a case here is described by the names and values of its fields."""
     match value:
         case BufferAndBacklog(element=element, seq=seq, next=following, backlog=backlog):
-            return f"{element_in_words(element)}, seq {seq}, next {_scalar(following)}, backlog {backlog}"
+            return (
+                f"{element_in_words(element)}, sequence number {seq}, next type {_scalar(following)}, backlog {backlog}"
+            )
         case BufferOrEvent(channel=channel, element=element, more=more, more_priority=more_priority):
             behind = "more with priority" if more_priority else "more" if more else "nothing more"
             return f"{element_in_words(element)} from channel {channel}, {behind}"
@@ -161,7 +159,7 @@ def element_in_words(element: Any) -> str:
         case Buffer(finished=finished):
             return short_name(element) + ("" if finished else " (unfinished)")
         case Announcement(seq=seq):
-            return f"{short_name(element)} at seq {seq}"
+            return f"{short_name(element)} with sequence number {seq}"
         case _ if isinstance(element, Element):
             return short_name(element)
     return _anything(element)

@@ -86,7 +86,7 @@ ELEMENTS = {
     Buffer((1, 2)): ("records 1, 2", "records 1, 2"),
     Buffer(()): ("an empty buffer", "an empty buffer"),
     Barrier(3, Alignment.UNALIGNED): ("the unaligned barrier 3", "unaligned barrier 3"),
-    Announcement(3, 7): ("the announcement of barrier 3", "announcement of barrier 3 at seq 7"),
+    Announcement(3, 7): ("the announcement of barrier 3", "announcement of barrier 3 with sequence number 7"),
     CancelMarker(3): ("the cancel marker of checkpoint 3", "cancel marker of checkpoint 3"),
     Event(3): ("event 3", "event 3"),
     RecoveryMetadata(0, 1): (

@@ -12,15 +12,13 @@ from conformance.ports import (
     Buffer,
     BufferOrEvent,
     CheckpointAcknowledged,
-    CheckpointDeclined,
-    CheckpointReason,
     ConsumptionResumed,
     CreditAnnounced,
     StateConsumed,
 )
 from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
 from conformance.reporting.bug_report import this_environment, write_bug_report
-from conformance.reporting.words import FAILURE_CLASSES, element_in_words, signal_in_words, value_in_words
+from conformance.reporting.words import FAILURE_CLASSES, element_in_words, value_in_words
 from conformance.scenarios import Scenario
 from tests.engines import toy, toy_gate
 
@@ -39,13 +37,13 @@ def run(steps, name: str | None = None, interleaving: str = "fine"):
 def test_the_story_of_a_deadlock():
     story = tell(run(DEADLOCK, "deadlock"), run(DEADLOCK))
     assert [(one.number, one.actor, one.step, one.answer, one.signals, one.mark) for one in story.steps] == [
-        (1, "recovery", "push 0", "pauses at channel 0 lock", "", Mark.NONE),
-        (2, "task", "take", "pauses at gate lock", "", Mark.NONE),
-        (3, "recovery", "push 0, continued", "done", "data available", Mark.NONE),
+        (1, "recovery", "push (channel 0)", "pauses before it takes the channel 0 lock", "", Mark.NONE),
+        (2, "task", "take", "pauses before it takes the gate lock", "", Mark.NONE),
+        (3, "recovery", "push (channel 0), continued", "done", "data is available", Mark.NONE),
         (4, "network", "goes on", "", "", Mark.SKIPPED),
-        (5, "recovery", "convert 0", "pauses at channel 0 lock", "", Mark.NONE),
-        (6, "recovery", "convert 0, continued", "pauses at gate lock", "", Mark.NONE),
-        (7, "task", "take, continued", "pauses at channel 0 lock", "", Mark.DIVERGENT),
+        (5, "recovery", "convert (channel 0)", "pauses before it takes the channel 0 lock", "", Mark.NONE),
+        (6, "recovery", "convert (channel 0), continued", "pauses before it takes the gate lock", "", Mark.NONE),
+        (7, "task", "take, continued", "pauses before it takes the channel 0 lock", "", Mark.DIVERGENT),
     ]
     assert story.slug == "threads-do-not-wait-in-a-circle"
     assert "waits for gate lock held by task" in story.observed
@@ -57,8 +55,8 @@ def test_an_operation_that_never_ends_is_shown_where_it_waits():
     story = tell(run(STUCK, "lost-wake-up"), run(STUCK))
     assert story.divergent is not None
     assert (story.divergent.actor, story.divergent.step) == ("task", "take, continued")
-    assert (story.divergent.answer, story.divergent.remark) == ("pauses at data", "drain, here")
-    assert story.steps[-1].step == "convert 0, continued"
+    assert (story.divergent.answer, story.divergent.remark) == ("pauses where it waits for data", "drain, here")
+    assert story.steps[-1].step == "convert (channel 0), continued"
 
 
 def test_the_reference_is_asked_what_it_answered_to_the_same_operation():
@@ -82,20 +80,23 @@ def test_the_diagram_of_a_race_has_a_lane_for_each_thread():
         "participant recovery", "participant task", "participant toy_gate as toy-gate", "participant consumer",
     ]  # fmt: skip
     assert lines[5:16] == [
-        "recovery->>toy_gate: 1. push 0",
-        "toy_gate-->>recovery: pauses at channel 0 lock",
+        "recovery->>toy_gate: 1. push (channel 0)",
+        "toy_gate-->>recovery: pauses before it takes the channel 0 lock",
         "task->>toy_gate: 2. take",
-        "toy_gate-->>task: pauses at gate lock",
-        "recovery->>toy_gate: 3. push 0, continued",
-        "toy_gate--)consumer: data available",
+        "toy_gate-->>task: pauses before it takes the gate lock",
+        "recovery->>toy_gate: 3. push (channel 0), continued",
+        "toy_gate--)consumer: data is available",
         "toy_gate->>recovery: done",
-        "recovery->>toy_gate: 5. convert 0",
-        "toy_gate-->>recovery: pauses at channel 0 lock",
-        "recovery->>toy_gate: 6. convert 0, continued",
-        "toy_gate-->>recovery: pauses at gate lock",
+        "recovery->>toy_gate: 5. convert (channel 0)",
+        "toy_gate-->>recovery: pauses before it takes the channel 0 lock",
+        "recovery->>toy_gate: 6. convert (channel 0), continued",
+        "toy_gate-->>recovery: pauses before it takes the gate lock",
     ]
     assert lines[16].startswith("rect")
-    assert lines[17:19] == ["task->>toy_gate: 7. take, continued", "toy_gate-->>task: pauses at channel 0 lock"]
+    assert lines[17:19] == [
+        "task->>toy_gate: 7. take, continued",
+        "toy_gate-->>task: pauses before it takes the channel 0 lock",
+    ]
 
 
 def test_a_report_of_a_race_says_what_continued_means(tmp_path):
@@ -108,7 +109,7 @@ def test_a_report_of_a_race_says_what_continued_means(tmp_path):
     text = (folder / "report.md").read_text()
     assert "(deadlocked)" in text
     assert "**deadlocked**: threads wait for each other in a circle" in text
-    assert "| 3 | recovery | `push 0`, continued | done | data available |" in text
+    assert "| 3 | recovery | `push (channel 0)`, continued | done | data is available |" in text
     assert "*continued*: “who” is a thread." in text
     assert "at step 7 of 7 (`take`, continued)" in text
 
@@ -124,15 +125,7 @@ def test_a_story_without_pauses_says_nothing_of_them():
 
 def test_words_of_threads_and_channels():
     assert FAILURE_CLASSES.keys() == set(FailureClass)
-    assert element_in_words(Announcement(3, 7)) == "announcement of barrier 3 at seq 7"
-    assert signal_in_words(CreditAnnounced(2, 1)) == "credit 2 announced for channel 1"
-    assert signal_in_words(ConsumptionResumed(1)) == "consumption of channel 1 resumed"
-    assert signal_in_words(StateConsumed(0)) == "recovered state of channel 0 consumed"
-    assert signal_in_words(CheckpointAcknowledged(4)) == "checkpoint 4 acknowledged"
-    assert (
-        signal_in_words(CheckpointDeclined(4, CheckpointReason.DECLINED_SUBSUMED))
-        == "checkpoint 4 declined, declined-subsumed"
-    )
+    assert element_in_words(Announcement(3, 7)) == "announcement of barrier 3 with sequence number 7"
     assert value_in_words(BufferOrEvent(1, Buffer((3,)), True, False)) == "record 3 from channel 1, more"
 
 

@@ -20,11 +20,11 @@ from conformance.ports import (
 )
 from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
 from conformance.reporting.diagram import escaped
+from conformance.reporting.signal_words import signals_in_words
 from conformance.reporting.words import (
     element_in_words,
     outcome_in_words,
     plain,
-    signals_in_words,
     step_in_words,
     value_in_words,
 )
@@ -47,19 +47,22 @@ def test_the_story_of_a_failure():
     assert told == [
         (1, "consumer", "attach_view", "done", "", Mark.NONE),
         (2, "consumer", "resume", "", "", Mark.SKIPPED),
-        (3, "producer", "aligned_barrier 1", "true", "data available", Mark.NONE),
-        (4, "consumer", "poll", "aligned barrier 1, seq 0, next none, backlog 0", "", Mark.NONE),
-        (5, "producer", "unaligned_barrier 2", "true", "", Mark.DIVERGENT),
+        (3, "producer", "aligned_barrier (checkpoint 1)", "true", "data is available", Mark.NONE),
+        (4, "consumer", "poll", "aligned barrier 1, sequence number 0, next type none, backlog 0", "", Mark.NONE),
+        (5, "producer", "unaligned_barrier (checkpoint 2)", "true", "", Mark.DIVERGENT),
     ]
     assert story.divergent == story.steps[4]
     assert story.slug == "a-blocked-subpartition-announces-priority-events"
     assert story.expected.startswith("the consumer must be notified of the priority event")
     assert story.observed == "the consumer was not notified of any"
     assert story.outcome == "true; no signal"
-    assert story.reference == "true; signals: priority available, seq 1"
+    assert story.reference == "true; signals: a priority event with sequence number 1 is available"
     assert story.earlier is None
     assert "| 2 | consumer | `resume` |  |  | skipped |" in story_markdown(story)
-    assert "| **5** | **producer** | **`unaligned_barrier 2`** | **true** |  | **here** |" in story_markdown(story)
+    assert (
+        "| **5** | **producer** | **`unaligned_barrier (checkpoint 2)`** | **true** |  | **here** |"
+        in story_markdown(story)
+    )
 
 
 def test_a_failure_in_the_drain_is_marked_as_such():
@@ -117,7 +120,7 @@ def test_the_diagram_of_a_failure():
     note = next(index for index, line in enumerate(lines) if owed in line)
     assert (
         "<br/>observed: the consumer was not notified of any"
-        "<br/>the reference: true#59; signals: priority available, seq 1" in lines[note]
+        "<br/>the reference: true#59; signals: a priority event with sequence number 1 is available" in lines[note]
     )
     assert lines[:note] == [
         "sequenceDiagram",
@@ -125,13 +128,13 @@ def test_the_diagram_of_a_failure():
         "    participant subpartition",
         "    participant consumer",
         "    consumer->>subpartition: 1. attach_view",
-        "    producer->>subpartition: 3. aligned_barrier 1",
-        "    subpartition--)consumer: data available",
+        "    producer->>subpartition: 3. aligned_barrier (checkpoint 1)",
+        "    subpartition--)consumer: data is available",
         "    subpartition->>producer: true",
         "    consumer->>subpartition: 4. poll",
-        "    subpartition->>consumer: aligned barrier 1, seq 0, next none, backlog 0",
+        "    subpartition->>consumer: aligned barrier 1, sequence number 0, next type none, backlog 0",
         "    rect rgba(220, 50, 47, 0.18)",
-        "        producer->>subpartition: 5. unaligned_barrier 2",
+        "        producer->>subpartition: 5. unaligned_barrier (checkpoint 2)",
         "        subpartition->>producer: true",
     ]
     assert lines[note].startswith("        Note over subpartition: ")
@@ -153,7 +156,9 @@ def test_nothing_that_mermaid_would_read_is_left(text):
 
 
 def test_words():
-    assert step_in_words(("finish_recovery", True)) == "finish_recovery true"
+    component = COMPONENTS["subpartition"]
+    assert step_in_words(("finish_recovery", True), component) == "finish_recovery (block true)"
+    assert step_in_words(("poll",), component) == "poll"
     assert element_in_words(Buffer((3,))) == "record 3"
     assert element_in_words(Buffer((3, 4), finished=False)) == "records 3, 4 (unfinished)"
     assert element_in_words(Buffer(())) == "an empty buffer"
@@ -165,10 +170,12 @@ def test_words():
     )
     assert value_in_words(Resources(0, 0, 0, 0, 0)) == "nothing is held"
     assert value_in_words(Resources(0, 0, 1, 0, 0, open_files=2, grants=1)) == "1 file, 2 open files, 1 grant"
-    assert signals_in_words((DataAvailable(), PriorityAvailable(3))) == "data available, priority available, seq 3"
+    assert signals_in_words((DataAvailable(), PriorityAvailable(3))) == (
+        "data is available", "a priority event with sequence number 3 is available",
+    )  # fmt: skip
     error = Error(ErrorKind.CRASHED, "OSError: /a/b/c.txt in <object at 0x7f00aa>, see https://example.org/x/y")
     assert outcome_in_words(Outcome(error=error)) == (
-        "error crashed: OSError: c.txt in <object>, see https://example.org/x/y"
+        "error of kind crashed: OSError: c.txt in <object>, see https://example.org/x/y"
     )
 
 
