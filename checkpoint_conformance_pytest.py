@@ -19,6 +19,7 @@ import pytest
 
 _OURS = ("conformance", "strategies", "reference_impl")
 PROFILES = ("quick", "default", "nightly", "soak")
+_OPTIONS_OF_XDIST = ("-n", "--numprocesses", "--dist")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,6 +61,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run implementations in the process of pytest and without limits, for a debugger; they can end it",
     )  # fmt: skip
     parser.addini("conformance_implementation", "as --implementation, one per line", type="linelist", default=[])
+
+
+def pytest_load_initial_conftests(args: list[str]) -> None:
+    """Say what to install for several processes, before pytest says only that it does not know their options.
+
+    Raises: pytest.UsageError.
+    """
+    asked = any(one.startswith("conformance.suite") for one in args) and any(
+        one.startswith(_OPTIONS_OF_XDIST) for one in args
+    )
+    if asked and find_spec("xdist") is None:
+        raise pytest.UsageError(
+            "The option -n needs pytest-xdist, which is not installed: pip install 'checkpoint-conformance[pytest]'. "
+            "Without -n, the suite runs in one process."
+        )
 
 
 def is_asked_for(config: pytest.Config) -> bool:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("conformance", "strategies", "reference_impl", "tests", "docs", "examples", "reports", ".ci")
+FOLDERS = (
+    "conformance", "strategies", "reference_impl", "tests", "building", "docs", "examples", "reports", ".ci", ".github",
+)  # fmt: skip
 WRITTEN_BY_HAND = {".py", ".java", ".md", ".toml", ".sh", ""}
 LONGEST = 450
 LONGEST_CHAPTER = 550

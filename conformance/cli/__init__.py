@@ -17,6 +17,7 @@ import click
 from conformance import __version__, campaigns
 from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
+from conformance.cli.documentation import docs
 from conformance.cli.examining import audit, doctor
 from conformance.cli.guarding import Guarded
 from conformance.cli.internal import told
@@ -92,5 +93,6 @@ for _command in (
     doctor,
     audit,
     campaign,
+    docs,
 ):
     cli.add_command(_command)

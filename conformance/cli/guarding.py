@@ -59,7 +59,7 @@ def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
     with suppress(OSError):
         sys.stdout.flush()
     child = Started(
-        [sys.executable, "-c", _PROGRAM, str(memory), str(status), *arguments],
+        [sys.executable, "-P", "-c", _PROGRAM, str(memory), str(status), *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         pass_fds=(memory, status),
     )

@@ -126,7 +126,7 @@ class Worker:
         theirs = (requests, replies, memory)
         try:
             self._started = Started(
-                [sys.executable, "-c", f"from {service} import main; main()", *map(str, theirs)],
+                [sys.executable, "-P", "-c", f"from {service} import main; main()", *map(str, theirs)],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

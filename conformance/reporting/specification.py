@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources.abc import Traversable
 
 from conformance.driver import Property
-from conformance.system.packaged import packaged
+from conformance.system.packaged import documentation
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 """A Markdown link. A link in a quoted rule would be wrong, since a report is not in the folder of the chapters."""
@@ -20,7 +20,9 @@ _RULE = re.compile(r'^<a id="((?:[A-Z]|F[A-Z]|I-|CP)\d+)"></a>(.*?)(?=\n\n|\n<|\
 
 def specification_folder() -> Traversable | None:
     """Return the folder of the chapters: in the installed package, or `docs/specification` in a working copy."""
-    return packaged("specification", "docs/specification")
+    pages = documentation()
+    folder = pages / "specification" if pages is not None else None
+    return folder if folder is not None and folder.is_dir() else None
 
 
 def chapter_file(component: str) -> str:

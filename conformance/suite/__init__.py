@@ -1,1 +1,9 @@
 """The tests that an implementer runs: `pytest --pyargs conformance.suite --implementation my_adapter:MyEngine`."""
+
+from importlib.util import find_spec
+
+if find_spec("pytest") is None:
+    raise ImportError(
+        "The tests of the suite need pytest, which is not installed: pip install 'checkpoint-conformance[pytest]'. "
+        "The command `conformance check` tests the same properties without it."
+    )

@@ -17,6 +17,11 @@ def packaged(name: str, in_working_copy: str) -> Traversable | None:
     return found if found.is_dir() else None
 
 
+def documentation() -> Traversable | None:
+    """Returns the folder of the documentation, `docs` in a working copy."""
+    return packaged("documentation", "docs")
+
+
 _TOP = PurePosixPath()
 
 

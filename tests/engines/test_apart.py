@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -16,7 +18,7 @@ from conformance.engines.hypothesis_check import machine_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Limits, UnusableImplementation, find_implementation
 from conformance.reporting.status import INCONCLUSIVE
-from conformance.scenarios import Scenario
+from conformance.scenarios import Scenario, encode_scenario
 from tests.engines import hostile
 from tests.implementations import reference
 from tests.system.test_processes import bearing
@@ -203,3 +205,20 @@ def test_the_command_line_is_not_green(capsys):
     arguments = ["check", "--component", "subpartition", "--scenarios", "20", "--implementation"]
     assert cli.main([*arguments, f"{HERE}exits_in_silence"], standalone_mode=False) == INCONCLUSIVE
     assert "ExitsInSilence: FAILED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["check", "replay"])
+def test_a_folder_named_like_a_package_of_the_suite_is_not_in_the_way(tmp_path, command):
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "conformance" / "__init__.py").write_text("raise AssertionError('theirs')\n")
+    (tmp_path / "mine.py").write_text("from reference_impl import reference\n")
+    (tmp_path / "scenario.json").write_text(encode_scenario(Scenario("deque", {}, (("poll",),))))
+    of_command = {"check": ("--component", "deque", "--scenarios", "2"), "replay": ("scenario.json",)}[command]
+    # As the console script does, which has its own folder in front, not the current one.
+    started = [sys.executable, "-P", "-c", "from conformance.cli import main; main()"]
+    done = subprocess.run(
+        [*started, command, *of_command, "--implementation", "mine:reference"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    assert "theirs" not in done.stderr

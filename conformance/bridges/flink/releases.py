@@ -52,6 +52,10 @@ _JARS_IN_WHEEL = "pyflink/lib"
 _JARS_IN_SDIST = "deps/lib"
 """Below the folder that a source distribution has at its top. Releases before 2.0 came as source distributions."""
 
+EXTRA_RELEASE = "2.3.0"
+"""The release that the extra `flink` of pyproject.toml installs."""
+_EXTRA = "`pip install 'checkpoint-conformance[flink]'` installs them together with the suite. "
+
 HOME_VARIABLE = "CONFORMANCE_FLINK_HOME"
 CACHE_VARIABLE = "CONFORMANCE_CACHE"
 
@@ -94,11 +98,12 @@ def find_jars(version: str) -> tuple[Path, ...]:
     for folder in folders:
         if jars := _jars_in(folder, version):
             return jars
+    extra = _EXTRA if version == EXTRA_RELEASE else ""
     raise UnusableImplementation(
         f"The jars of Flink {version} were not found. `python -m conformance.bridges.flink fetch {version}` downloads "
-        f"them, up to 330 MB, into the cache {cache_folder()}. If you have them, put flink-dist-{version}.jar and the "
-        f"log4j jars into a folder {version} and set {HOME_VARIABLE} to the folder around it. "
-        f"The suite looked in {', '.join(map(str, folders))}."
+        f"them, up to 330 MB, into the cache {cache_folder()}. {extra}If you have them, put "
+        f"flink-dist-{version}.jar and the log4j jars into a folder {version} and set {HOME_VARIABLE} to the folder "
+        f"around it. The suite looked in {', '.join(map(str, folders))}."
     )
 
 

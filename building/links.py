@@ -1,0 +1,46 @@
+"""Links of a page that is published without some of the files that it links to.
+
+In the repository every page links to files next to it. A wheel and the documentation site have some of these files
+only, and the repository has no public address that a link could lead to. There such a link becomes text: the path of
+the file in the repository.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection
+
+_CODE_OR_LINK = re.compile(
+    r"^(?P<fence>```+|~~~+).*?^(?P=fence)[^\S\n]*$"
+    r"|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"
+    r"|(?<!!)\[(?P<label>(?:[^\[\]`]|`[^`]*`)+)\]\((?P<target>[^()\s]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
+"""A block of code, code in a line, or a link. What looks like a link in code is none."""
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|/", re.IGNORECASE)
+"""How a target starts that names no file of the repository: with a scheme, or on this page."""
+
+
+def with_links_to(published: Collection[str], page: str, text: str) -> str:
+    """Return the text of a page in which the path replaces each relative link to a file that is not published.
+
+    `published` has the files that are published and `page` is the page itself, as paths in the repository. A link to a
+    folder becomes a link to the folder's README.md if that is published.
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        label, target = found["label"], found["target"]
+        if target is None or _ELSEWHERE.match(target):
+            return found[0]
+        file, hash_sign, anchor = target.partition("#")
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(page), file))
+        if place in published:
+            return found[0]
+        if posixpath.join(place, "README.md") in published:
+            return f"[{label}]({posixpath.join(file, 'README.md')}{hash_sign}{anchor})"
+        if label.strip("`").rstrip("/") in (place, file.rstrip("/")):
+            return f"`{place}`"
+        return f"{label}, `{place}`" if text.startswith("(", found.start() - 1) else f"{label} (`{place}`)"
+
+    return _CODE_OR_LINK.sub(replaced, text)

@@ -1,0 +1,42 @@
+"""`conformance docs`: the documentation that is installed with the suite."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+from conformance.reporting.status import CONFORMS
+from conformance.system.packaged import all_files, documentation
+
+DECISIONS = "decisions/"
+"""The folder whose pages are not listed, except its table of contents: they are for those who change the suite."""
+
+
+@click.command()
+@click.argument("page", required=False)
+def docs(page: str | None) -> int:
+    """List the pages of the documentation, or print PAGE, in Markdown. A PAGE is for example tutorial or gate."""
+    folder = documentation()
+    if folder is None:
+        raise click.UsageError("the documentation is not installed")
+    pages = {str(place.with_suffix("")): file for place, file in all_files(folder) if place.suffix == ".md"}
+    if page is not None:
+        wanted = page.removeprefix("docs/").removesuffix(".md")
+        short = {name.rpartition("/")[2]: name for name in reversed(pages)}
+        found = pages.get(wanted) or pages.get(short.get(wanted, ""))
+        if found is None:
+            near = difflib.get_close_matches(wanted, [*pages, *short], n=3) or ["tutorial"]
+            raise click.UsageError(f"there is no page {page!r}; `conformance docs` lists them. Near: {', '.join(near)}")
+        click.echo(found.read_text(encoding="utf-8"), nl=False)
+        return CONFORMS
+    listed = {
+        name: file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        for name, file in sorted(pages.items(), key=lambda one: ("/" in one[0], one[0]))
+        if not name.startswith(DECISIONS) or name == f"{DECISIONS}README"
+    }
+    width = max(map(len, listed))
+    for name, title in listed.items():
+        click.echo(f"{name:{width}}  {title}")
+    click.echo(f"\n`conformance docs PAGE` prints a page. The files are in {folder}")
+    return CONFORMS

@@ -1,0 +1,39 @@
+"""What becomes of links to files that are not published."""
+
+from __future__ import annotations
+
+import pytest
+
+from building.links import with_links_to
+
+PUBLISHED = {"docs/a.md", "docs/b.md", "docs/deep/README.md", "docs/deep/c.md"}
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("[b](b.md)", "[b](b.md)"),
+        ("[b](b.md#part)", "[b](b.md#part)"),
+        ("[c](deep/c.md)", "[c](deep/c.md)"),
+        ("[deep](deep)", "[deep](deep/README.md)"),
+        ("[deep](deep/#part)", "[deep](deep/README.md#part)"),
+        ("[the report](../reports/r.md)", "the report (`reports/r.md`)"),
+        ("[the\nreport](../reports/r.md#here)", "the\nreport (`reports/r.md`)"),
+        ("lost ([reports](../reports/r.md))", "lost (reports, `reports/r.md`)"),
+        ("[reports/r.md](../reports/r.md)", "`reports/r.md`"),
+        ("[`../reports`](../reports/)", "`reports`"),
+        ("[x](../x.md) and [b](b.md)", "x (`x.md`) and [b](b.md)"),
+        ("[here](#part)", "[here](#part)"),
+        ("[far](https://example.org/x.md)", "[far](https://example.org/x.md)"),
+        ("`[x](../x.md)`", "`[x](../x.md)`"),
+        ("``[x](`../x.md`)``", "``[x](`../x.md`)``"),
+        ("```\n[x](../x.md)\n```\n[x](../x.md)", "```\n[x](../x.md)\n```\nx (`x.md`)"),
+        ("", ""),
+    ],
+)
+def test_a_link_stays_only_where_its_file_is_published(text, becomes):
+    assert with_links_to(PUBLISHED, "docs/a.md", text) == becomes
+
+
+def test_nothing_may_be_published_with_it():
+    assert with_links_to((), "README.md", "[docs](docs/a.md)") == "docs (`docs/a.md`)"

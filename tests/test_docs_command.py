@@ -1,0 +1,41 @@
+"""`conformance docs`: the pages that are installed with the suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance import cli
+
+PAGES = Path(__file__).parents[1] / "docs"
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["docs", *arguments])
+    printed = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, printed.out, printed.err
+
+
+def test_it_lists_the_pages_with_their_titles(capsys):
+    status, told, _ = run(capsys)
+    assert status == 0
+    assert "jsonl-protocol                    The JSON Lines protocol, version 3\n" in told
+    assert "specification/gate                The input gate\n" in told
+    assert "decisions/01" not in told
+    assert str(PAGES) in told
+    assert max(map(len, told.splitlines()[:-1])) <= 80
+
+
+@pytest.mark.parametrize("page", ["specification/gate", "gate", "docs/specification/gate.md", "gate.md"])
+def test_it_prints_a_page_by_any_of_its_names(capsys, page):
+    assert run(capsys, page) == (0, (PAGES / "specification" / "gate.md").read_text(encoding="utf-8"), "")
+
+
+@pytest.mark.parametrize(("page", "near"), [("gat", "gate"), ("../README", "README"), ("", "tutorial")])
+def test_a_page_that_is_not_there_is_refused_with_one_that_is(capsys, page, near):
+    status, told, complaint = run(capsys, page)
+    assert (status, told) == (2, "")
+    assert near in complaint.partition("Near: ")[2]
