@@ -93,8 +93,8 @@ class Step(Generic[L, V, *Ops]):
     """
 
     __slots__ = (
-        "answers", "begin", "by", "call", "cancels", "crashes", "during", "end", "fails", "fresh_port", "learn", "name",
-        "operands", "struck", "weight", "when",
+        "answers", "begin", "by", "call", "cancels", "crashes", "during", "end", "fails", "fresh_port", "in_words",
+        "learn", "name", "operands", "struck", "weight", "when",
     )  # fmt: skip
 
     name: str
@@ -117,6 +117,8 @@ class Step(Generic[L, V, *Ops]):
     operands: Mapping[str, type]
     answers: Any
     """The type that the answer must have."""
+    in_words: Callable[[Any], str] | None
+    """How reports describe an answer whose type does not say what it means, as a number. None: as its type says."""
     weight: int
     """How often a search draws it, relative to the other steps. A step with weight 1 is intended to be rare."""
     fails: bool
@@ -158,7 +160,7 @@ class Steps(Generic[P, L]):
         learn: Callable[[L, Seen[V], Unpack[Ops]], None],
         struck: Callable[[L, Seen[V], Unpack[Ops]], None] | None = None,
         weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, cancels: bool = False,
-        name: str = "",
+        name: str = "", in_words: Callable[[Any], str] | None = None,
     ) -> Callable[[Callable[[P, L, Unpack[Ops]], Answer[V]]], Step[L, V, *Ops]]: ...  # fmt: skip
 
     @overload
@@ -169,13 +171,13 @@ class Steps(Generic[P, L]):
         end: Callable[[L, Unpack[Ops]], None] | None = None,
         struck: Callable[[L, Seen[Any], Unpack[Ops]], None] | None = None,
         weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False, cancels: bool = False,
-        name: str = "",
+        name: str = "", in_words: Callable[[Any], str] | None = None,
     ) -> Callable[[Callable[[P, L, Unpack[Ops]], V | Coroutine[Any, Any, V]]], Step[L, V, *Ops]]: ...  # fmt: skip
 
     def step(
         self, by: str, during: tuple[str, ...], *, when: Any, begin: Any = None, end: Any = None, learn: Any = None,
         struck: Any = None, weight: int = 8, fails: bool = False, fresh_port: bool = False, crashes: bool = False,
-        cancels: bool = False, name: str = "",
+        cancels: bool = False, name: str = "", in_words: Any = None,
     ) -> Any:  # fmt: skip
         """Declare a step. `Step` explains the arguments. `name` replaces the name of the function."""
 
@@ -185,7 +187,7 @@ class Steps(Generic[P, L]):
             one.by, one.during, one.weight = by, during, weight
             one.when, one.begin, one.call, one.end, one.learn = when, begin, call, end, learn
             one.fails, one.fresh_port, one.crashes, one.struck = fails, fresh_port, crashes, struck
-            one.cancels = cancels
+            one.cancels, one.in_words = cancels, in_words
             hints = get_type_hints(call)
             one.operands = {operand: hints[operand] for operand in list(signature(call).parameters)[2:]}
             one.answers = _answer(hints["return"])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec import Struct
 
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Step, Steps, shared
+from conformance.parts.answers import whether
 from conformance.parts.designs import FAULTS, NOTHING
 from conformance.parts.lifetime import BROKEN, Lifetime
 from conformance.parts.words import must_succeed
@@ -146,7 +147,7 @@ def fault_step(
         if armed is not None:
             armed(ledger, place)
 
-    @steps.step("driver", during, when=when, learn=arm, weight=weight)
+    @steps.step("driver", during, when=when, learn=arm, weight=weight, in_words=whether("armed", "cannot be armed"))
     def fault(port: P, ledger: L, place: str, kind: str) -> Answer[bool]:
         return port.fault(place, FaultKind(kind))
 

@@ -37,7 +37,7 @@ from conformance.ports import (
     TaskStateChanged,
 )
 from conformance.reporting.coordinator_words import COORDINATOR_SIGNALS
-from conformance.reporting.words import element_in_words, plain, shortened, value_in_words
+from conformance.reporting.words import noun_of, plain, shortened, value_in_words
 
 Describe = Callable[[Any], str]
 
@@ -95,7 +95,7 @@ TASK_SIGNALS: Mapping[type, Describe] = {
     BarrierPrioritized: lambda one: (
         f"the barrier with sequence number {one.seq} in channel {one.channel} becomes a priority event"
     ),
-    ElementTaken: lambda one: f"the task takes {element_in_words(one.element)} from channel {one.channel}",
+    ElementTaken: lambda one: f"the task takes {noun_of(one.element)} from channel {one.channel}",
     BufferRecycled: lambda one: f"the buffer of record {one.record} is recycled",
     SnapshotClosed: lambda one: f"snapshot {one.snapshot} of the spill files is closed",
     ChannelStateCompleted: lambda one: (

@@ -7,6 +7,7 @@ and folders are left out, so that the same finding gives the same text on every 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from itertools import zip_longest
 from typing import Any
@@ -14,20 +15,30 @@ from typing import Any
 import msgspec
 
 from conformance.driver import AnyStep, Component, FailureClass
+from conformance.parts.answers import records_by_channel
 from conformance.parts.fault_words import call_at
+from conformance.parts.records import in_words
 from conformance.parts.words import short_name
 from conformance.ports import (
+    AlignmentTimes,
     Announcement,
     Availability,
     Buffer,
     BufferAndBacklog,
     BufferOrEvent,
     ChainCheckpoint,
+    ChannelState,
     Consumed,
+    Drained,
     Element,
     Error,
+    Event,
+    Message,
     Outcome,
     OutputState,
+    Piece,
+    Request,
+    RequestKind,
     Resources,
     StateStatus,
 )
@@ -95,7 +106,17 @@ def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
         return error_in_words(outcome.error)
     if outcome.value is None:
         return "done" if kind is None or kind.answers in (None, type(None)) else "nothing"
+    if kind is not None and kind.in_words is not None and _has_type(outcome.value, kind.answers):
+        return shortened(kind.in_words(outcome.value), 2 * LONGEST)
     return value_in_words(outcome.value)
+
+
+def _has_type(value: Any, hint: Any) -> bool:
+    try:
+        msgspec.convert(value, hint)
+    except Exception:  # an object of the implementation may raise anything
+        return False
+    return True
 
 
 _LOCK = re.compile(r"\block\b")
@@ -127,27 +148,54 @@ def error_in_words(error: Error) -> str:
     return f"{words}: {shortened(plain(error.reason))}" if error.reason else words
 
 
+_FOLLOWS: Mapping[tuple[bool, bool], str] = {
+    (True, True): "more follows with priority", (True, False): "more follows", (False, False): "nothing follows",
+    (False, True): "nothing follows, but more with priority",
+}  # fmt: skip
+"""What a gate says of its other elements: whether there are any, and whether there are any with priority."""
+
+
 def value_in_words(value: Any) -> str:
-    """Describe an answer. A type without a case here is described by the names and values of its fields."""
+    """Describe an answer. A type without a case below, and an object whose fields hold what they must not hold, are
+    described by the names and values of their fields."""
+    try:
+        return _known_value(value)
+    except Exception:  # an implementation may put anything into a field
+        return _anything(value)
+
+
+def _known_value(value: Any) -> str:
     match value:
         case BufferAndBacklog(element=element, seq=seq, next=following, backlog=backlog):
             return (
                 f"{element_in_words(element)}, sequence number {seq}, next type {_scalar(following)}, backlog {backlog}"
             )
         case BufferOrEvent(channel=channel, element=element, more=more, more_priority=more_priority):
-            behind = "more with priority" if more_priority else "more" if more else "nothing more"
-            return f"{element_in_words(element)} from channel {channel}, {behind}"
-        case Consumed(channel=channel, element=element):
-            return f"{element_in_words(element)} from channel {channel}"
+            return f"{element_in_words(element)} from channel {channel}, {_FOLLOWS[more, more_priority]}"
+        case Consumed(channel=channel, element=element, more=more):
+            return f"{element_in_words(element)} from channel {channel}, {_FOLLOWS[more, False]}"
         case ChainCheckpoint(status=status, counted=counted, input_state=before, output_state=after):
             parts = ("counted", counted), ("input state", before), ("output state", after)
-            return "; ".join((_scalar(status), *(f"{name} {_listed(ids)}" for name, ids in parts if ids)))
+            return ", ".join((_scalar(status), *(f"{name} ({records_by_channel(ids)})" for name, ids in parts if ids)))
         case Availability(available=available, backlog=backlog):
             return f"{'' if available else 'not '}available, backlog {backlog}"
+        case AlignmentTimes(duration=duration, start_delay=delay):
+            return f"duration {_milliseconds(duration)}, start delay {_milliseconds(delay)}"
+        case Piece(gate=gate, channel=channel, records=ids):
+            return f"{in_words(ids)} of channel {channel} of gate {gate}"
+        case Drained(gate=gate, channel=channel, element=element):
+            return f"{element_in_words(element)} from channel {channel} of gate {gate}"
+        case Request(subtask=subtask, kind=kind, checkpoint=checkpoint):
+            what = f"{_scalar(kind)} request of subtask {subtask}"
+            return what if kind is RequestKind.CLOSE and not checkpoint else f"{what} for checkpoint {checkpoint}"
+        case ChannelState(output=output, channel=channel, records=ids):
+            return f"{'output' if output else 'input'} channel {channel}: {in_words(ids)}"
+        case Message(subtask=subtask, attempt=attempt, number=number):
+            return f"message {number} of subtask {subtask} (attempt {attempt})"
         case OutputState(status=StateStatus.WRITTEN, ids=ids):
-            return f"written: {_records(ids) if ids else 'no records'}"
+            return f"written: {in_words(ids)}"
         case OutputState(status=status, ids=ids):
-            return _scalar(status) + (f": {_records(ids)}" if ids else "")
+            return _scalar(status) + (f": {in_words(ids)}" if ids else "")
         case Resources():
             return _resources(value)
     return element_in_words(value)
@@ -165,9 +213,14 @@ def element_in_words(element: Any) -> str:
     return _anything(element)
 
 
-def _records(ids: Any) -> str:
-    numbers = [_scalar(one) for one in ids]
-    return f"record{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+def noun_of(element: Any) -> str:
+    """Describe an element as a noun of a sentence: `the end of data`."""
+    words = element_in_words(element)
+    return words if isinstance(element, (Buffer, Event)) else f"the {words}"
+
+
+def _milliseconds(time: Any) -> str:
+    return "not measured" if time is None else f"{_scalar(time)} ms"
 
 
 _ONLY_SOME_HAVE = ("open_files", "grants")
@@ -178,12 +231,12 @@ def _resources(held: Resources) -> str:
     counts = []
     for field in held.__struct_fields__:
         count, name = getattr(held, field), field.replace("_", " ")
-        singular = name if name == "heap" else name[:-1]
+        name = "heap segments" if name == "heap" else name
         if count is None:
             if field not in _ONLY_SOME_HAVE:
                 counts.append(f"{name} unknown")
         elif count:
-            counts.append(f"{count} {singular if count == 1 else name}")
+            counts.append(f"{count} {name[:-1] if count == 1 else name}")
     return ", ".join(counts) if counts else "nothing is held"
 
 
@@ -196,7 +249,10 @@ def _scalar(value: Any) -> str:
 
 
 def _listed(values: Any) -> str:
-    """Describe a list, as `1, 2`; a list of lists with the place of each, as `0: 1, 2 | 1: none`."""
+    """Describe a list, as `1, 2`; a list of lists with the place of each, as `0: 1, 2 | 1: none`; one of objects, as
+    `input channel 0: record 1; input channel 1: no record`."""
+    if values and all(isinstance(one, msgspec.Struct) for one in values):
+        return "; ".join(map(value_in_words, values))
     if any(isinstance(one, (list, tuple)) for one in values):
         return " | ".join(f"{place}: {_anything(one)}" for place, one in enumerate(values))
     return ", ".join(map(_anything, values)) or "none"

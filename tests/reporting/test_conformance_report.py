@@ -196,8 +196,8 @@ def test_divergences_are_listed_and_change_no_status(tmp_path, monkeypatch, caps
     assert "No property failed." in page
     text = section(page, "Divergences from reference")
     assert row(text, "`unaligned_barrier`", "signals", "priority available", "no signal")[1] == "4 steps"
-    assert "\n| reference | true; signals: a priority event with sequence number 1 is available |\n" in text
-    assert "\n| reference-recover-first | true; no signal |\n" in text
+    assert "\n| reference | added; signals: a priority event with sequence number 1 is available |\n" in text
+    assert "\n| reference-recover-first | added; no signal |\n" in text
     assert "--against reference" in page
     found = json.loads(Path("check.json").read_text())["divergences"]
     assert found["against"] == "reference"

@@ -126,7 +126,7 @@ def test_a_story_without_pauses_says_nothing_of_them():
 def test_words_of_threads_and_channels():
     assert FAILURE_CLASSES.keys() == set(FailureClass)
     assert element_in_words(Announcement(3, 7)) == "announcement of barrier 3 with sequence number 7"
-    assert value_in_words(BufferOrEvent(1, Buffer((3,)), True, False)) == "record 3 from channel 1, more"
+    assert value_in_words(BufferOrEvent(1, Buffer((3,)), True, False)) == "record 3 from channel 1, more follows"
 
 
 @pytest.mark.parametrize(

@@ -47,20 +47,20 @@ def test_the_story_of_a_failure():
     assert told == [
         (1, "consumer", "attach_view", "done", "", Mark.NONE),
         (2, "consumer", "resume", "", "", Mark.SKIPPED),
-        (3, "producer", "aligned_barrier (checkpoint 1)", "true", "data is available", Mark.NONE),
+        (3, "producer", "aligned_barrier (checkpoint 1)", "added", "data is available", Mark.NONE),
         (4, "consumer", "poll", "aligned barrier 1, sequence number 0, next type none, backlog 0", "", Mark.NONE),
-        (5, "producer", "unaligned_barrier (checkpoint 2)", "true", "", Mark.DIVERGENT),
+        (5, "producer", "unaligned_barrier (checkpoint 2)", "added", "", Mark.DIVERGENT),
     ]
     assert story.divergent == story.steps[4]
     assert story.slug == "a-blocked-subpartition-announces-priority-events"
     assert story.expected.startswith("the consumer must be notified of the priority event")
     assert story.observed == "the consumer was not notified of any"
-    assert story.outcome == "true; no signal"
-    assert story.reference == "true; signals: a priority event with sequence number 1 is available"
+    assert story.outcome == "added; no signal"
+    assert story.reference == "added; signals: a priority event with sequence number 1 is available"
     assert story.earlier is None
     assert "| 2 | consumer | `resume` |  |  | skipped |" in story_markdown(story)
     assert (
-        "| **5** | **producer** | **`unaligned_barrier (checkpoint 2)`** | **true** |  | **here** |"
+        "| **5** | **producer** | **`unaligned_barrier (checkpoint 2)`** | **added** |  | **here** |"
         in story_markdown(story)
     )
 
@@ -120,7 +120,7 @@ def test_the_diagram_of_a_failure():
     note = next(index for index, line in enumerate(lines) if owed in line)
     assert (
         "<br/>observed: the consumer was not notified of any"
-        "<br/>the reference: true#59; signals: a priority event with sequence number 1 is available" in lines[note]
+        "<br/>the reference: added#59; signals: a priority event with sequence number 1 is available" in lines[note]
     )
     assert lines[:note] == [
         "sequenceDiagram",
@@ -130,12 +130,12 @@ def test_the_diagram_of_a_failure():
         "    consumer->>subpartition: 1. attach_view",
         "    producer->>subpartition: 3. aligned_barrier (checkpoint 1)",
         "    subpartition--)consumer: data is available",
-        "    subpartition->>producer: true",
+        "    subpartition->>producer: added",
         "    consumer->>subpartition: 4. poll",
         "    subpartition->>consumer: aligned barrier 1, sequence number 0, next type none, backlog 0",
         "    rect rgba(220, 50, 47, 0.18)",
         "        producer->>subpartition: 5. unaligned_barrier (checkpoint 2)",
-        "        subpartition->>producer: true",
+        "        subpartition->>producer: added",
     ]
     assert lines[note].startswith("        Note over subpartition: ")
     assert lines[note + 1 :] == ["    end"]
@@ -166,7 +166,7 @@ def test_words():
     assert value_in_words(OutputState(StateStatus.PENDING)) == "pending"
     assert (
         value_in_words(Resources(segments=2, heap=1, listeners=1))
-        == "2 segments, 1 heap, files unknown, 1 listener, futures unknown"
+        == "2 segments, 1 heap segment, files unknown, 1 listener, futures unknown"
     )
     assert value_in_words(Resources(0, 0, 0, 0, 0)) == "nothing is held"
     assert value_in_words(Resources(0, 0, 1, 0, 0, open_files=2, grants=1)) == "1 file, 2 open files, 1 grant"

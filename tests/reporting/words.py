@@ -15,14 +15,26 @@ from typing import Any, NamedTuple, Union, get_args, get_origin
 import msgspec
 
 from conformance.components import COMPONENTS
-from conformance.driver import FailureClass
+from conformance.driver import AnyStep, FailureClass
 from conformance.parts.fault_words import failure_at
-from conformance.ports import INTERFACES, CheckpointReason, Element, Error, ErrorKind, FaultKind, FaultStruck, Signal
+from conformance.ports import (
+    INTERFACES,
+    CheckpointReason,
+    Element,
+    Error,
+    ErrorKind,
+    FaultKind,
+    FaultStruck,
+    Outcome,
+    Resources,
+    Signal,
+)
 from conformance.reporting.signal_words import signal_in_words
 from conformance.reporting.words import (
     element_in_words,
     error_in_words,
     failure_class_in_words,
+    outcome_in_words,
     pause_in_words,
     step_in_words,
 )
@@ -58,7 +70,8 @@ def samples(hint: Any, numbers: Iterator[int]) -> list[Any]:
     if origin in (Union, UnionType):
         return [value for one in get_args(hint) for value in samples(one, numbers)]
     if origin is tuple:
-        return [(*samples(get_args(hint)[0], numbers)[-1:], *samples(get_args(hint)[0], numbers)[-1:]), ()]
+        item = get_args(hint)[0]
+        return [(samples(item, numbers)[0], samples(item, numbers)[-1]), ()]
     if hint is NoneType:
         return [None]
     if hint is bool:
@@ -158,6 +171,34 @@ def steps() -> list[Described]:
     return found
 
 
+def answers() -> list[Described]:
+    """Every kind of answer of every step, but for `done`, faults and resources, which are the same everywhere."""
+    alike: dict[tuple[str, Any, Any], list[AnyStep]] = {}
+    for component in COMPONENTS.values():
+        for kind in component.steps:
+            if kind.answers not in (None, NoneType, Resources) and kind.name != "fault":
+                alike.setdefault((component.name, kind.answers, kind.in_words), []).append(kind)
+    return [
+        Described(
+            f"{component}, {', '.join(kind.name for kind in kinds)}",
+            outcome_in_words(Outcome(value), kinds[0]),
+            carried(value),
+        )
+        for (component, answer, _), kinds in alike.items()
+        for value in samples(answer, itertools.count(3))
+    ]
+
+
+def resources_and_faults() -> list[Described]:
+    deque, subpartition = COMPONENTS["deque"].step("resources"), COMPONENTS["subpartition"].step("fault")
+    held = [Resources(0, 0, 0, 0, 0), Resources(1, 1, 1, 1, 1, 1, 1), *samples(Resources, itertools.count(3))]
+    return [
+        *(Described("resources", outcome_in_words(Outcome(one), deque), carried(one)) for one in held[2:]),
+        *(Described("resources", outcome_in_words(Outcome(one), deque)) for one in held[:2]),
+        *(Described("fault", outcome_in_words(Outcome(one), subpartition), (one,)) for one in (True, False)),
+    ]
+
+
 def places() -> list[Described]:
     """Every place of the reference at which a thread can pause."""
     names = {name for file in _sources(files("reference_impl")) for name in _named(file.read_text(encoding="utf-8"))}
@@ -204,6 +245,8 @@ SECTIONS: Mapping[str, Any] = {
     "failure classes": failure_classes,
     "where a thread pauses": places,
     "steps": steps,
+    "answers": answers,
+    "answers of all components": resources_and_faults,
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Seen, Step, Steps, While, always
+from conformance.parts.answers import checkpoint
 from conformance.parts.barriers import (
     KINDS,
     ONLY_ALIGNED,
@@ -115,7 +116,7 @@ def advance(port: BarrierHandlerPort, ledger: Ledger, milliseconds: int) -> Answ
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", LIVE, when=always, weight=6)
+@step("observer", LIVE, when=always, weight=6, in_words=checkpoint)
 def pending(port: BarrierHandlerPort, ledger: Ledger) -> Answer[int | None]:
     return port.pending()
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from conformance.components.chain.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, AnyStep, Drain, Each, Once, Operands, Steps, While, always
 from conformance.driver.step import FINISH, RUN
+from conformance.parts.answers import records_by_channel
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step
 from conformance.ports import (
@@ -233,7 +234,7 @@ def trigger(port: ChainPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
 
 
 # ---- observation and failure -----------------------------------------------------------------------------------------
-@step("observer", RUNNING, when=always, weight=1)
+@step("observer", RUNNING, when=always, weight=1, in_words=records_by_channel)
 def counted(port: ChainPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.counted()
 

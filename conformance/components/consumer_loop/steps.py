@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Step, Steps, While, always
+from conformance.parts.answers import records_by_channel, whether
 from conformance.parts.barriers import aligned, cancellable, passing, timeoutable, timestamp, unaligned
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
@@ -98,7 +99,8 @@ def advance(port: ConsumerLoopPort, ledger: Ledger, milliseconds: int) -> Answer
     return port.advance(milliseconds)
 
 
-@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.mail_run, weight=30)
+@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.mail_run, weight=30,
+      in_words=whether("ran a mail", "there was no mail"))  # fmt: skip
 def run_mail(port: ConsumerLoopPort, ledger: Ledger) -> Answer[bool]:
     return port.run_mail()
 
@@ -109,12 +111,12 @@ def process(port: ConsumerLoopPort, ledger: Ledger) -> Answer[InputStatus]:
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", LIVE, when=always, weight=8)
+@step("observer", LIVE, when=always, weight=8, in_words=whether("idle", "not idle"))
 def idle(port: ConsumerLoopPort, ledger: Ledger) -> Answer[bool]:
     return port.idle()
 
 
-@step("observer", LIVE, when=started, weight=8)
+@step("observer", LIVE, when=started, weight=8, in_words=records_by_channel)
 def persisted(port: ConsumerLoopPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.persisted(checkpoint)
 

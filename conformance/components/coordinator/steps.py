@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from conformance.components.coordinator.job import ABORTING, MOST_SUBTASKS
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
+from conformance.components.coordinator.words import event, stored_reports
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step
@@ -153,7 +154,7 @@ def completable(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(one.number,) for one in ledger.pending() if is_complete(one) and ledger.has_room()]
 
 
-@step("checkpoint-coordinator", LIVE, when=completable, learn=Ledger.complete, weight=14)
+@step("checkpoint-coordinator", LIVE, when=completable, learn=Ledger.complete, weight=14, in_words=stored_reports)
 def complete(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[Message, ...], ...]]:
     return port.complete(checkpoint, ledger.subsumed(checkpoint), not ledger.checkpoints[checkpoint].is_savepoint)
 
@@ -193,7 +194,7 @@ def deliverable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [(one.subtask, one.number) for one in ledger.alive if _has_event(one)]
 
 
-@step("network", LIVE, when=deliverable, learn=Ledger.deliver, weight=40)
+@step("network", LIVE, when=deliverable, learn=Ledger.deliver, weight=40, in_words=event)
 def deliver(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[Message | None]:
     return port.deliver(subtask, attempt)
 

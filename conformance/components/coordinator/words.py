@@ -17,6 +17,16 @@ def report(message: Message) -> str:
     return f"report {message.number} of {attempt(message.subtask, message.attempt)}"
 
 
+def stored_reports(stored: Sequence[Sequence[Message]]) -> str:
+    """Describes the reports that a checkpoint stores, by subtask."""
+    return "; ".join(f"subtask {one}: {_reports(one, messages)}" for one, messages in enumerate(stored)) or "no report"
+
+
+def _reports(subtask: int, messages: Sequence[Message]) -> str:
+    of = [f"attempt {one.attempt}" if one.subtask == subtask else attempt(one.subtask, one.attempt) for one in messages]
+    return ", ".join(f"report {one.number} of {whom}" for one, whom in zip(messages, of, strict=True)) or "no report"
+
+
 def attempt(subtask: int, number: int) -> str:
     """Names an attempt of a subtask."""
     return f"subtask {subtask} (attempt {number})"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from conformance.components.deque.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Steps, While, always
+from conformance.parts.answers import listed, whether
 from conformance.parts.lifetime import fail_step, resources_step
+from conformance.parts.words import many
 from conformance.ports import Answer, DequePort, Item
 
 LIVE = ("live",)
@@ -51,22 +54,22 @@ def remove(port: DequePort, ledger: Ledger, handle: int) -> Answer[None]:
     return port.remove(handle)
 
 
-@step("consumer", LIVE, when=always, learn=Ledger.poll)
+@step("consumer", LIVE, when=always, learn=Ledger.poll, in_words="item {}".format)
 def poll(port: DequePort, ledger: Ledger) -> Answer[int | None]:
     return port.poll()
 
 
-@step("observer", LIVE, when=contained, weight=2)
+@step("observer", LIVE, when=contained, weight=2, in_words=whether("it has priority", "it has no priority"))
 def contains_priority(port: DequePort, ledger: Ledger, handle: int) -> Answer[bool]:
     return port.contains_priority(handle)
 
 
-@step("observer", ALWAYS, when=always, weight=4)
+@step("observer", ALWAYS, when=always, weight=4, in_words=partial(many, noun="priority element"))
 def count_priority(port: DequePort, ledger: Ledger) -> Answer[int]:
     return port.count_priority()
 
 
-@step("observer", ALWAYS, when=always, end=Ledger.look, weight=6)
+@step("observer", ALWAYS, when=always, end=Ledger.look, weight=6, in_words=listed("item"))
 def items(port: DequePort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.items()
 

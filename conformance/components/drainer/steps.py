@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.components.drainer.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
+from conformance.parts.answers import records_by_channel, whether
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
 from conformance.ports import Answer, Drained, DrainerPort, Piece, RecoveryTrigger
@@ -88,7 +89,8 @@ def buffer(port: DrainerPort, ledger: Ledger, gate: int, channel: int, record: i
 
 
 @step("executor", LIVE, when=always, begin=Ledger.begin_alone, end=Ledger.end, learn=Ledger.write,
-      struck=Ledger.write_struck, weight=24)  # fmt: skip
+      struck=Ledger.write_struck, weight=24,
+      in_words=whether("wrote or gave up a part", "nothing was left to write"))  # fmt: skip
 def write(port: DrainerPort, ledger: Ledger) -> Answer[bool]:
     return port.write()
 
@@ -99,7 +101,7 @@ def cancel(port: DrainerPort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", (*LIVE, BROKEN), when=known, learn=Ledger.look_back, weight=8)
+@step("observer", (*LIVE, BROKEN), when=known, learn=Ledger.look_back, weight=8, in_words=records_by_channel)
 def stored(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...] | None]:
     return port.stored(checkpoint)
 

@@ -37,6 +37,7 @@ from conformance.components.gate.enabling import (
 from conformance.components.gate.ledger import Ledger
 from conformance.driver import Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
 from conformance.parts import kept
+from conformance.parts.answers import AVAILABLE, FINISHED, buffers, records_by_channel
 from conformance.parts.faults import fault_step
 from conformance.parts.kept import KEPT
 from conformance.parts.lifetime import BROKEN, cancel_step, fail_step, resources_step, restart_step
@@ -230,22 +231,22 @@ def release(port: GatePort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- observers -------------------------------------------------------------------------------------------------------
-@step("observer", (*OPEN, "failing"), when=always, weight=2)
+@step("observer", (*OPEN, "failing"), when=always, weight=2, in_words=AVAILABLE)
 def available(port: GatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
 
 
-@step("observer", OPEN, when=always, weight=2)
+@step("observer", OPEN, when=always, weight=2, in_words=FINISHED)
 def finished(port: GatePort, ledger: Ledger) -> Answer[bool]:
     return port.finished()
 
 
-@step("observer", OPEN, when=unended, weight=2)
+@step("observer", OPEN, when=unended, weight=2, in_words=buffers)
 def in_use(port: GatePort, ledger: Ledger, channel: int) -> Answer[int]:
     return port.in_use(channel)
 
 
-@step("observer", ALWAYS, when=started, weight=4)
+@step("observer", ALWAYS, when=started, weight=4, in_words=records_by_channel)
 def persisted(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.persisted(checkpoint)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Step, Steps, While, always, drain
+from conformance.parts.answers import ADDED, IN_RECOVERY, INSERTED, buffers, records
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step
 from conformance.ports import (
@@ -153,7 +154,7 @@ def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
 
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
-@step("producer", OPEN, when=room, begin=Ledger.begin_data, end=Ledger.end_add, weight=28)
+@step("producer", OPEN, when=room, begin=Ledger.begin_data, end=Ledger.end_add, weight=28, in_words=ADDED)
 def add_buffer(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.add(ledger.lane.live[-1].element)
 
@@ -162,7 +163,7 @@ def _add_step(name: str, element: Element, weight: int) -> Step[Ledger, bool]:
     def begin(ledger: Ledger) -> None:
         ledger.begin_add(element)
 
-    @step("producer", OPEN, when=room, begin=begin, end=Ledger.end_add, weight=weight, name=name)
+    @step("producer", OPEN, when=room, begin=begin, end=Ledger.end_add, weight=weight, name=name, in_words=ADDED)
     def add_element(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
         return port.add(element)
 
@@ -173,7 +174,9 @@ def _barrier_step(name: str, alignment: Alignment, weight: int) -> Step[Ledger, 
     def begin(ledger: Ledger, checkpoint: int) -> None:
         ledger.begin_barrier(Barrier(checkpoint, alignment))
 
-    @step("producer", OPEN, when=next_barriers, begin=begin, end=Ledger.end_add, weight=weight, name=name)
+    @step(
+        "producer", OPEN, when=next_barriers, begin=begin, end=Ledger.end_add, weight=weight, name=name, in_words=ADDED
+    )
     def add_barrier(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
         return port.add(Barrier(checkpoint, alignment))
 
@@ -187,12 +190,12 @@ unaligned_barrier = _barrier_step("unaligned_barrier", Alignment.UNALIGNED, 16)
 recovery_completion = _add_step("recovery_completion", RecoveryCompletion(), 6)
 
 
-@step("producer", OPEN, when=room, begin=Ledger.begin_end, end=Ledger.end_add, weight=1)
+@step("producer", OPEN, when=room, begin=Ledger.begin_end, end=Ledger.end_add, weight=1, in_words=ADDED)
 def end_of_partition(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.add(EndOfPartition())
 
 
-@step("producer", OVER, when=alive, begin=Ledger.begin_afterwards, weight=4)
+@step("producer", OVER, when=alive, begin=Ledger.begin_afterwards, weight=4, in_words=ADDED)
 def add_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.add(Buffer((ledger.next_record,)))
 
@@ -232,7 +235,7 @@ def resume(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.resume()
 
 
-@step("task", LIVING, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark, weight=12)
+@step("task", LIVING, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark, weight=12, in_words=INSERTED)
 def insert_recovery_barrier(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.insert_recovery_barrier(checkpoint)
 
@@ -257,17 +260,17 @@ cancel = cancel_step(STEPS, (*LIVING, "broken"))
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", LIVING, when=always, weight=2)
+@step("observer", LIVING, when=always, weight=2, in_words=IN_RECOVERY)
 def in_recovery(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.in_recovery()
 
 
-@step("observer", LIVING, when=always, weight=6)
+@step("observer", LIVING, when=always, weight=6, in_words=buffers)
 def in_use(port: LocalChannelPort, ledger: Ledger) -> Answer[int]:
     return port.in_use()
 
 
-@step("observer", ALWAYS, when=inspectable, weight=2)
+@step("observer", ALWAYS, when=inspectable, weight=2, in_words=records)
 def persisted(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
     return port.persisted(checkpoint)
 
@@ -277,7 +280,7 @@ resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS, when=may_fail)
 
 
-@step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True)
+@step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True, in_words=records)
 def restore(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
     return port.persisted(checkpoint)
 

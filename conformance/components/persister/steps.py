@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Steps, always
+from conformance.parts.answers import checkpoint, records, whether
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
@@ -107,22 +108,22 @@ def event(port: PersisterPort, ledger: Ledger) -> Answer[None]:
     return port.maybe_persist(Event(0))
 
 
-@step("network", LIVE, when=near, end=Ledger.barrier)
+@step("network", LIVE, when=near, end=Ledger.barrier, in_words=checkpoint)
 def barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
     return port.barrier(Barrier(ledger.base + checkpoint, Alignment.UNALIGNED))
 
 
-@step("network", LIVE, when=near, end=Ledger.barrier, weight=2)
+@step("network", LIVE, when=near, end=Ledger.barrier, weight=2, in_words=checkpoint)
 def aligned_barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
     return port.barrier(Barrier(ledger.base + checkpoint, Alignment.ALIGNED))
 
 
-@step("network", LIVE, when=near, end=Ledger.barrier, weight=2)
+@step("network", LIVE, when=near, end=Ledger.barrier, weight=2, in_words=checkpoint)
 def timeoutable_barrier(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
     return port.barrier(Barrier(ledger.base + checkpoint, Alignment.TIMEOUTABLE))
 
 
-@step("network", LIVE, when=no_barriers, weight=2)
+@step("network", LIVE, when=no_barriers, weight=2, in_words=checkpoint)
 def no_barrier(port: PersisterPort, ledger: Ledger, kind: str) -> Answer[int | None]:
     return port.barrier(Buffer((0,)) if kind == "data" else _event(kind, ledger.base + ledger.newest))
 
@@ -132,17 +133,17 @@ def other_event(port: PersisterPort, ledger: Ledger, kind: str) -> Answer[None]:
     return port.maybe_persist(_event(kind, ledger.base + ledger.newest))
 
 
-@step("network", LIVE, when=near, weight=2)
+@step("network", LIVE, when=near, weight=2, in_words=checkpoint)
 def announcement(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[int | None]:
     return port.barrier(Announcement(ledger.base + checkpoint, 0))
 
 
-@step("observer", ALWAYS, when=always, weight=4)
+@step("observer", ALWAYS, when=always, weight=4, in_words=whether("received", "not received"))
 def barrier_received(port: PersisterPort, ledger: Ledger) -> Answer[bool]:
     return port.barrier_received()
 
 
-@step("observer", ALWAYS, when=started, weight=6)
+@step("observer", ALWAYS, when=started, weight=6, in_words=records)
 def persisted(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
     return port.persisted(ledger.base + checkpoint)
 

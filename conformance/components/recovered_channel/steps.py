@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from conformance.components.recovered_channel.ledger import EXPOSED, WAITING, Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Steps, While, always
 from conformance.driver.drain import Step
+from conformance.parts.answers import buffers, checkpoint, records, whether
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
@@ -115,7 +116,7 @@ def push_after_end(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
     return port.push_recovered(Buffer((ledger.next_record,)))
 
 
-@step("pool", (WAITING,), when=may_offer, begin=Ledger.begin_offer)
+@step("pool", (WAITING,), when=may_offer, begin=Ledger.begin_offer, in_words=whether("kept", "not kept"))
 def offer_buffer(port: RecoveredChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.offer_buffer()
 
@@ -136,7 +137,7 @@ def checkpoint_stopped(port: RecoveredChannelPort, ledger: Ledger, checkpoint: i
 
 
 @step("task", ALIVE, when=alive, begin=Ledger.begin_conversion, learn=Ledger.convert,
-      struck=Ledger.conversion_was_struck, weight=5, fails=True)  # fmt: skip
+      struck=Ledger.conversion_was_struck, weight=5, fails=True, in_words=records)  # fmt: skip
 def convert(port: RecoveredChannelPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.convert()
 
@@ -146,17 +147,17 @@ def release(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
-@step("observer", ALIVE, when=always, weight=2)
+@step("observer", ALIVE, when=always, weight=2, in_words=checkpoint)
 def last_stopped(port: RecoveredChannelPort, ledger: Ledger) -> Answer[int]:
     return port.last_stopped()
 
 
-@step("observer", ALIVE, when=always, weight=3)
+@step("observer", ALIVE, when=always, weight=3, in_words=buffers)
 def in_use(port: RecoveredChannelPort, ledger: Ledger) -> Answer[int]:
     return port.in_use()
 
 
-@step("observer", ALWAYS, when=inspectable, weight=2)
+@step("observer", ALWAYS, when=inspectable, weight=2, in_words=records)
 def persisted(port: RecoveredChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
     return port.persisted(checkpoint)
 

@@ -38,6 +38,7 @@ from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.state import FLOWING, NOTHING, OPEN
 from conformance.driver import Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
 from conformance.parts import kept
+from conformance.parts.answers import IN_RECOVERY, INSERTED, buffers, records
 from conformance.parts.faults import fault_step
 from conformance.parts.kept import KEPT
 from conformance.parts.lifetime import BROKEN, cancel_step, fail_step, resources_step, restart_step
@@ -243,7 +244,7 @@ def resume(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.resume()
 
 
-@step("task", LIVE, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark)
+@step("task", LIVE, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark, in_words=INSERTED)
 def insert_recovery_barrier(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.insert_recovery_barrier(checkpoint)
 
@@ -290,22 +291,22 @@ cancel = cancel_step(STEPS, RELEASABLE)
 
 
 # ---- observers, failure and restart ----------------------------------------------------------------------------------
-@step("observer", OPEN, when=always, weight=2)
+@step("observer", OPEN, when=always, weight=2, in_words=buffers)
 def in_use(port: RemoteChannelPort, ledger: Ledger) -> Answer[int]:
     return port.in_use()
 
 
-@step("observer", OPEN, when=always, weight=2)
+@step("observer", OPEN, when=always, weight=2, in_words=IN_RECOVERY)
 def in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.in_recovery()
 
 
-@step("observer", OPEN, when=without_error, weight=4)
+@step("observer", OPEN, when=without_error, weight=4, in_words=buffers)
 def free_for_live(port: RemoteChannelPort, ledger: Ledger) -> Answer[int]:
     return port.free_for_live()
 
 
-@step("observer", ALWAYS, when=inspectable, weight=4)
+@step("observer", ALWAYS, when=inspectable, weight=4, in_words=records)
 def persisted(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[int, ...]]:
     return port.persisted(checkpoint)
 

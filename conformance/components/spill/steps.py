@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from conformance.components.spill.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.parts.answers import whether
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
+from conformance.parts.words import many
 from conformance.ports import (
     SPILL_DIRECTORY,
     SPILL_FILE_CLOSE,
@@ -112,7 +115,8 @@ def append_too_late(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.append(0, 0, (ledger.next_id,))
 
 
-@step("fetch", FETCHING, when=always, learn=Ledger.finish, struck=Ledger.append_failed, weight=6)
+@step("fetch", FETCHING, when=always, learn=Ledger.finish, struck=Ledger.append_failed, weight=6,
+      in_words=whether("there is something to read", "there is nothing to read"))  # fmt: skip
 def finish(port: SpillPort, ledger: Ledger) -> Answer[bool]:
     return port.finish()
 
@@ -194,7 +198,7 @@ def read_snapshot_after_the_end(port: SpillPort, ledger: Ledger, number: int) ->
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", FETCHING, when=always, weight=8)
+@step("observer", FETCHING, when=always, weight=8, in_words=partial(many, noun="record"))
 def buffered(port: SpillPort, ledger: Ledger) -> Answer[int]:
     return port.buffered()
 

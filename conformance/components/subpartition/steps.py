@@ -8,6 +8,7 @@ from typing import TypeVarTuple
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.state import ALIGNED, DESERTED, TIMEOUTABLE, UNALIGNED
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.parts.answers import ADDED
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step
 from conformance.ports import (
@@ -133,12 +134,14 @@ def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
 
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
-@step("producer", LIVE, when=unless_full(((1,), (2,), (0,))), end=Ledger.add_data, struck=Ledger.break_down, weight=16)
+@step("producer", LIVE, when=unless_full(((1,), (2,), (0,))), end=Ledger.add_data, struck=Ledger.break_down,
+      weight=16, in_words=ADDED)  # fmt: skip
 def add_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
     return port.add(ledger.next_data(records))
 
 
-@step("producer", LIVE, when=unless_full(((0,), (1,))), end=Ledger.open, struck=Ledger.break_down, weight=6)
+@step("producer", LIVE, when=unless_full(((0,), (1,))), end=Ledger.open, struck=Ledger.break_down, weight=6,
+      in_words=ADDED)  # fmt: skip
 def open_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[bool]:
     return port.add(ledger.next_data(records, finished=False))
 
@@ -158,25 +161,25 @@ def flush(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.flush()
 
 
-@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.add_event, struck=Ledger.break_down, weight=4)
+@step("producer", LIVE, when=unless_full(NO_OPERANDS), end=Ledger.add_event, struck=Ledger.break_down, weight=4,
+      in_words=ADDED)  # fmt: skip
 def add_event(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
     return port.add(Event(ledger.events))
 
 
-@step("producer", LIVE, when=newer, end=Ledger.add_aligned, struck=Ledger.add_aligned_untold, weight=4)
+@step("producer", LIVE, when=newer, end=Ledger.add_aligned, struck=Ledger.add_aligned_untold, weight=4, in_words=ADDED)
 def aligned_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.add(Barrier(checkpoint, ALIGNED))
 
 
-@step("producer", LIVE, when=newer, end=Ledger.add_timeoutable, struck=Ledger.timeoutable_struck)
+@step("producer", LIVE, when=newer, end=Ledger.add_timeoutable, struck=Ledger.timeoutable_struck, in_words=ADDED)
 def timeoutable_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.add(Barrier(checkpoint, TIMEOUTABLE))
 
 
 @step(
     "producer", LIVE, when=newer, begin=Ledger.begin_urgent, end=Ledger.add_unaligned, struck=Ledger.unaligned_struck,
-    weight=10,
-)  # fmt: skip
+    weight=10, in_words=ADDED)  # fmt: skip
 def unaligned_barrier(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[bool]:
     return port.add(Barrier(checkpoint, UNALIGNED))
 
@@ -186,12 +189,12 @@ def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.finish()
 
 
-@step("producer", ENDED, when=always, weight=2)
+@step("producer", ENDED, when=always, weight=2, in_words=ADDED)
 def add_after_end(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
     return port.add(Buffer((ledger.sent,)))
 
 
-@step("producer", ENDED, when=too_late, end=Ledger.refuse, weight=2)
+@step("producer", ENDED, when=too_late, end=Ledger.refuse, weight=2, in_words=ADDED)
 def barrier_after_end(port: SubpartitionPort, ledger: Ledger, checkpoint: int, timeoutable: bool) -> Answer[bool]:
     return port.add(Barrier(checkpoint, TIMEOUTABLE if timeoutable else UNALIGNED))
 

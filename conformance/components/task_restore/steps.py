@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.components.task_restore.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.parts.answers import records_by_channel, whether
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import alive, fail_step, resources_step, restart_step
 from conformance.ports import ALL_GATES, Answer, Buffer, EndOfPartition, TaskRestorePort, Turn
@@ -69,7 +70,15 @@ def restore_state(port: TaskRestorePort, ledger: Ledger) -> Answer[None]:
     return port.restore()
 
 
-@step("task", RESTORED, when=after_all, begin=Ledger.begin_turn, end=Ledger.end, learn=Ledger.turned, weight=40)
+_TURNS: Mapping[Turn, str] = {
+    Turn.ACTED: "ran a mail or took an element",
+    Turn.WAITS: "waits for a mail or an element",
+    Turn.OVER: "the task is over",
+}
+
+
+@step("task", RESTORED, when=after_all, begin=Ledger.begin_turn, end=Ledger.end, learn=Ledger.turned, weight=40,
+      in_words=_TURNS.__getitem__)  # fmt: skip
 def turn(port: TaskRestorePort, ledger: Ledger) -> Answer[Turn]:
     return port.turn()
 
@@ -86,7 +95,8 @@ def checkpoint(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer
 
 # ---- the executor, the producers, the canceler -----------------------------------------------------------------------
 @step("executor", RESTORED, when=after_all, begin=Ledger.begin_read, end=Ledger.end_read, learn=Ledger.was_read,
-      struck=Ledger.read_struck, weight=30)  # fmt: skip
+      struck=Ledger.read_struck, weight=30,
+      in_words=whether("did a piece of work", "there was nothing to do"))  # fmt: skip
 def read(port: TaskRestorePort, ledger: Ledger) -> Answer[bool]:
     return port.read()
 
@@ -115,7 +125,7 @@ def cancel(port: TaskRestorePort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
-@step("observer", RESTORED, when=known, weight=8)
+@step("observer", RESTORED, when=known, weight=8, in_words=records_by_channel)
 def persisted(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.persisted(checkpoint)
 

@@ -14,6 +14,7 @@ from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Step, Steps, While, always
 from conformance.driver.drain import Step as Due
+from conformance.parts.answers import AVAILABLE, FINISHED
 from conformance.parts.faults import fault_step
 from conformance.parts.kept import KEPT
 from conformance.parts.lifetime import BROKEN, fail_step, resources_step
@@ -202,12 +203,12 @@ FEEDS = (
 
 
 # ---- observers, release and failure ----------------------------------------------------------------------------------
-@step("observer", (*UNTIL_FAILED, "failing"), when=always, learn=Ledger.asked, weight=6)
+@step("observer", (*UNTIL_FAILED, "failing"), when=always, learn=Ledger.asked, weight=6, in_words=AVAILABLE)
 def available(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
 
 
-@step("observer", UNTIL_FAILED, when=always, weight=1)
+@step("observer", UNTIL_FAILED, when=always, weight=1, in_words=FINISHED)
 def finished(port: UnionGatePort, ledger: Ledger) -> Answer[bool]:
     return port.finished()
 

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
 from conformance.components.writer.results import COMPLETED, Due
+from conformance.components.writer.words import channel_state
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime
 from conformance.parts.designs import RESOURCES
@@ -296,20 +297,8 @@ def what_is_read_back_is_what_was_handed_in(
     owed = tuple(ChannelState(*state, tuple(written[state])) for state in sorted(written))
     if seen.value == owed:
         return True
-    what = f"subtask {key[0]} has handed in for checkpoint {key[1]}: {_in_words(owed)}"
-    return Broken(FailureClass.CORRUPTED, what, f"what was read back: {_in_words(seen.value)}")
-
-
-def _in_words(states: tuple[ChannelState, ...] | None) -> str:
-    if states is None:
-        return "nothing is stored"
-    return (
-        "; ".join(
-            f"{'output' if one.output else 'input'} channel {one.channel}: {', '.join(map(str, one.records))}"
-            for one in states
-        )
-        or "no channel state"
-    )
+    what = f"subtask {key[0]} has handed in for checkpoint {key[1]}: {channel_state(owed)}"
+    return Broken(FailureClass.CORRUPTED, what, f"what was read back: {channel_state(seen.value)}")
 
 
 @rule(steps.read_back, invariant="I-63")
@@ -323,7 +312,7 @@ def nothing_is_read_back_of_what_is_not_completed(
         return True
     subtask, checkpoint = seen.operands
     owed = f"the result of subtask {subtask} for checkpoint {checkpoint} is not completed"
-    return Broken(FailureClass.PROTOCOL, owed, f"what was read back: {_in_words(seen.value)}")
+    return Broken(FailureClass.PROTOCOL, owed, f"what was read back: {channel_state(seen.value)}")
 
 
 @rule(steps.files, invariant="I-64")

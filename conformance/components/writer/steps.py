@@ -8,7 +8,9 @@ from typing import Any
 
 from conformance.components.writer.handed_in import spilled_pieces
 from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
+from conformance.components.writer.words import channel_state, executor_of
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
+from conformance.parts.answers import each_of
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import Answer, ChannelState, CheckpointReason, Request, RequestKind, WriterPort
@@ -157,7 +159,8 @@ def started(ledger: Ledger) -> Sequence[tuple[int, int]]:
 
 
 # ---- subtasks come and go --------------------------------------------------------------------------------------------
-@step("deployment", LIVE, when=unregistered, begin=Ledger.begin_register, learn=Ledger.registered, weight=14)
+@step("deployment", LIVE, when=unregistered, begin=Ledger.begin_register, learn=Ledger.registered, weight=14,
+      in_words=executor_of)  # fmt: skip
 def register(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[tuple[int, ...]]:
     return port.register(subtask)
 
@@ -242,19 +245,19 @@ def execute(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[Request | 
     return port.execute(subtask)
 
 
-@step("observer", LIVE, when=started, weight=6)
+@step("observer", LIVE, when=started, weight=6, in_words=channel_state)
 def read_back(
     port: WriterPort, ledger: Ledger, subtask: int, checkpoint: int
 ) -> Answer[tuple[ChannelState, ...] | None]:
     return port.read_back(subtask, checkpoint)
 
 
-@step("observer", LIVE, when=always, weight=4)
+@step("observer", LIVE, when=always, weight=4, in_words=each_of("file", "checkpoint"))
 def files(port: WriterPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.files()
 
 
-@step("observer", LIVE, when=always, weight=3)
+@step("observer", LIVE, when=always, weight=3, in_words=each_of("executor", "subtask"))
 def executors(port: WriterPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.executors()
 
