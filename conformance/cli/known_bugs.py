@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -19,6 +19,8 @@ from conformance.cli.options import (
     seed_option,
 )
 from conformance.components import COMPONENTS
+from conformance.engines.first_hits import FILE as FIRST_HITS
+from conformance.engines.first_hits import first_hits_text, read_first_hits
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
@@ -66,7 +68,7 @@ OPERATOR_SCENARIOS = 1_000
 )
 @click.option(
     "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
-    help="Write the minimal scenario of each bug into this folder.",
+    help="Write the minimal scenario of each bug into this folder, and where the search first found it.",
 )  # fmt: skip
 @json_option
 def bugs(
@@ -83,6 +85,7 @@ def bugs(
     chosen = [(name, bug) for name, bug in chosen if not components or bug.component in components]
     if not chosen:
         raise click.UsageError("there is no known bug of these components")
+    hits = read_first_hits(corpus_path) if corpus_path is not None and (names or components) else {}
     texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
     with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
         asked = Asked(texts, scenarios, optimal, confirm)
@@ -102,7 +105,7 @@ def bugs(
                 f"No property noticed the operator mutant {one.name} (line {one.line}).", markup=False, soft_wrap=True
             )
     if corpus_path is not None:
-        _write_corpus(corpus_path, [(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)])
+        _write_corpus(corpus_path, hits, [(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)])
     if report_path is not None:
         reporting.write_text(report_path, reporting.matrix_text(rows, tried, reasons))
     if json_path is not None:
@@ -120,8 +123,14 @@ def _reasons(path: Path) -> dict[str, str]:
     return read_toml(path, dict[str, str], 'every entry must be a text: "module:function: before -> after" = "reason"')
 
 
-def _write_corpus(folder: Path, found: Sequence[tuple[KnownBug, Line]]) -> None:
+def _write_corpus(folder: Path, hits: Mapping[str, str], found: Sequence[tuple[KnownBug, Line]]) -> None:
+    """Write the minimal scenarios, and the first hits. `hits` are those of bugs that were not searched for now."""
     folder.mkdir(parents=True, exist_ok=True)
+    now = dict(hits)
     for bug, line in found:
+        now.pop(bug.id, None)
         if line.forms:
             reporting.write_text(folder / f"{as_file_name(bug.id)}.json", encode_scenario(line.forms[0]))
+        if first := line.first_hit:
+            now[bug.id] = first
+    reporting.write_text(folder / FIRST_HITS, first_hits_text(now))

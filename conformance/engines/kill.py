@@ -17,7 +17,7 @@ from conformance.scenarios import Finding, Scenario
 
 MOST_SCENARIOS = 20_000
 """A bug that is not found in so many scenarios has survived."""
-_LOOK_ON = 40
+LOOK_ON = 40
 """How many further scenarios are run after the first hit, to see which other properties notice the bug, and to find a
 shorter scenario to reduce."""
 
@@ -33,6 +33,8 @@ class Hunt:
     """The failures of that property, each with a scenario. Empty: the bug survived."""
     noticed: dict[str, int]
     """In how many scenarios each property failed, by slug."""
+    first_hit: str
+    """The seed text of the first of these scenarios; empty if the bug survived."""
 
     @property
     def shortest(self) -> Scenario:
@@ -55,15 +57,19 @@ class Kill:
     """The part of `cpu_seconds` that the reduction of the scenario took."""
     drain_steps: int = 0
     """How many steps of the drain follow the steps of the shortest scenario, up to the failure."""
+    first_hit: str = ""
+    """The seed text of the first scenario in which that property failed; empty if the bug survived."""
 
 
-def hunt(bug: KnownBug, program: Program, seed: int | str, scenarios: int = MOST_SCENARIOS) -> Hunt:
-    """Search until the property that must notice the bug fails, and a little longer; reduce nothing.
+def hunt(
+    bug: KnownBug, program: Program, seed: int | str, scenarios: int = MOST_SCENARIOS, look_on: int = LOOK_ON
+) -> Hunt:
+    """Search until the property that must notice the bug fails, and `look_on` scenarios longer; reduce nothing.
 
     Other properties may fail in other scenarios; only the named one counts.
     """
     search, counter = Search(program), Counter(program)
-    ran, first, last = 0, 0, scenarios
+    ran, first, last, first_hit = 0, 0, scenarios, ""
     for text in seeds(seed, bug.component, range(scenarios)):
         if ran >= last:
             break
@@ -72,13 +78,13 @@ def hunt(bug: KnownBug, program: Program, seed: int | str, scenarios: int = MOST
         if run.violation is not None:
             counter.add(scenario, run)
             if not first and run.violation.property.slug == bug.property:
-                first, last = ran, ran + _LOOK_ON
+                first, last, first_hit = ran, ran + look_on, text
     failures = counter.tally().failures
     noticed: dict[str, int] = {}
     for (slug, *_), failure in sorted(failures.items()):
         noticed[slug] = noticed.get(slug, 0) + failure.count
     hits = tuple(failure for (slug, *_), failure in failures.items() if slug == bug.property)
-    return Hunt(first or ran, hits, noticed)
+    return Hunt(first or ran, hits, noticed, first_hit)
 
 
 def kill(
@@ -110,4 +116,4 @@ def kill(
     shortest = Found(reduced.signature, reduced.broken.owed, reduced.broken.observed, evidence, count)
     ended = process_time()
     closing = sum(entry.closing for entry in again.entries)
-    return Kill(True, seen.scenarios, ended - began, shortest, seen.noticed, ended - searched, closing)
+    return Kill(True, seen.scenarios, ended - began, shortest, seen.noticed, ended - searched, closing, seen.first_hit)

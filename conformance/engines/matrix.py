@@ -52,6 +52,11 @@ class Line:
         return [scenario for scenario, _ in found.most_common()]
 
     @property
+    def first_hit(self) -> str:
+        """Returns the seed text of the first scenario in which the search found the bug; empty if no seed found it."""
+        return next((one.first_hit for one in self.kills if one.first_hit), "")
+
+    @property
     def shortest_form(self) -> Scenario | None:
         """Returns the shortest minimal scenario, of several the most frequent one; None if the bug was not found."""
         return min(self.forms, key=lambda form: len(form.steps), default=None)
