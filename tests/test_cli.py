@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -180,3 +182,11 @@ def test_a_reduction_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch
         assert run("shrink", "short.json", "-o", "short.json", "--budget", "400") == 1
     assert not (tmp_path / ".short.json.reduction").exists()
     assert len(json.loads((tmp_path / "short.json").read_text())["steps"]) == 4
+
+
+def test_a_command_starts_without_what_takes_long_to_load():
+    """Bug reports, checks and tests start many processes. Those that need one of these import it when they need it."""
+    script = "import sys; import conformance.cli, conformance.engines.worker_main, conformance.campaigns.apart_main\n"
+    script += "print([name for name in ('hypothesis', 'pyarrow', 'pyspark', 'pytest') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -7,7 +7,6 @@ from conformance.engines.apart import Apart
 from conformance.engines.check import Check, Progress, check_part
 from conformance.engines.check_apart import ApartCheck
 from conformance.engines.divergence import Differ
-from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.reduce import BUDGET
 
 
@@ -37,4 +36,6 @@ def check_any_with_hypothesis(
     implementation = program.implementation
     if isinstance(implementation, Apart):
         return ApartCheck(program, implementation, BUDGET, differ).with_hypothesis(scenarios, str(seed), progress)
+    from conformance.engines.hypothesis_check import check_with_hypothesis  # takes a while to load
+
     return check_with_hypothesis(program, scenarios, seed, progress, differ)

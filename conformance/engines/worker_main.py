@@ -17,7 +17,6 @@ from conformance.engines.check import Found, reduce_failures, search_range
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ, Seen
 from conformance.engines.explain import explain
-from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.position import Followed, Writer
 from conformance.engines.replay import replay
 from conformance.engines.symptoms import symptoms
@@ -100,6 +99,8 @@ class _Service:
     ) -> tuple[Tally, tuple[Found, ...], Comparison | None]:
         program = self._program(component, assumed)
         differ = self._differ(program, assumed, seen)
+        from conformance.engines.hypothesis_check import check_with_hypothesis  # takes a while to load
+
         check = check_with_hypothesis(program, scenarios, seed, self._writer.number, differ)
         return check.tally, check.found, check.comparison
 
