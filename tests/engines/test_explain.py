@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
-from conformance.engines.kill import kill
-from conformance.engines.replay import ReplayVerdict
+from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import find_known_bug
 from conformance.scenarios import Scenario
 
 
 def minimal(name: str) -> tuple[Program, Scenario]:
-    bug = find_known_bug(name)
-    found = kill(bug, "explain", 3000).shortest
-    assert found is not None
-    return Program(COMPONENTS[bug.component], bug.build()), found.scenario
+    scenario = read_scenario(Path(__file__).parent.parent / "corpus" / f"{name}.json")
+    return Program(COMPONENTS[scenario.component], find_known_bug(name).build()), scenario
 
 
 def test_every_step_of_a_minimal_scenario_is_necessary():

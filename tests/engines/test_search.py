@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import Level, Program
+from conformance.driver import Kind, Level, Program
 from conformance.engines import Search, replay
 from conformance.engines.check import missed_goals, search_range
 from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Step, encode_history
 
-GENERATIONS = ("reference", "reference-in-memory", "reference-recover-first")
+OLDER = ("reference-in-memory", "reference-recover-first")
 THE_SAME = (
     "barrier-handler", "consumer-loop", "deque", "persister", "spill", "subtask-checkpoint", "task-restore", "writer",
 )  # fmt: skip
@@ -45,21 +45,26 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "component"),
-    [
-        (name, one)
-        for name in GENERATIONS
-        for one in sorted(COMPONENTS)
-        if name == "reference" or one not in (*THE_SAME, *ONLY_NEWEST)
-    ],
-)
-def test_the_reference_never_fails_and_every_goal_is_reached(name, component):
-    ready = Program(COMPONENTS[component], find_implementation(name))
-    tally = search_range(ready, "tests", range(4000))
+@pytest.mark.parametrize("component", sorted(COMPONENTS))
+def test_the_reference_never_fails_and_every_goal_is_reached(component):
+    ready = Program(COMPONENTS[component], find_implementation("reference"))
+    tally = search_range(ready, "tests", range(2500))
     assert tally.failures == {}
     assert [goal.slug for goal in missed_goals(ready, tally)] == []
     idle = [one.slug for one in ready.properties if not tally.exercised.get(one.slug)]
+    assert idle == [one.slug for one in ready.properties if one.level is Level.UNTESTABLE]
+
+
+@pytest.mark.parametrize("component", sorted(COMPONENTS.keys() - {*THE_SAME, *ONLY_NEWEST}))
+@pytest.mark.parametrize("name", OLDER)
+def test_the_older_generations_never_fail_and_exercise_every_property(name, component):
+    """They reach the rarest goals in 3,000 scenarios only; the nightly tests look for all goals in many more."""
+    ready = Program(COMPONENTS[component], find_implementation(name))
+    tally = search_range(ready, "tests", range(1000))
+    assert tally.failures == {}
+    idle = [
+        one.slug for one in ready.properties if one.kind is not Kind.SOMETIMES and not tally.exercised.get(one.slug)
+    ]
     assert idle == [one.slug for one in ready.properties if one.level is Level.UNTESTABLE]
 
 
