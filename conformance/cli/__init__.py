@@ -21,6 +21,7 @@ from conformance.cli.documentation import docs
 from conformance.cli.examining import audit, doctor
 from conformance.cli.guarding import Guarded
 from conformance.cli.internal import told
+from conformance.cli.interrupting import INTERRUPTED
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
@@ -30,9 +31,6 @@ from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, USAGE
 from conformance.scenarios import SchemaError
-
-INTERRUPTED = 130
-"""128 + SIGINT, as shells report it."""
 
 
 def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) -> NoReturn:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from conformance import reporting
+from conformance.cli.checks import Searching, Wanted
 from conformance.cli.guarding import followed, guarded
+from conformance.cli.interrupting import INTERRUPTED, interruptible
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -29,19 +30,14 @@ from conformance.cli.options import (
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines import Check, Differ, Standing, load_known_failures, standing
+from conformance.engines import load_known_failures
 from conformance.engines.apart import find
-from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.explore import MOST_STATES, Explorer
 from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
-from conformance.ports import (
-    Implementation,
-    Limits,
-    find_implementation,
-)
-from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
+from conformance.ports import Limits, find_implementation
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 
 
 @click.command()
@@ -104,64 +100,42 @@ def check(
     limits = Limits(step_seconds, memory)
     chosen = [(name, find(name, limits, against, in_process)) for name in implementations]
     offered = [offered_of(implementation, components) for _, implementation in chosen]
-    results: list[tuple[Implementation, list[Check]]] = []
-    reported: list[reporting.Tested] = []
-    standings: list[tuple[Implementation, Standing]] = []
-    statuses: list[int] = []
-    with ExitStack() as stack:
-        baseline = None if against is None else stack.enter_context(closing(find(against, limits, None, in_process)))
-        for (name, implementation), mine in zip(chosen, offered, strict=True):
-            checks = []
-            bar = reporting.progress_bar(notes, implementation.name, scenarios * len(mine))
-            with closing(implementation), bar as advance:
-                for index, component in enumerate(mine):
-                    program = Program(COMPONENTS[component], implementation, assumed)
-                    differ = (
-                        None if against is None or baseline is None else Differ(against, baseline, program, assumed)
-                    )
-                    told = partial(advance, index * scenarios)
-                    if engine == "hypothesis":
-                        checks.append(check_any_with_hypothesis(program, scenarios, seed, told, differ))
-                    else:
-                        checks.append(check_any(program, seed, range(scenarios), told, differ))
-                now = standing(entries, name, implementation, mine, assumed)
-                if report_folder is not None:
-                    for found in (one for checked in checks for one in checked.found):
-                        reporting.report_violation(report_folder, name, found, implementation, assumed)
-                if page is not None:
-                    reported.append(reporting.evidence_of(name, implementation, checks, now, assumed))
-            results.append((implementation, checks))
-            statuses += [status_of(checked.found, now) for checked in checks]
-            statuses += [INCONCLUSIVE for checked in checks if checked.idle]
-            statuses += [VIOLATION for _ in now.fixed]
-            standings.append((implementation, now))
-    every = [one for _, checks in results for one in checks]
-    named = [(name, one) for name, (_, checks) in zip(implementations, results, strict=True) for one in checks]
-    for table in [*reporting.verdict_tables(every), *reporting.divergence_tables(every)]:
-        out.print(table)
-    for line in reporting.summary_lines(every):
-        out.print(line)
-    for words in [*reporting.exercise_lines(every), *reporting.divergence_lines(every)]:
-        out.print(words, markup=False, soft_wrap=True)
-    for implementation, now in standings:
-        reporting.print_standing(out, f"{implementation.name} {implementation.version}".rstrip(), now)
-    if report_folder is not None:
-        out.print(f"Reports: {report_folder}", soft_wrap=True)
+    wanted = [Wanted(name, one, tuple(mine)) for (name, one), mine in zip(chosen, offered, strict=True)]
     known = None if known_path is None else str(known_path)
     call = reporting.Call(implementations, components, scenarios, seed, engine, assume, known, against)
-    if exercise_page is not None:
-        reporting.write_exercise(exercise_page, call, named)
-        out.print(f"Exercise: {exercise_page}", soft_wrap=True, markup=False)
-    if page is not None:
-        text = reporting.report_page(call, reported, page.name)
-        reporting.write_page(page, text, reporting.scenario_files(reported))
-        out.print(f"Report: {page}", soft_wrap=True, markup=False)
-    if json_path is not None:
-        document = reporting.check_document(seed, scenarios, results)
-        if against is not None:
-            document["divergences"] = reporting.divergences_document(against, every)
-        reporting.write_json(json_path, document)
-    return worst(statuses)
+    everybody: list[reporting.Checked] = []
+    reported: list[reporting.Tested] = []
+    with interruptible() as interruption:
+        for one in Searching(call, assumed, entries, limits, in_process, interruption).results(wanted):
+            everybody.append(one)
+            name, implementation = one.name, one.implementation
+            if report_folder is not None:
+                for found in (found for checked in one.checks for found in checked.found):
+                    reporting.report_violation(
+                        report_folder, name, found, implementation, assumed, interruption=interruption
+                    )
+            if page is not None:
+                reported.append(reporting.evidence_of(name, implementation, one.checks, one.standing, assumed))
+        reporting.print_checks(out, everybody, scenarios)
+        if report_folder is not None and any(one.found for one in reporting.checks_of(everybody)):
+            out.print(f"Reports: {report_folder}", soft_wrap=True, markup=False)
+        if exercise_page is not None:
+            named = [(one.name, checked) for one in everybody for checked in one.checks]
+            reporting.write_exercise(exercise_page, call, named)
+            out.print(f"Exercise: {exercise_page}", soft_wrap=True, markup=False)
+        if page is not None:
+            remarks = reporting.interruption_lines(everybody, scenarios)
+            text = reporting.report_page(call, reported, page.name, remarks)
+            reporting.write_page(page, text, reporting.scenario_files(reported))
+            out.print(f"Report: {page}", soft_wrap=True, markup=False)
+        if json_path is not None:
+            document = reporting.check_document(
+                seed, scenarios, [(one.implementation, one.checks) for one in everybody]
+            )
+            if against is not None:
+                document["divergences"] = reporting.divergences_document(against, reporting.checks_of(everybody))
+            reporting.write_json(json_path, {**document, **reporting.interruption_document(everybody)})
+        return INTERRUPTED if interruption.requested else reporting.status_of_check(everybody)
 
 
 @click.command()

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Broken, Component, Components, Program, Run, Violation
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.lasting import LastingWorker
 from conformance.engines.tally import Failure, Signature
 from conformance.engines.worker import Ended, Told, Worker
@@ -106,12 +107,18 @@ class Apart(Implementation):
         """End the worker."""
         self._worker.close()
 
-    def ask(self, *request: Any, told: Told | None = None, heard: Callable[[Entry], None] | None = None) -> Any:
+    def ask(
+        self,
+        *request: Any,
+        told: Told | None = None,
+        heard: Callable[[Entry], None] | None = None,
+        interruption: Interruption = NEVER,
+    ) -> Any:
         """Let a worker serve a request; start a new one if the last one has ended.
 
         Raises: Ended, also if no worker can be started any more; UnusableImplementation; WorkerFailed.
         """
-        return self._worker.ask(*request, told=told, heard=heard)
+        return self._worker.ask(*request, told=told, heard=heard, interruption=interruption)
 
     def run(self, program: Program, scenario: Scenario, with_log: bool = True) -> Run:
         """Returns the result of running a scenario. If the process ends in it, that is its violation."""

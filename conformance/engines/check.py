@@ -10,6 +10,7 @@ from conformance.engines.audit import audit, is_audited
 from conformance.engines.batch import searching
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ
+from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.patience import PATIENCE, Patience, classes_of
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import Search, seeds
@@ -37,6 +38,8 @@ class Found:
     """The shortest scenario known, with its finding."""
     count: int
     """How many scenarios failed with this signature."""
+    reduced: bool = True
+    """False if an interruption ended the reduction before it had tried everything."""
 
     @property
     def slug(self) -> str:
@@ -58,6 +61,8 @@ class Check:
     found: tuple[Found, ...]
     comparison: Comparison | None = None
     """The differences from another implementation, if one was named."""
+    interrupted: bool = False
+    """Whether it was interrupted: it may have run fewer scenarios than it was asked for."""
 
     def verdict(self, judged: Property) -> Verdict:
         """Returns the verdict on a property of the component."""
@@ -133,9 +138,10 @@ def check(
     progress: Progress | None = None,
     budget: int = BUDGET,
     differ: Differ | None = None,
+    interruption: Interruption = NEVER,
 ) -> Check:
     """Replay the corpus, search, then reduce one scenario of each signature that was found, and of each divergence."""
-    return check_part(program, seed, range(scenarios), progress, budget, differ)
+    return check_part(program, seed, range(scenarios), progress, budget, differ, interruption=interruption)
 
 
 def check_part(
@@ -146,27 +152,38 @@ def check_part(
     budget: int = BUDGET,
     differ: Differ | None = None,
     corpus: bool = True,
+    interruption: Interruption = NEVER,
 ) -> Check:
     """As `check`, in the scenarios with these numbers. Replay the corpus only if `corpus` says so."""
-    known = replay_corpus(program) if corpus else {}
-    tally = search_range(program, seed, numbers, progress, classes_of(known), differ)
+    known = replay_corpus(program, interruption=interruption) if corpus else {}
+    wanted = until(interruption, numbers)
+    tally = search_range(program, seed, wanted, progress, classes_of(known), differ)
     for signature, failure in known.items():
         tally.fail(signature, failure)
-    found = reduce_failures(program, tally, budget)
-    return Check(program, tally, found, None if differ is None else differ.conclude())
+    found = reduce_failures(program, tally, budget, interruption)
+    comparison = None if differ is None else differ.conclude(interruption)
+    return Check(program, tally, found, comparison, interruption.requested)
 
 
-def reduce_failures(program: Program, tally: Tally, budget: int = BUDGET) -> tuple[Found, ...]:
-    """Returns the failures of a tally in the order of signatures, each with a reduced scenario."""
+def reduce_failures(
+    program: Program, tally: Tally, budget: int = BUDGET, interruption: Interruption = NEVER
+) -> tuple[Found, ...]:
+    """Returns the failures of a tally in the order of signatures, each with a reduced scenario.
+
+    If it is interrupted, a scenario is as short as it is by then.
+    """
     found = []
     most = FAR_REDUCTION if program.implementation.is_far else REDUCTION
     for signature, failure in sorted(tally.failures.items()):
         try:
-            reduced = reduce(program, failure.scenario, min(budget, most.get(signature[1], budget)))
+            most_runs = min(budget, most.get(signature[1], budget))
+            reduced = reduce(program, failure.scenario, most_runs, interruption=interruption)
             scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
+            whole = not reduced.interrupted
         except ValueError as error:
             scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed} ({error})"
+            whole = True
         finding = Finding(signature[0], signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found.append(Found(signature, owed, observed, evidence, failure.count))
+        found.append(Found(signature, owed, observed, evidence, failure.count, whole))
     return tuple(found)

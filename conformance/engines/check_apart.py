@@ -7,6 +7,7 @@ first repeats the scenarios whose counts ended with the process; then it runs th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from conformance.driver import FailureClass, Program, Run
 from conformance.engines.apart import Apart, failure_of
@@ -14,6 +15,7 @@ from conformance.engines.batch import generator_of
 from conformance.engines.check import Check, Found
 from conformance.engines.corpus import corpus as corpus_of
 from conformance.engines.divergence import Comparison, Differ
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.lasting import Endings, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience, classes_of
 from conformance.engines.reduce import reduce
@@ -31,7 +33,13 @@ class ApartCheck:
     """One check. `program` is that of the driver: it is never run, and only knows which properties apply."""
 
     def __init__(
-        self, program: Program, apart: Apart, budget: int, differ: Differ | None, with_log: bool = True
+        self,
+        program: Program,
+        apart: Apart,
+        budget: int,
+        differ: Differ | None,
+        with_log: bool = True,
+        interruption: Interruption = NEVER,
     ) -> None:
         """`with_log`: whether a finding shows what the process wrote last, which is not the same everywhere."""
         self._program = program
@@ -39,6 +47,7 @@ class ApartCheck:
         self._budget = budget
         self._differ = differ
         self._with_log = with_log
+        self._interruption = interruption
         self._about = program.component.name, program.capabilities
         self._costly: set[Signature] = set()
         self._ending: set[Signature] = set()
@@ -52,7 +61,7 @@ class ApartCheck:
         self._classes += classes_of(known)
         queue = Queue(numbers)
         for part in queue:
-            if self._endings.are_too_many or Patience(self._classes).is_over:
+            if self._interruption.requested or self._endings.are_too_many or Patience(self._classes).is_over:
                 break
             self._search(seed, queue, part, told)
         for signature, failure in known.items():
@@ -64,24 +73,27 @@ class ApartCheck:
         seen = None if self._differ is None else self._differ.seen
         found: tuple[Found, ...]
         try:
-            self._tally, found, comparison = self._apart.ask(
-                "hypothesis", *self._about, scenarios, seed, seen, told=told
-            )  # fmt: skip
+            self._tally, found, comparison = self._ask("hypothesis", scenarios, seed, seen, told=told)
         except Ended as ended:
             self._tally.scenarios = max(ended.position.number, 0) + 1
             self._tally.fail(*self._failure(ended))
             return self._check(self.reduced(self._tally))
-        return Check(self._program, self._tally, found, comparison or self._comparison())
+        comparison = comparison or self._comparison()
+        return Check(self._program, self._tally, found, comparison, self._interruption.requested)
+
+    def _ask(self, request: str, *arguments: Any, told: Told | None = None) -> Any:
+        """Let the worker serve a request about this check. Raises: as `Apart.ask`."""
+        return self._apart.ask(request, *self._about, *arguments, told=told, interruption=self._interruption)
 
     # ---- the search --------------------------------------------------------------------------------------------------
     def _corpus(self) -> dict[Signature, Failure]:
         known, queue, endings = Tally(), Queue(range(len(corpus_of(self._program.component)))), of_corpus()
         for part in queue:
             spent = classes_of(known.failures)
-            if endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
+            if self._interruption.requested or endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
                 break
             try:
-                failures = self._apart.ask("corpus", *self._about, part, spent)
+                failures = self._ask("corpus", part, spent)
             except Ended as ended:
                 if queue.split(part, ended) is not None:
                     endings.add(ended)
@@ -96,7 +108,7 @@ class ApartCheck:
         differ, tally = self._differ, self._tally
         seen = None if differ is None or differ.seen.reason else differ.seen
         try:
-            counted, seen = self._apart.ask("search", *self._about, seed, part, self._classes, seen, told=told)
+            counted, seen = self._ask("search", seed, part, self._classes, seen, told=told)
         except Ended as ended:
             if differ is not None and ended.position.side == BASELINE:
                 differ.give_up(f"in a scenario of {differ.name}, {ended.what}")
@@ -131,7 +143,7 @@ class ApartCheck:
                 continue
             try:
                 alone = Tally(failures={signature: failure})
-                found += self._apart.ask("reduce", *self._about, alone, self._budget)
+                found += self._ask("reduce", alone, self._budget)
             except Ended as ended:
                 if ended.costly:
                     self._costly.add(signature)
@@ -144,34 +156,37 @@ class ApartCheck:
         `otherwise`: what to add if the scenario fails in another way now.
         """
         scenario, owed, observed = failure.scenario, failure.owed, failure.observed
-        generator = generator_of(self._program)
+        generator, whole = generator_of(self._program), True
         if generator is not self._program.implementation and not self._takes_long(signature):
             drawing = Program(self._program.component, generator)
             drawing.configs = self._program.configs
             try:
-                reduced = reduce(drawing, scenario, FEW, judge=self._judge)
+                reduced = reduce(drawing, scenario, FEW, judge=self._judge, interruption=self._interruption)
             except ValueError as error:
                 observed = f"{observed} ({error})"
             else:
+                whole = not reduced.interrupted
                 if reduced.signature == signature:
                     scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
                 else:
                     observed += otherwise
-        return self._found(signature, failure, scenario, owed, observed)
+        return self._found(signature, failure, scenario, owed, observed, whole)
 
     def _judge(self, scenario: Scenario) -> Run:
         return self._apart.run(self._program, scenario, self._with_log)
 
-    def _found(self, signature: Signature, failure: Failure, scenario: Scenario, owed: str, observed: str) -> Found:
+    def _found(
+        self, signature: Signature, failure: Failure, scenario: Scenario, owed: str, observed: str, whole: bool
+    ) -> Found:
         finding = Finding(signature[0], signature[1], self._program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        return Found(signature, owed, observed, evidence, failure.count)
+        return Found(signature, owed, observed, evidence, failure.count, whole)
 
     def _takes_long(self, signature: Signature) -> bool:
         return signature in self._costly or signature[1] == FailureClass.HUNG.value
 
     def _check(self, found: tuple[Found, ...]) -> Check:
-        return Check(self._program, self._tally, found, self._comparison())
+        return Check(self._program, self._tally, found, self._comparison(), self._interruption.requested)
 
     def _comparison(self) -> Comparison | None:
         differ = self._differ
@@ -180,7 +195,7 @@ class ApartCheck:
         if not differ.seen.groups:
             return differ.conclude()
         try:
-            comparison: Comparison = self._apart.ask("conclude", *self._about, differ.seen)
+            comparison: Comparison = self._ask("conclude", differ.seen)
         except Ended as ended:
             return Comparison(differ.name, differ.seen.compared, reason=f"when differences were reduced, {ended.what}")
         return comparison

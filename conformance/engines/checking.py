@@ -7,6 +7,7 @@ from conformance.engines.apart import Apart
 from conformance.engines.check import Check, Progress, check_part
 from conformance.engines.check_apart import ApartCheck
 from conformance.engines.divergence import Differ
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.reduce import BUDGET
 
 
@@ -17,12 +18,14 @@ def check_any(
     progress: Progress | None = None,
     differ: Differ | None = None,
     corpus: bool = True,
+    interruption: Interruption = NEVER,
 ) -> Check:
     """Search at random, in the scenarios with these numbers. With `corpus`, replay the corpus before."""
     implementation = program.implementation
     if isinstance(implementation, Apart):
-        return ApartCheck(program, implementation, BUDGET, differ).at_random(str(seed), numbers, corpus, progress)
-    return check_part(program, seed, numbers, progress, differ=differ, corpus=corpus)
+        apart = ApartCheck(program, implementation, BUDGET, differ, interruption=interruption)
+        return apart.at_random(str(seed), numbers, corpus, progress)
+    return check_part(program, seed, numbers, progress, differ=differ, corpus=corpus, interruption=interruption)
 
 
 def check_any_with_hypothesis(
@@ -31,11 +34,13 @@ def check_any_with_hypothesis(
     seed: int | str,
     progress: Progress | None = None,
     differ: Differ | None = None,
+    interruption: Interruption = NEVER,
 ) -> Check:
     """Let Hypothesis choose the steps."""
     implementation = program.implementation
     if isinstance(implementation, Apart):
-        return ApartCheck(program, implementation, BUDGET, differ).with_hypothesis(scenarios, str(seed), progress)
+        apart = ApartCheck(program, implementation, BUDGET, differ, interruption=interruption)
+        return apart.with_hypothesis(scenarios, str(seed), progress)
     from conformance.engines.hypothesis_check import check_with_hypothesis  # takes a while to load
 
-    return check_with_hypothesis(program, scenarios, seed, progress, differ)
+    return check_with_hypothesis(program, scenarios, seed, progress, differ, interruption)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from conformance.driver import Component, Components, Program, run_scenario
+from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.scenarios import Scenario, decode_scenario
@@ -45,7 +46,10 @@ def corpus(component: Component) -> tuple[tuple[str, Scenario], ...]:
 
 
 def replay_corpus(
-    program: Program, numbers: Iterable[int] | None = None, spent: Iterable[str] = ()
+    program: Program,
+    numbers: Iterable[int] | None = None,
+    spent: Iterable[str] = (),
+    interruption: Interruption = NEVER,
 ) -> dict[Signature, Failure]:
     """Returns the failures in the scenarios whose configurations the implementation understands.
 
@@ -57,7 +61,7 @@ def replay_corpus(
     """
     tally, patience = Tally(), Patience(spent, IN_CORPUS)
     scenarios = corpus(program.component)
-    for number in range(len(scenarios)) if numbers is None else numbers:
+    for number in until(interruption, range(len(scenarios)) if numbers is None else numbers):
         scenario = scenarios[number][1]
         if not program.understands(scenario.config):
             continue

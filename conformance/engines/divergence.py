@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from conformance.driver import Broken, FailureClass, Log, Program, Run, Violation
 from conformance.engines.batch import generator_of, recording
 from conformance.engines.compare import first_difference
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.kinds import Kinds, kinds_of
 from conformance.engines.reduce import reduce
 from conformance.engines.tally import Failure
@@ -200,10 +201,11 @@ class Differ:
         """Whether a divergence was seen in a scenario in which neither side breaks a property."""
         return any(group.free for group in self._seen)
 
-    def conclude(self) -> Comparison:
-        """Returns all divergences, the most frequent first. Those in which no property is broken are reduced."""
+    def conclude(self, interruption: Interruption = NEVER) -> Comparison:
+        """Returns all divergences, the most frequent first. Those in which no property is broken are reduced, as far as
+        an interruption allows."""
         ranked = sorted(self._seen.items(), key=lambda pair: (-pair[1].count, pair[0]))
-        found = [self._divergence(group, failure) for group, failure in ranked]
+        found = [self._divergence(group, failure, interruption) for group, failure in ranked]
         return Comparison(
             self.name,
             self._compared,
@@ -216,11 +218,13 @@ class Differ:
         config = scenario.config  # in fine runs, the places of pauses depend on the implementation
         return (self._inside or config.interleaving == "whole") and self._baseline.understands(config)
 
-    def _divergence(self, group: Group, failure: Failure) -> Divergence:
+    def _divergence(self, group: Group, failure: Failure, interruption: Interruption) -> Divergence:
         scenario = failure.scenario
         if group.free:
             with suppress(ValueError):  # a divergence that does not show again is reported unreduced
-                scenario = reduce(self._drawing(), scenario, self._budget, judge=self._judge).scenario
+                drawing = self._drawing()
+                reduced = reduce(drawing, scenario, self._budget, judge=self._judge, interruption=interruption)
+                scenario = reduced.scenario
         difference = self._compare(self._run_baseline(scenario), self._run_other(scenario))
         if difference is None:
             return Divergence(group, failure.count, scenario, 0, (group.operation,), None, None)

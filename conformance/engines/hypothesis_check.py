@@ -13,15 +13,20 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
-from conformance.driver import ANSWERS, Broken, FailureClass, Program, Run, Violation, World
+from conformance.driver import ANSWERS, Broken, FailureClass, Interrupt, Program, Run, Violation, World
 from conformance.engines.check import Check, Progress, reduce_failures
 from conformance.engines.divergence import Differ
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.machine import state_machine
 from conformance.engines.tally import Counter, Failure, Signature
 from conformance.scenarios import Scenario, Step
 
 STEPS = 50
 """The largest number of steps of one example."""
+
+
+class _Interrupted(Interrupt):
+    """Ends Hypothesis, which takes no other way out between two examples."""
 
 
 def machine_settings(examples: int) -> settings:
@@ -46,29 +51,33 @@ def check_with_hypothesis(
     seed: int | str,
     progress: Progress | None = None,
     differ: Differ | None = None,
+    interruption: Interruption = NEVER,
 ) -> Check:
     """Check a component. The result has at most one violation: Hypothesis stops at the first one and shrinks it.
 
-    The shrunk scenario is then reduced like any other.
+    The shrunk scenario is then reduced like any other. An interruption ends Hypothesis after the example that it runs.
     """
     counter = Counter(program)
     machine = state_machine(program)
     done = 0
-    failed = False
+    failing: tuple[Scenario, Violation] | None = None
 
     def count(world: World, steps: list[Step], closing_steps: int, violation: Violation | None) -> None:
-        nonlocal done, failed
-        if failed:
-            return  # Hypothesis is shrinking: these runs do not count
-        failed = violation is not None
-        run = Run(world, closing_steps, None)
+        nonlocal done, failing
+        shrinking = failing is not None  # these runs do not count
         scenario = Scenario(program.component.name, world.config, tuple(steps))
-        counter.add(scenario, run)
-        if differ is not None:
-            differ.see(scenario, run)
-        done += 1
-        if progress is not None and not done % 16:
-            progress(done)
+        if violation is not None:
+            failing = scenario, violation
+        if not shrinking:
+            run = Run(world, closing_steps, None)
+            counter.add(scenario, run)
+            if differ is not None:
+                differ.see(scenario, run)
+            done += 1
+            if progress is not None and not done % 16:
+                progress(done)
+        if interruption.requested:
+            raise _Interrupted
 
     machine.observer = staticmethod(count)
     number = int.from_bytes(hashlib.sha256(f"{seed}/{program.component.name}".encode()).digest()[:8], "big")
@@ -77,6 +86,10 @@ def check_with_hypothesis(
         run_state_machine_as_test(hypothesis.seed(number)(machine), settings=machine_settings(scenarios))
     except Violation as violation:
         failure = violation.signature, violation.broken
+    except _Interrupted:
+        if failing is not None:
+            machine.last, seen = failing
+            failure = seen.signature, seen.broken
     except Flaky:
         owed, observed = "the same steps must have the same outcomes every time", "they had different outcomes"
         failure = (ANSWERS, FailureClass.PROTOCOL.value, "replay"), Broken(FailureClass.PROTOCOL, owed, observed)
@@ -85,5 +98,6 @@ def check_with_hypothesis(
         assert machine.last is not None
         signature, broken = failure
         tally.fail(signature, Failure(machine.last, broken.owed, broken.observed))
-    found = reduce_failures(program, tally)
-    return Check(program, tally, found, None if differ is None else differ.conclude())
+    found = reduce_failures(program, tally, interruption=interruption)
+    comparison = None if differ is None else differ.conclude(interruption)
+    return Check(program, tally, found, comparison, interruption.requested)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.driver import FailureClass
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.position import NOWHERE
 from conformance.engines.worker import Ended, Told, Worker
 from conformance.ports import UnusableImplementation
@@ -35,12 +36,18 @@ class LastingWorker:
         """The answer to the first request. Raises: as `ask`."""
         return self._running().hello
 
-    def ask(self, *request: Any, told: Told | None = None, heard: Callable[[Entry], None] | None = None) -> Any:
+    def ask(
+        self,
+        *request: Any,
+        told: Told | None = None,
+        heard: Callable[[Entry], None] | None = None,
+        interruption: Interruption = NEVER,
+    ) -> Any:
         """Let a worker serve a request; start a new one if the last one has ended.
 
         Raises: Ended, also if no worker can be started any more; UnusableImplementation; WorkerFailed.
         """
-        return self._running().ask(*request, told=told or self._told, heard=heard)
+        return self._running().ask(*request, told=told or self._told, heard=heard, interruption=interruption)
 
     def close(self) -> None:
         """Let the worker close the implementation, and end it."""

@@ -1,4 +1,5 @@
 """Where a run is, in memory that two processes share: one writes, and the other reads it when the writer has ended.
+The other one can interrupt the writer, which is also an `Interruption`.
 
 The writer notes each step before it performs it. That costs a copy into memory and no call of the operating system.
 """
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from conformance.driver import FINISH, RUN, Component, Components, Program
+from conformance.engines.interruption import until
 from conformance.scenarios import Entry, Scenario, Step
 
 SIZE = 1 << 22
@@ -24,7 +26,9 @@ _NUMBER = struct.Struct("<q")
 """At the beginning: the number of the scenario."""
 _STATE = struct.Struct("<QQ")
 """Then how many steps were noted, and where the notes of the run end."""
-_AT, _BEGIN = _NUMBER.size, _NUMBER.size + _STATE.size
+_AT, _INTERRUPTED = _NUMBER.size, _NUMBER.size + _STATE.size
+"""Where that state is, and behind it the one byte that the reader writes: whether the writer should end early."""
+_BEGIN = _INTERRUPTED + 1
 _write_state = _STATE.pack_into
 _CLOSING = b'"drain"\n'
 _encode = msgspec.json.Encoder().encode
@@ -49,9 +53,15 @@ class Writer:
         self.beats = 0
         self.used = _BEGIN
 
+    @property
+    def requested(self) -> bool:
+        """Whether the reader interrupts this process."""
+        return self.memory[_INTERRUPTED] != 0
+
     def numbers(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yields the numbers of scenarios, and notes each as that of the scenario that begins."""
-        for number in numbers:
+        """Yields the numbers of scenarios, until the reader interrupts it, and notes each as that of the scenario that
+        begins."""
+        for number in until(self, numbers):
             self.number(number)
             yield number
 
@@ -152,10 +162,14 @@ NOWHERE = Position("", -1, None, None)
 
 
 class Reader:
-    """Reads where another process is."""
+    """Reads where another process is, and interrupts it."""
 
     def __init__(self, descriptor: int) -> None:
-        self._memory = mmap.mmap(descriptor, SIZE, access=mmap.ACCESS_READ)
+        self._memory = mmap.mmap(descriptor, SIZE)
+
+    def interrupt(self, requested: bool) -> None:
+        """Interrupt the writer, or no longer interrupt it, if it may begin something new."""
+        self._memory[_INTERRUPTED] = requested
 
     @property
     def beats(self) -> int:

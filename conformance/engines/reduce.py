@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.driver import Broken, Program, Run, run_scenario
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.search import Search, Tables, tables
 from conformance.engines.simpler import (
     Rank,
@@ -57,7 +58,9 @@ class Reduced:
     """What is owed and observed in that scenario. In a longer one, the numbers in these texts were others."""
     runs: int
     finished: bool = True
-    """True if nothing was left to try, false if the budget ended the reduction."""
+    """True if nothing was left to try, false if the budget or an interruption ended the reduction."""
+    interrupted: bool = False
+    """Whether an interruption ended it."""
 
 
 class NotDeterministic(ValueError):
@@ -75,6 +78,7 @@ def reduce(
     budget: int = BUDGET,
     alike: Alike | None = None,
     judge: Judge | None = None,
+    interruption: Interruption = NEVER,
 ) -> Reduced:
     """Returns the simplest scenario that fails as this one does and that the budget suffices to find.
 
@@ -86,7 +90,7 @@ def reduce(
     """
     if budget <= 0:
         raise ValueError("the scenario was not reduced: every run would take too long")
-    reduction = Reduction(program, scenario, alike=alike, judge=judge)
+    reduction = Reduction(program, scenario, alike=alike, judge=judge, interruption=interruption)
     reduction.go_on(budget - reduction.runs)
     return reduction.result()
 
@@ -108,9 +112,11 @@ class Reduction:
         better: Better | None = None,
         alike: Alike | None = None,
         judge: Judge | None = None,
+        interruption: Interruption = NEVER,
     ) -> None:
         self.program = program
         self._judge = judge
+        self._interruption = interruption
         violation = self._run(scenario).violation
         if violation is None:
             raise ValueError("the scenario does not fail, so there is nothing to reduce")
@@ -149,7 +155,8 @@ class Reduction:
         last = self._run(self.best).violation
         if last is None or not self._alike(last.signature):
             raise NotDeterministic
-        return Reduced(self.best, last.signature, last.broken, self.runs, self.finished)
+        interrupted = not self.finished and self._interruption.requested
+        return Reduced(self.best, last.signature, last.broken, self.runs, self.finished, interrupted)
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     def _shortened(self, scenario: Scenario) -> Scenario:
@@ -295,7 +302,7 @@ class Reduction:
 
     # ---- runs --------------------------------------------------------------------------------------------------------
     def _spend(self) -> None:
-        self._left -= 1
+        self._left = 0 if self._interruption.requested else self._left - 1
         self.runs += 1
 
     def _run(self, scenario: Scenario) -> Run:

@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from conformance.driver import Broken, Components, FailureClass
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.position import Position, Reader, new_memory
 from conformance.engines.watch import TICK, Watch
 from conformance.engines.wire import Wire
@@ -160,20 +161,31 @@ class Worker:
         """Whether it can serve a request: it runs, and it is not that of a process from which this one was forked."""
         return self._end.alive and not self._started.has_ended()
 
-    def ask(self, *request: Any, told: Told | None = None, heard: Callable[[Entry], None] | None = None) -> Any:
+    def ask(
+        self,
+        *request: Any,
+        told: Told | None = None,
+        heard: Callable[[Entry], None] | None = None,
+        interruption: Interruption = NEVER,
+    ) -> Any:
         """Send a request and return its result. `heard` is called with each entry of a run, if they were asked for.
+
+        Once it is interrupted, the result is that of what the worker has done by then.
 
         Raises: Ended, after which the worker is no more; UnusableImplementation; WorkerFailed.
         """
         try:
-            return self._ask(request, told, heard)
+            return self._ask(request, told, heard, interruption)
         except (UnusableImplementation, WorkerFailed):
             raise
         except BaseException:
             self.kill()
             raise
 
-    def _ask(self, request: Any, told: Told | None, heard: Callable[[Entry], None] | None) -> Any:
+    def _ask(
+        self, request: Any, told: Told | None, heard: Callable[[Entry], None] | None, interruption: Interruption
+    ) -> Any:
+        self._reader.interrupt(interruption.requested)
         with suppress(OSError):  # if it has ended, that is seen below
             self._wire.write(self._requests, request)
         self._watch.begin()
@@ -188,6 +200,7 @@ class Worker:
                 raise self._ended()
             if (complaint := self._watch.complaint(self._patience)) is not None:
                 raise self._ended(*complaint, costly=True)
+            self._reader.interrupt(interruption.requested)
             if told is not None:
                 told(max(self._reader.number, 0))
 

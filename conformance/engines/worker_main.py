@@ -101,16 +101,16 @@ class _Service:
         differ = self._differ(program, assumed, seen)
         from conformance.engines.hypothesis_check import check_with_hypothesis  # takes a while to load
 
-        check = check_with_hypothesis(program, scenarios, seed, self._writer.number, differ)
+        check = check_with_hypothesis(program, scenarios, seed, self._writer.number, differ, self._writer)
         return check.tally, check.found, check.comparison
 
     def reduce(self, component: str, assumed: Assumed, tally: Tally, budget: int) -> tuple[Found, ...]:
-        return reduce_failures(self._program(component, assumed), tally, budget)
+        return reduce_failures(self._program(component, assumed), tally, budget, self._writer)
 
     def conclude(self, component: str, assumed: Assumed, seen: Seen) -> Comparison:
         differ = self._differ(self._program(component, assumed), assumed, seen)
         assert differ is not None
-        return differ.conclude()
+        return differ.conclude(self._writer)
 
     def explain(self, scenario: Scenario, assumed: Assumed) -> tuple[str, ...]:
         return explain(self._program(scenario.component, assumed), scenario)

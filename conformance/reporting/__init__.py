@@ -9,7 +9,8 @@ on every machine, except for the environment section of a bug report.
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_tables, status_lines
-from conformance.reporting.conclusion import conclude_campaign, report_violation
+from conformance.reporting.checked import Checked, checks_of, interruption_document, interruption_lines
+from conformance.reporting.conclusion import conclude_campaign, print_checks, report_violation, status_of_check
 from conformance.reporting.conformance_report import (
     Call,
     Tested,
@@ -65,6 +66,7 @@ from conformance.reporting.tables import (
 __all__ = [
     "BugRow",
     "Call",
+    "Checked",
     "ImplementationRow",
     "Mark",
     "Story",
@@ -79,6 +81,7 @@ __all__ = [
     "campaign_tables",
     "chapter_file",
     "check_document",
+    "checks_of",
     "conclude_campaign",
     "divergence_lines",
     "divergence_tables",
@@ -93,8 +96,11 @@ __all__ = [
     "implementation_row",
     "implementation_table",
     "implementations_document",
+    "interruption_document",
+    "interruption_lines",
     "kill_matrix",
     "matrix_text",
+    "print_checks",
     "print_standing",
     "progress_bar",
     "properties_document",
@@ -110,6 +116,7 @@ __all__ = [
     "sequence_diagram",
     "specification_folder",
     "status_lines",
+    "status_of_check",
     "story_markdown",
     "story_table",
     "summary_lines",

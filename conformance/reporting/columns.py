@@ -55,6 +55,7 @@ class Column:
     judged: tuple[Judged, ...]
     cells: Mapping[str, Cell]
     findings: tuple[FindingLine, ...]
+    interrupted: bool = False
 
 
 def by_component(columns: Iterable[Column]) -> dict[str, list[Column]]:
@@ -90,7 +91,8 @@ def column_of_check(check: Check) -> Column:
     )
     name, version = program.implementation.name, program.implementation.version
     component = program.component.name
-    return Column(name, version, component, tally.scenarios, tally.steps, tuple(judged), cells, findings)
+    counts = tally.scenarios, tally.steps
+    return Column(name, version, component, *counts, tuple(judged), cells, findings, check.interrupted)
 
 
 def columns_of_result(result: Mapping[str, Any], components: Mapping[str, Component] = COMPONENTS) -> list[Column]:

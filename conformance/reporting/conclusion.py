@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,13 +15,18 @@ from conformance.engines import Found, KnownFailure, replay, standing
 from conformance.engines.apart import find
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.patience import PATIENCE
 from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_tables
+from conformance.reporting.checked import Checked, checks_of, interruption_lines
+from conformance.reporting.divergences import divergence_lines, divergence_tables
+from conformance.reporting.exercise import exercise_lines
 from conformance.reporting.known import print_standing
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
+from conformance.reporting.tables import summary_lines, verdict_tables
 
 
 def report_violation(
@@ -31,15 +36,20 @@ def report_violation(
     implementation: Implementation,
     assumed: Iterable[Capability],
     components: Components = COMPONENTS,
+    interruption: Interruption = NEVER,
 ) -> None:
-    """Write the bug report of a violation, with the outcomes of the reference on the same scenario."""
+    """Write the bug report of a violation, with the outcomes of the reference on the same scenario.
+
+    Once it is interrupted, it is written without what takes long: the reason for each step, and a fresh process.
+    """
     seen = replay(found.scenario, implementation, assumed, components)
     reference = None
     if name != "reference":
         reference = replay(found.scenario, find_implementation("reference"), components=components)
     reasons: tuple[str, ...] = ()
     opinion = None
-    if found.failure_class not in PATIENCE:  # a scenario that crashes or hangs is not run many times
+    # A scenario that crashes or hangs is not run many times.
+    if found.failure_class not in PATIENCE and not interruption.requested:
         program = Program(components[found.scenario.component], implementation, assumed)
         reasons = explain(program, found.scenario)
         opinion = in_fresh_process(found.scenario, name, assumed, components)
@@ -47,6 +57,30 @@ def report_violation(
         folder, found, seen, implementation=name, reference=reference,
         environment=this_environment(name, implementation.version), assume=assumed, reasons=reasons, opinion=opinion,
     )  # fmt: skip
+
+
+def print_checks(console: Console, everybody: Sequence[Checked], asked: int) -> None:
+    """Print the verdicts of a check. `asked`: how many scenarios were asked for, per implementation and component."""
+    every = checks_of(everybody)
+    for table in [*verdict_tables(every), *divergence_tables(every)]:
+        console.print(table)
+    for line in summary_lines(every):
+        console.print(line)
+    for words in [*exercise_lines(every), *divergence_lines(every), *interruption_lines(everybody, asked)]:
+        console.print(words, markup=False, soft_wrap=True)
+    for one in everybody:
+        name = f"{one.implementation.name} {one.implementation.version}".rstrip()
+        print_standing(console, name, one.standing)
+
+
+def status_of_check(everybody: Iterable[Checked]) -> int:
+    """Return the exit status of a check that was not interrupted."""
+    statuses = [CONFORMS]
+    for one in everybody:
+        statuses += [status_of(check.found, one.standing) for check in one.checks]
+        statuses += [INCONCLUSIVE for check in one.checks if check.idle]
+        statuses += [VIOLATION for _ in one.standing.fixed]
+    return worst(statuses)
 
 
 def conclude_campaign(

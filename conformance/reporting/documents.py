@@ -151,6 +151,7 @@ def check_document(
                 "name": one.name,
                 "version": one.version,
                 "components": [check.program.component.name for check in checks],
+                "ran": {check.program.component.name: check.tally.scenarios for check in checks},
                 "properties": [row for check in checks for row in _judged(check)],
                 "findings": [_finding(found) for check in checks for found in check.found],
                 "gaps": [row for check in checks for row in gaps_document(check)],
@@ -190,6 +191,7 @@ def _finding(found: Found) -> Document:
         "owed": found.owed,
         "observed": found.observed,
         "count": found.count,
+        "reduced": found.reduced,
         "scenario": scenario_document(found.scenario),
     }
 

@@ -23,6 +23,12 @@ TICKETS = "https://issues.apache.org/jira/browse/"
 """Where tickets of Apache projects are, as FLINK-39018."""
 
 
+_NOT_REDUCED = (
+    "The search was interrupted before this scenario was reduced to the end. A shorter one may show the same failure: "
+    "`conformance shrink` looks for it."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The data of a bug report."""
@@ -130,6 +136,7 @@ def _scenario(report: Report, story: Story) -> str:
         "## The shortest scenario known",
         f"{alike} of the search failed like this."
         + (f" Configuration of the {report.found.scenario.component}: {chosen}." if chosen else ""),
+        *([] if report.found.reduced else [_NOT_REDUCED]),
         *([] if story.in_the_drain is None else [story.in_the_drain]),
         story_markdown(story) if story.steps else "The scenario failed before its first step.",
     ]

@@ -23,10 +23,14 @@ NOT_EXERCISED, NOT_APPLICABLE, UNTESTABLE = "not exercised", "not applicable", "
 _ORDER = (PASSED, FAILED, KNOWN, UNKNOWN, NOT_EXERCISED, NOT_APPLICABLE, UNTESTABLE)
 
 
-def report_page(call: Call, everybody: Sequence[Tested], page: str) -> str:
-    """Return the page. `page` is the name of its file; the scenario files are in the folder of that name."""
+def report_page(call: Call, everybody: Sequence[Tested], page: str, remarks: Sequence[str] = ()) -> str:
+    """Return the page. `page` is the name of its file; the scenario files are in the folder of that name.
+
+    `remarks` are sentences that a reader must know before all others, as that the check was interrupted.
+    """
     sections = [
         f"# Conformance of {_and([cell(_full_name(one)) for one in everybody])}",
+        *(f"**{cell(one)}**" for one in remarks),
         _tested(call, everybody, page),
         _verdicts(everybody),
         _failures(call, everybody, PurePath(page).stem),

@@ -122,7 +122,8 @@ def _summary(name: str, columns: Sequence[Column]) -> Text:
                 wanted += 1
                 seen += verdict == Verdict.PASSED.value
     failed, passed = verdicts[Verdict.FAILED.value], verdicts[Verdict.PASSED.value]
-    word, style = (FAILED, BAD) if failed else ("conforms", GOOD) if passed else ("nothing was exercised", OPEN)
+    conforms = ("nothing failed so far", OPEN) if any(one.interrupted for one in columns) else ("conforms", GOOD)
+    word, style = (FAILED, BAD) if failed else conforms if passed else ("nothing was exercised", OPEN)
     words = {one: FAILED if one is Verdict.FAILED else one.value for one in _ORDER}
     counts = ", ".join(f"{verdicts[one.value]} {words[one]}" for one in _ORDER if verdicts[one.value])
     situations = f"; {seen} of {wanted} situations seen" if wanted else ""

@@ -1,0 +1,86 @@
+"""The search of `conformance check`: one implementation after the other, until an interruption ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+
+from conformance import reporting
+from conformance.cli.options import notes
+from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines import Check, Differ, KnownFailure, Standing, standing
+from conformance.engines.apart import find
+from conformance.engines.checking import check_any, check_any_with_hypothesis
+from conformance.engines.interruption import Interruption, until
+from conformance.ports import Capability, Implementation, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An implementation to check, and its components to check."""
+
+    name: str
+    """The name in the call."""
+    implementation: Implementation
+    components: tuple[str, ...]
+
+
+class Searching:
+    """A search for one call of `conformance check`."""
+
+    def __init__(
+        self,
+        call: reporting.Call,
+        assumed: frozenset[Capability],
+        entries: Sequence[KnownFailure],
+        limits: Limits,
+        in_process: bool,
+        interruption: Interruption,
+    ) -> None:
+        self._call = call
+        self._assumed = assumed
+        self._entries = entries
+        self._limits = limits
+        self._in_process = in_process
+        self._interruption = interruption
+
+    def results(self, wanted: Sequence[Wanted]) -> Iterator[reporting.Checked]:
+        """Yield each implementation with its checks, and close it when the next one is asked for.
+
+        Once it is interrupted, nothing more is begun, and the results say what is missing.
+        """
+        against = self._call.against
+        with ExitStack() as stack:
+            baseline = None
+            if against is not None:
+                baseline = stack.enter_context(closing(find(against, self._limits, None, self._in_process)))
+            for one in wanted:
+                with closing(one.implementation):
+                    yield self._checked(one, baseline)
+
+    def _checked(self, one: Wanted, baseline: Implementation | None) -> reporting.Checked:
+        count = self._call.scenarios
+        checks: list[Check] = []
+        with reporting.progress_bar(notes, one.implementation.name, count * len(one.components)) as advance:
+            for component in until(self._interruption, one.components):
+                checks.append(self._check(one, component, baseline, partial(advance, len(checks) * count)))
+        begun, rest = one.components[: len(checks)], one.components[len(checks) :]
+        now = Standing({}, ())
+        if begun:
+            now = standing(self._entries, one.name, one.implementation, begun, self._assumed)
+        return reporting.Checked(one.name, one.implementation, tuple(checks), now, rest)
+
+    def _check(
+        self, one: Wanted, component: str, baseline: Implementation | None, told: Callable[[int], None]
+    ) -> Check:
+        call, interruption = self._call, self._interruption
+        program = Program(COMPONENTS[component], one.implementation, self._assumed)
+        differ = None
+        if call.against is not None and baseline is not None:
+            differ = Differ(call.against, baseline, program, self._assumed)
+        if call.engine == "hypothesis":
+            return check_any_with_hypothesis(program, call.scenarios, call.seed, told, differ, interruption)
+        return check_any(program, call.seed, range(call.scenarios), told, differ, interruption=interruption)

@@ -1,0 +1,68 @@
+"""What `conformance check` found out about one implementation, and what an interruption has left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.engines import Check, Standing
+from conformance.ports import Implementation
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One implementation with its checks."""
+
+    name: str
+    """The name in the call."""
+    implementation: Implementation
+    checks: tuple[Check, ...]
+    """One per component that was begun."""
+    standing: Standing
+    not_begun: tuple[str, ...] = ()
+    """The components that an interruption has left out."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interruption has left out anything."""
+        return bool(self.not_begun) or any(check.interrupted for check in self.checks)
+
+
+def checks_of(everybody: Iterable[Checked]) -> list[Check]:
+    """Return all checks in their order."""
+    return [check for one in everybody for check in one.checks]
+
+
+def interruption_lines(everybody: Sequence[Checked], asked: int) -> list[str]:
+    """Return sentences that say what an interruption has left out; none if nothing was interrupted.
+
+    `asked`: how many scenarios were asked for, per implementation and component.
+    """
+    if not any(one.interrupted for one in everybody):
+        return []
+    lines = ["Interrupted: this is a partial result."]
+    for one in everybody:
+        for check in one.checks:
+            where = f"{one.name}, {check.program.component.name}"
+            if check.interrupted and check.tally.scenarios < asked:
+                lines.append(f"{where}: {check.tally.scenarios:,} of {asked:,} scenarios were run.")
+            lines += [
+                f"{where}: {found.slug} at {found.signature[2]}: its scenario was not reduced to the end; conformance "
+                "shrink goes on."
+                for found in check.found
+                if not found.reduced
+            ]
+        if one.not_begun:
+            lines.append(f"{one.name}: nothing was run of {', '.join(one.not_begun)}.")
+    return lines
+
+
+def interruption_document(everybody: Sequence[Checked]) -> dict[str, Any]:
+    """Return the fields of the JSON document of a check that say what an interruption has left out."""
+    return {
+        "interrupted": any(one.interrupted for one in everybody),
+        "not_begun": [
+            {"implementation": one.name, "component": component} for one in everybody for component in one.not_begun
+        ],
+    }

@@ -1,0 +1,59 @@
+"""Implementations that press Ctrl-C themselves, so that a test knows exactly when it was pressed.
+
+They have a known bug, which is found before.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.ports import Capability, Implementation, find_implementation
+from conformance.ports.implementation import Factory
+
+BUG = "known-bug:B-88"
+RUNS = 400
+"""Ctrl-C is pressed when so many ports were made."""
+
+
+class Pressing(Implementation):
+    """Presses Ctrl-C a number of times, in this process or in the one that has started this one."""
+
+    name = "pressing"
+
+    def __init__(self, times: int, parent: bool = False) -> None:
+        self._times = times
+        self._driver = os.getppid() if parent else os.getpid()
+        self._buggy = find_implementation(BUG)
+        self._runs = 0
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self._buggy.capabilities
+
+    def components(self) -> Mapping[str, Factory]:
+        return {name: self._counting(factory) for name, factory in self._buggy.components().items()}
+
+    def _counting(self, factory: Factory) -> Factory:
+        def make(config: Any) -> Any:
+            self._runs += 1
+            if self._runs == RUNS:
+                for _ in range(self._times):
+                    os.kill(self._driver, signal.SIGINT)
+            return factory(config)
+
+        return make
+
+
+def once() -> Pressing:
+    return Pressing(1)
+
+
+def twice() -> Pressing:
+    return Pressing(2)
+
+
+def once_from_a_worker() -> Pressing:
+    return Pressing(1, parent=True)
