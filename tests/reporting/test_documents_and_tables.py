@@ -67,7 +67,7 @@ def test_the_document_of_a_check(checks: list[Check]):
     assert (document["schema"], document["seed"], document["scenarios"]) == (1, "7", 30)
     assert document["steps"] == sum(one.tally.steps for one in checks) > 0
     good, bad = document["implementations"]
-    assert set(bad) == {"name", "version", "components", "properties", "findings", "gaps", "holes"}
+    assert set(bad) == {"name", "version", "components", "ran", "properties", "findings", "gaps", "holes"}
     assert (good["name"], good["components"], good["findings"]) == ("reference", ["deque"], [])
     assert set(bad["properties"][0]) == {
         "slug", "component", "level", "kind", "verdict", "scenarios", "minimal_steps", "cases", "unsure",
