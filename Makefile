@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports flink-jobs lint format bench kill-matrix variants exercise corpus explore trials nightly clean jdk
+.PHONY: help venv campaign test test-flink flink-reports flink-jobs lint format docs bench kill-matrix variants exercise corpus explore trials nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -107,6 +107,10 @@ lint: venv ## formatting, linting and types; changes nothing
 format: venv ## reformat, and fix what ruff can fix safely
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: venv ## the documentation site, into build/site; a broken link is an error
+	$(BIN)/sphinx-build -W --keep-going -q -j auto -d build/doctrees -c building . build/site
+	@echo "Open build/site/index.html"
 
 bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark

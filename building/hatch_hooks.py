@@ -17,7 +17,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 INSTALLED = "conformance/documentation"
 """Where the folder `docs` is in the wheel."""
 
-_with_links_to: Callable[[Collection[str], str, str], str] = runpy.run_path(
+_with_links_to: Callable[[Collection[str], Path, str, str], str] = runpy.run_path(
     str(Path(__file__).with_name("links.py"))
 )["with_links_to"]  # fmt: skip
 
@@ -42,7 +42,7 @@ class Documentation(BuildHookInterface[Any]):
                 source = Path(self._rewritten.name, place)
                 source.parent.mkdir(parents=True, exist_ok=True)
                 text = file.read_text(encoding="utf-8")
-                source.write_text(_with_links_to(published, place, text), encoding="utf-8", newline="\n")
+                source.write_text(_with_links_to(published, root, place, text), encoding="utf-8", newline="\n")
             build_data["force_include"][str(source)] = f"{INSTALLED}/{place.removeprefix('docs/')}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -58,5 +58,6 @@ class Readme(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Set `readme`."""
-        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": _with_links_to((), "README.md", text)}
+        root = Path(self.root)
+        text = _with_links_to((), root, "README.md", (root / "README.md").read_text(encoding="utf-8"))
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection
+from pathlib import Path
 
 _CODE_OR_LINK = re.compile(
     r"^(?P<fence>```+|~~~+).*?^(?P=fence)[^\S\n]*$"
@@ -22,11 +23,12 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|/", re.IGNORECASE)
 """How a target starts that names no file of the repository: with a scheme, or on this page."""
 
 
-def with_links_to(published: Collection[str], page: str, text: str) -> str:
+def with_links_to(published: Collection[str], root: Path, page: str, text: str) -> str:
     """Return the text of a page in which the path replaces each relative link to a file that is not published.
 
-    `published` has the files that are published and `page` is the page itself, as paths in the repository. A link to a
-    folder becomes a link to the folder's README.md if that is published.
+    `published` has the files that are published and `page` is the page itself, as paths in the repository, which lies
+    in `root`. A link to a folder becomes a link to the folder's README.md if that is published. A link to a file that
+    does not exist stays, so that whoever checks the links finds it.
     """
 
     def replaced(found: re.Match[str]) -> str:
@@ -35,7 +37,7 @@ def with_links_to(published: Collection[str], page: str, text: str) -> str:
             return found[0]
         file, hash_sign, anchor = target.partition("#")
         place = posixpath.normpath(posixpath.join(posixpath.dirname(page), file))
-        if place in published:
+        if place in published or not (root / place).exists():
             return found[0]
         if posixpath.join(place, "README.md") in published:
             return f"[{label}]({posixpath.join(file, 'README.md')}{hash_sign}{anchor})"
