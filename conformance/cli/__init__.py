@@ -21,7 +21,6 @@ from conformance.cli.documentation import docs
 from conformance.cli.examining import audit, doctor
 from conformance.cli.guarding import Guarded
 from conformance.cli.internal import told
-from conformance.cli.interrupting import INTERRUPTED
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
@@ -29,7 +28,7 @@ from conformance.cli.options import say
 from conformance.cli.searching import check, explore
 from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
-from conformance.reporting.status import CONFORMS, INTERNAL, USAGE
+from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, USAGE
 from conformance.scenarios import SchemaError
 
 

@@ -12,6 +12,7 @@ import msgspec
 from conformance import campaigns, reporting
 from conformance.cli.options import (
     RUNNERS,
+    all_option,
     assume_option,
     capabilities_of,
     check_components,
@@ -46,6 +47,7 @@ def campaign() -> None:
 @seed_option
 @assume_option
 @known_option
+@all_option
 def start(
     folder: Path,
     implementations: tuple[str, ...],
@@ -58,6 +60,7 @@ def start(
     seed: str,
     assume: tuple[str, ...],
     known_path: Path | None,
+    everything: bool,
 ) -> int:
     """Run the same scenarios on all implementations, and compare the others with the first one.
 
@@ -83,7 +86,7 @@ def start(
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)
-    return _conclude(result, folder, entries, implementations)
+    return _conclude(result, folder, entries, implementations, everything)
 
 
 @campaign.command()
@@ -95,9 +98,10 @@ def start(
     "--accept-changed-code", is_flag=True, help="Add up blocks that different code ran, and record the change."
 )
 @known_option
+@all_option
 def resume(
     folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, accept_changed_code: bool,
-    known_path: Path | None,
+    known_path: Path | None, everything: bool,
 ) -> int:  # fmt: skip
     """Continue a campaign that was stopped. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
@@ -109,7 +113,7 @@ def resume(
         notes.print(note, markup=False)
     with _watching(now.planned) as watch:
         result = campaigns.resume(folder, runs, watch, accept_changed_code=accept_changed_code, chosen=chosen)
-    return _conclude(result, folder, entries, chosen)
+    return _conclude(result, folder, entries, chosen, everything)
 
 
 @campaign.command(name="status")
@@ -144,9 +148,12 @@ def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None
 
 
 def _conclude(
-    result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...], chosen: tuple[str, ...]
-) -> int:
-    status = reporting.conclude_campaign(out, result, campaigns.own(folder, "report"), entries, chosen=chosen)
+    result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...], chosen: tuple[str, ...],
+    everything: bool,
+) -> int:  # fmt: skip
+    status = reporting.conclude_campaign(
+        out, result, campaigns.own(folder, "report"), entries, chosen=chosen, everything=everything
+    )
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
     return status
 
@@ -156,7 +163,10 @@ def _conclude(
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: DIR/report]")
 @chosen_option
 @known_option
-def campaign_report(folder: Path, output: Path | None, chosen: tuple[str, ...], known_path: Path | None) -> int:
+@all_option
+def campaign_report(
+    folder: Path, output: Path | None, chosen: tuple[str, ...], known_path: Path | None, everything: bool
+) -> int:
     """Print the verdicts of a campaign, and write a bug report for each violation."""
     result = campaigns.load(folder)
     return reporting.conclude_campaign(
@@ -165,4 +175,5 @@ def campaign_report(folder: Path, output: Path | None, chosen: tuple[str, ...], 
         output or campaigns.own(folder, "report"),
         load_known_failures(known_path) if known_path else (),
         chosen=chosen,
+        everything=everything,
     )

@@ -13,6 +13,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import Check, Differ, KnownFailure, Standing, standing
 from conformance.engines.apart import find
+from conformance.engines.causes import Cause, likely_causes
 from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.interruption import Interruption, until
 from conformance.ports import Capability, Implementation, Limits
@@ -71,7 +72,14 @@ class Searching:
         now = Standing({}, ())
         if begun:
             now = standing(self._entries, one.name, one.implementation, begun, self._assumed)
-        return reporting.Checked(one.name, one.implementation, tuple(checks), now, rest)
+        causes = self._causes(checks)
+        return reporting.Checked(one.name, one.implementation, tuple(checks), now, causes, rest)
+
+    def _causes(self, checks: Sequence[Check]) -> tuple[Cause, ...]:
+        """Group the findings. That runs scenarios; so after an interruption each finding is a group of its own."""
+        if self._interruption.requested:
+            return tuple(Cause((found,), ()) for check in checks for found in check.found)
+        return likely_causes(checks)
 
     def _check(
         self, one: Wanted, component: str, baseline: Implementation | None, told: Callable[[int], None]

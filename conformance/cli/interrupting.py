@@ -15,9 +15,6 @@ from types import FrameType
 from conformance.cli.options import say
 from conformance.engines.interruption import OnRequest
 
-INTERRUPTED = 130
-"""The exit status: 128 + SIGINT, as shells report it."""
-
 
 @contextmanager
 def interruptible() -> Iterator[OnRequest]:

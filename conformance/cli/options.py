@@ -63,6 +63,12 @@ assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,
     help="Also judge properties that need this capability, on implementations that do not claim it.",
 )  # fmt: skip
+all_option = click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also print the verdict on every property, and whatever else was left out.",
+)
 known_option = click.option(
     "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
     help="A list of known failures (TOML). Other failures, and entries that no longer fail, are violations.",

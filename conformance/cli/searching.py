@@ -10,8 +10,9 @@ import click
 from conformance import reporting
 from conformance.cli.checks import Searching, Wanted
 from conformance.cli.guarding import followed, guarded
-from conformance.cli.interrupting import INTERRUPTED, interruptible
+from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
+    all_option,
     assume_option,
     capabilities_of,
     check_components,
@@ -37,7 +38,7 @@ from conformance.engines.explore import MOST_STATES, Explorer
 from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
 from conformance.ports import Limits, find_implementation
-from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION, status_in_words
 
 
 @click.command()
@@ -79,6 +80,7 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write in which settings each property was judged (Markdown), and all counts beside it (JSON).",
 )
+@all_option
 @step_seconds_option
 @memory_option
 @in_process_option
@@ -86,8 +88,8 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
-    against: str | None, exercise_page: Path | None, step_seconds: float, memory: int, in_process: bool,
-    json_path: Path | None,
+    against: str | None, exercise_page: Path | None, everything: bool, step_seconds: float, memory: int,
+    in_process: bool, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
@@ -116,9 +118,12 @@ def check(
                     )
             if page is not None:
                 reported.append(reporting.evidence_of(name, implementation, one.checks, one.standing, assumed))
-        reporting.print_checks(out, everybody, scenarios)
-        if report_folder is not None and any(one.found for one in reporting.checks_of(everybody)):
-            out.print(f"Reports: {report_folder}", soft_wrap=True, markup=False)
+        written = report_folder if any(one.found for one in reporting.checks_of(everybody)) else None
+        status = INTERRUPTED if interruption.requested else reporting.status_of_check(everybody)
+        reporting.print_verdicts(out, reporting.verdicts_of_check(everybody, scenarios, written), everything)
+        out.print(status_in_words(status))
+        if written is not None:
+            out.print(f"Reports: {written}", soft_wrap=True, markup=False)
         if exercise_page is not None:
             named = [(one.name, checked) for one in everybody for checked in one.checks]
             reporting.write_exercise(exercise_page, call, named)
@@ -135,7 +140,7 @@ def check(
             if against is not None:
                 document["divergences"] = reporting.divergences_document(against, reporting.checks_of(everybody))
             reporting.write_json(json_path, {**document, **reporting.interruption_document(everybody)})
-        return INTERRUPTED if interruption.requested else reporting.status_of_check(everybody)
+        return status
 
 
 @click.command()

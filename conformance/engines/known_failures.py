@@ -26,6 +26,7 @@ from msgspec.structs import fields
 
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, FailureClass
+from conformance.engines.check import Found
 from conformance.engines.replay import read_scenario, replay
 from conformance.engines.tally import Signature
 from conformance.ports import Capability, Implementation
@@ -84,12 +85,16 @@ class KnownFailure:
 class Standing:
     """The result of replaying a list of known failures on one implementation."""
 
-    known: dict[Signature, KnownFailure]
-    """The signatures with which the implementation is known to fail."""
+    known: Mapping[tuple[str, Signature], KnownFailure]
+    """The components and signatures with which the implementation is known to fail."""
     fixed: tuple[KnownFailure, ...]
     """Entries whose scenario no longer fails as it is recorded."""
     failing: tuple[KnownFailure, ...] = ()
     """Entries whose scenario still fails as it is recorded."""
+
+    def entry(self, found: Found) -> KnownFailure | None:
+        """Returns the entry that a finding belongs to, or None if it is a new one."""
+        return self.known.get((found.scenario.component, found.signature))
 
 
 def standing(
@@ -97,14 +102,14 @@ def standing(
     assume: Iterable[Capability] = (), known_components: Mapping[str, Component] = COMPONENTS,
 ) -> Standing:  # fmt: skip
     """Replay the entries that concern these components of the implementation that the user asked for as `name`."""
-    known: dict[Signature, KnownFailure] = {}
+    known: dict[tuple[str, Signature], KnownFailure] = {}
     fixed: list[KnownFailure] = []
     failing: list[KnownFailure] = []
     for component in components:
         for entry in entries:
             if entry.concerns(name, component):
                 signatures = entry.signatures(implementation, assume, known_components)
-                known.update(dict.fromkeys(signatures, entry))
+                known.update({(component, one): entry for one in signatures})
                 (failing if signatures else fixed).append(entry)
     return Standing(known, tuple(fixed), tuple(failing))
 

@@ -8,9 +8,15 @@ on every machine, except for the environment section of a bug report.
 """
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
-from conformance.reporting.campaign import campaign_tables, status_lines
-from conformance.reporting.checked import Checked, checks_of, interruption_document, interruption_lines
-from conformance.reporting.conclusion import conclude_campaign, print_checks, report_violation, status_of_check
+from conformance.reporting.campaign import campaign_verdicts, status_lines
+from conformance.reporting.checked import (
+    Checked,
+    checks_of,
+    interruption_document,
+    interruption_lines,
+    verdicts_of_check,
+)
+from conformance.reporting.conclusion import conclude_campaign, report_violation, status_of_check
 from conformance.reporting.conformance_report import (
     Call,
     Tested,
@@ -20,7 +26,12 @@ from conformance.reporting.conformance_report import (
     write_page,
 )
 from conformance.reporting.diagram import sequence_diagram
-from conformance.reporting.divergences import divergence_lines, divergence_tables, divergences_document
+from conformance.reporting.divergences import (
+    divergence_lines,
+    divergence_remarks,
+    divergence_tables,
+    divergences_document,
+)
 from conformance.reporting.documents import (
     BugRow,
     ImplementationRow,
@@ -36,12 +47,12 @@ from conformance.reporting.documents import (
     unusable_row,
 )
 from conformance.reporting.examined import examined_lines, examined_row
-from conformance.reporting.exercise import exercise_lines, write_exercise
+from conformance.reporting.exercise import exercise_lines, exercise_remarks, write_exercise
 from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
 from conformance.reporting.files import write_json, write_text
 from conformance.reporting.judged import with_judged, without_judged
 from conformance.reporting.kill_matrix import matrix_text
-from conformance.reporting.known import print_standing
+from conformance.reporting.known import standing_remarks
 from conformance.reporting.legal_variants import (
     VariantRow,
     variant_row,
@@ -52,6 +63,8 @@ from conformance.reporting.legal_variants import (
 from conformance.reporting.markdown import story_markdown
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.report_sections import report_page
+from conformance.reporting.screen import summaries
+from conformance.reporting.showing import print_verdicts
 from conformance.reporting.specification import chapter_file, rules, specification_folder
 from conformance.reporting.stored import audit_document, audit_lines, audit_table
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
@@ -59,9 +72,9 @@ from conformance.reporting.tables import (
     implementation_table,
     kill_matrix,
     property_tables,
-    summary_lines,
     verdict_tables,
 )
+from conformance.reporting.verdicts import Remark, Tried, Verdicts, tried_in_check
 
 __all__ = [
     "BugRow",
@@ -69,27 +82,32 @@ __all__ = [
     "Checked",
     "ImplementationRow",
     "Mark",
+    "Remark",
     "Story",
     "StoryStep",
     "Tested",
+    "Tried",
     "VariantRow",
+    "Verdicts",
     "audit_document",
     "audit_lines",
     "audit_table",
     "bug_row",
     "bugs_document",
-    "campaign_tables",
+    "campaign_verdicts",
     "chapter_file",
     "check_document",
     "checks_of",
     "conclude_campaign",
     "divergence_lines",
+    "divergence_remarks",
     "divergence_tables",
     "divergences_document",
     "evidence_of",
     "examined_lines",
     "examined_row",
     "exercise_lines",
+    "exercise_remarks",
     "exploration_document",
     "exploration_lines",
     "exploration_table",
@@ -100,8 +118,7 @@ __all__ = [
     "interruption_lines",
     "kill_matrix",
     "matrix_text",
-    "print_checks",
-    "print_standing",
+    "print_verdicts",
     "progress_bar",
     "properties_document",
     "property_tables",
@@ -115,13 +132,15 @@ __all__ = [
     "scenario_folder",
     "sequence_diagram",
     "specification_folder",
+    "standing_remarks",
     "status_lines",
     "status_of_check",
     "story_markdown",
     "story_table",
-    "summary_lines",
+    "summaries",
     "tell",
     "this_environment",
+    "tried_in_check",
     "unguarded_properties",
     "unusable_row",
     "variant_row",
@@ -129,6 +148,7 @@ __all__ = [
     "variants_table",
     "variants_text",
     "verdict_tables",
+    "verdicts_of_check",
     "with_judged",
     "without_judged",
     "write_bug_report",

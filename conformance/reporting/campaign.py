@@ -1,47 +1,84 @@
-"""Shows the result of a campaign as tables. It reads only the data of `result.json`."""
+"""Shows the result of a campaign, and how far it is. It reads only the data in the folder of the campaign."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
-from msgspec import Struct
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from conformance.campaigns import Status
-from conformance.reporting.columns import columns_of_result
+from conformance.campaigns import CampaignResult, DifferenceResult, LostBlock, Status, causes_of
+from conformance.components import COMPONENTS
+from conformance.driver import Components
+from conformance.engines import Standing
+from conformance.ports.registry import KNOWN_BUG_SCHEME
+from conformance.reporting.columns import NO_STANDING, NOTHING_KNOWN, columns_of_result
+from conformance.reporting.counts import counted
+from conformance.reporting.known import standing_remarks
 from conformance.reporting.looks import Slug, simple_table
-from conformance.reporting.tables import lines_of_columns, tables_of_columns
+from conformance.reporting.verdicts import Remark, Tried, Verdicts
 from conformance.reporting.words import plain
 
 _FEW = 20
 """How many lost blocks are listed."""
 
 
-def campaign_tables(result: Mapping[str, Any] | Struct, statements: bool = False) -> list[RenderableType]:
-    """Return tables of verdicts, findings, differences and lost blocks, and a summary line per implementation.
+def campaign_verdicts(
+    result: CampaignResult,
+    standings: Mapping[str, Standing] = NOTHING_KNOWN,
+    reports: Path | None = None,
+    components: Components = COMPONENTS,
+) -> Verdicts:
+    """Return what a person is shown of a campaign. `standings`: by the name of the implementation."""
+    columns = columns_of_result(result, components, standings)
+    tried = tuple(
+        Tried(
+            one.name,
+            tuple(column for column in columns if column.name == one.name),
+            causes_of(one, components),
+            standings.get(one.name, NO_STANDING),
+            must_fail=one.name.startswith(KNOWN_BUG_SCHEME),
+        )
+        for one in result.implementations
+    )
+    remarks = [*_lost(result.lost_blocks), *_differences(result)]
+    for name, now in standings.items():
+        remarks += standing_remarks(name, now)
+    return Verdicts(tried, tuple(remarks), reports, components)
 
-    `result` is the object, or the dictionary that was read from its JSON.
-    """
-    document: Mapping[str, Any] = result if isinstance(result, Mapping) else msgspec.to_builtins(result)
-    columns = columns_of_result(document)
-    shown = tables_of_columns(columns, statements)
-    if document.get("differences"):
-        shown.append(_differences(document["differences"]))
-    if document.get("lost_blocks"):
-        shown.append(_lost(document["lost_blocks"]))
-    return [*shown, *lines_of_columns(columns)]
+
+def _differences(result: CampaignResult) -> list[Remark]:
+    if not result.differences:
+        return []
+    lines = tuple(
+        f"difference {one.component} {one.operation} {one.field} {one.implementation} "
+        f"({counted(one.count, 'scenario')}, {counted(one.steps, 'step')})"
+        for one in result.differences
+    )
+    numbers = Counter(one.implementation for one in result.differences)
+    whose = ", ".join(f"{name} {number:,}" for name, number in numbers.items())
+    sentence = f"Differences from {result.plan.baseline}, which are no violations: {whose}."
+    return [Remark(sentence, lines, _differences_table(result.differences))]
 
 
-def _differences(differences: list[Mapping[str, Any]]) -> Table:
+def _lost(blocks: Sequence[LostBlock]) -> list[Remark]:
+    if not blocks:
+        return []
+    scenarios = counted(sum(one.count for one in blocks), "scenario")
+    lines = tuple(f"lost {one.component} {_numbers(one)}: {plain(one.reason)}" for one in blocks)
+    return [Remark(f"Lost, since they could not be run: {scenarios}. The campaign is inconclusive.", lines, few=3)]
+
+
+def _numbers(block: LostBlock) -> str:
+    return f"{block.first}-{block.first + block.count - 1}"
+
+
+def _differences_table(differences: Sequence[DifferenceResult]) -> Table:
     table = simple_table(
-        f"Differences from the first implementation: {len(differences)}",
-        "A difference is not a violation. seen: in how many scenarios; steps: of the shortest, up to the difference.",
+        None, "A difference is no violation. seen: in how many scenarios; steps: of the shortest, up to the difference."
     )
     table.add_column("implementation", ratio=1)
     table.add_column("component")
@@ -50,27 +87,10 @@ def _differences(differences: list[Mapping[str, Any]]) -> Table:
     table.add_column("seen", justify="right")
     table.add_column("steps", justify="right")
     for one in differences:
-        operation = Text(one["operation"], overflow="fold")
+        operation = Text(one.operation, overflow="fold")
         table.add_row(
-            Slug(one["implementation"]), Slug(one["component"]), operation, Text(one["field"]), f"{one['count']:,}",
-            str(one["steps"]),
-        )  # fmt: skip
-    return table
-
-
-def _lost(blocks: list[Mapping[str, Any]]) -> Table:
-    table = simple_table(
-        f"Lost: {sum(one['count'] for one in blocks):,} scenarios",
-        "They could not be run, so the campaign is inconclusive.",
-    )
-    table.add_column("component")
-    table.add_column("scenarios", justify="right")
-    table.add_column("reason", ratio=1)
-    for one in blocks[:_FEW]:
-        last = one["first"] + one["count"] - 1
-        table.add_row(Slug(one["component"]), f"{one['first']}-{last}", Text(plain(one["reason"])))
-    if len(blocks) > _FEW:
-        table.add_row(f"{len(blocks) - _FEW:,} more", "", "")
+            Slug(one.implementation), Slug(one.component), operation, Text(one.field), f"{one.count:,}", str(one.steps)
+        )
     return table
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from conformance.engines import Check, Standing
+from conformance.engines.causes import Cause
 from conformance.ports import Implementation
+from conformance.reporting.divergences import divergence_remarks
+from conformance.reporting.exercise import exercise_remarks
+from conformance.reporting.known import standing_remarks
+from conformance.reporting.verdicts import Remark, Verdicts, tried_in_check
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,8 @@ class Checked:
     checks: tuple[Check, ...]
     """One per component that was begun."""
     standing: Standing
+    causes: tuple[Cause, ...] = ()
+    """The findings of the checks, grouped by likely cause."""
     not_begun: tuple[str, ...] = ()
     """The components that an interruption has left out."""
 
@@ -32,6 +40,17 @@ class Checked:
 def checks_of(everybody: Iterable[Checked]) -> list[Check]:
     """Return all checks in their order."""
     return [check for one in everybody for check in one.checks]
+
+
+def verdicts_of_check(everybody: Sequence[Checked], asked: int, reports: Path | None = None) -> Verdicts:
+    """Return what a person is shown. `asked`: as for `interruption_lines`. `reports`: the folder of bug reports."""
+    every = checks_of(everybody)
+    tried = tuple(tried_in_check(one.name, one.checks, one.causes, one.standing) for one in everybody)
+    remarks = [*exercise_remarks(every), *divergence_remarks(every)]
+    remarks += [Remark(line) for line in interruption_lines(everybody, asked)]
+    for one in tried:
+        remarks += standing_remarks(one.label, one.standing)
+    return Verdicts(tried, tuple(remarks), reports)
 
 
 def interruption_lines(everybody: Sequence[Checked], asked: int) -> list[str]:

@@ -4,11 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from types import MappingProxyType
 
+from conformance.campaigns import CampaignResult, ComponentResult, ImplementationResult
 from conformance.components import COMPONENTS
-from conformance.driver import Component, Level, Verdict
-from conformance.engines import Check
+from conformance.driver import Component, Components, Level, Verdict
+from conformance.engines import Check, Standing
+from conformance.engines.tally import Signature
+
+NO_STANDING = Standing({}, ())
+"""The standing of an implementation without known failures."""
+NOTHING_KNOWN: Mapping[str, Standing] = MappingProxyType({})
+
+
+class Word(StrEnum):
+    """What is said of one property. The order is that in which they are listed."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    KNOWN = "known failure"
+    """It failed, and each of its findings is in the list of known failures."""
+    UNKNOWN = "unknown"
+    NOT_EXERCISED = "not exercised"
+    UNTESTABLE = "untestable"
+    """The specification says it, and nothing that the suite can observe shows it."""
+    NOT_TESTED = "not tested"
+    """The call left it out."""
+    NOT_APPLICABLE = "not applicable"
+
+    @property
+    def shown(self) -> str:
+        """The word on a screen: a failure is noticed without colours, too."""
+        return "FAILED" if self is Word.FAILED else self.value
+
+
+def word_of(verdict: str, level: str, is_known: bool) -> Word:
+    """Return the word for a verdict. `is_known`: whether every finding of the property is a known failure."""
+    if verdict == Verdict.FAILED.value and is_known:
+        return Word.KNOWN
+    if verdict == Verdict.NOT_EXERCISED.value and level == Level.UNTESTABLE.value:
+        return Word.UNTESTABLE
+    return Word(verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +62,7 @@ class Judged:
 class Cell:
     """A verdict, the number of scenarios that put the property to the test, and the reason if none could."""
 
-    verdict: str
+    word: Word
     scenarios: int
     why: str = ""
 
@@ -57,6 +94,19 @@ class Column:
     findings: tuple[FindingLine, ...]
     interrupted: bool = False
 
+    @property
+    def label(self) -> str:
+        """The name by which the implementation was called, with its version unless that is part of the name."""
+        return self.name if self.name.endswith(self.version) else f"{self.name} {self.version}"
+
+    def failed_scenarios(self, slug: str) -> int:
+        """Return in how many scenarios a property failed."""
+        return sum(one.count for one in self.findings if one.property == slug)
+
+    def shortest(self, slug: str) -> int | None:
+        """Return the number of steps of the shortest scenario in which a property failed, or None if it did not."""
+        return min((one.steps for one in self.findings if one.property == slug), default=None)
+
 
 def by_component(columns: Iterable[Column]) -> dict[str, list[Column]]:
     """Group the columns by component. Each group is one table."""
@@ -66,19 +116,11 @@ def by_component(columns: Iterable[Column]) -> dict[str, list[Column]]:
     return groups
 
 
-def column_of_check(check: Check) -> Column:
-    """The column of a check."""
+def column_of_check(check: Check, name: str | None = None, now: Standing = NO_STANDING) -> Column:
+    """Return the column of a check. `name`: by which the implementation was called, instead of its own."""
     program, tally = check.program, check.tally
+    component = program.component.name
     judged, cells = [], {}
-    for one in program.component.properties:
-        verdict = check.verdict(one)
-        why = ""
-        if verdict is Verdict.NOT_APPLICABLE:
-            why = f"needs {', '.join(sorted(one.needs - program.capabilities))}"
-        elif one.level is Level.UNTESTABLE:
-            why = "untestable"
-        judged.append(Judged(one.slug, one.level.value, one.kind.value, one.statement))
-        cells[one.slug] = Cell(verdict.value, tally.exercised.get(one.slug, 0), why)
     findings = tuple(
         FindingLine(
             *found.signature,
@@ -89,46 +131,54 @@ def column_of_check(check: Check) -> Column:
         )
         for found in check.found
     )
-    name, version = program.implementation.name, program.implementation.version
-    component = program.component.name
+    for one in program.component.properties:
+        verdict = check.verdict(one)
+        why = ""
+        if verdict is Verdict.NOT_APPLICABLE:
+            why = f"needs {', '.join(sorted(one.needs - program.capabilities))}"
+        word = word_of(verdict.value, one.level.value, _is_known(one.slug, component, findings, now))
+        judged.append(Judged(one.slug, one.level.value, one.kind.value, one.statement))
+        cells[one.slug] = Cell(word, tally.exercised.get(one.slug, 0), why)
+    version = program.implementation.version
+    name = name or program.implementation.name
     counts = tally.scenarios, tally.steps
     return Column(name, version, component, *counts, tuple(judged), cells, findings, check.interrupted)
 
 
-def columns_of_result(result: Mapping[str, Any], components: Mapping[str, Component] = COMPONENTS) -> list[Column]:
+def _signature(one: FindingLine) -> Signature:
+    return one.property, one.failure_class, one.operation
+
+
+def _is_known(slug: str, component: str, findings: Iterable[FindingLine], now: Standing) -> bool:
+    mine = [one for one in findings if one.property == slug]
+    return bool(mine) and all((component, _signature(one)) in now.known for one in mine)
+
+
+def columns_of_result(
+    result: CampaignResult,
+    components: Components = COMPONENTS,
+    standings: Mapping[str, Standing] = NOTHING_KNOWN,
+) -> list[Column]:
     """Return the columns of a campaign's result, which a suite with other properties may have written."""
     return [
-        _column(one, part, components.get(part["component"]))
-        for one in result.get("implementations", ())
-        for part in one.get("components", ())
+        _column(one, part, components[part.component], standings.get(one.name, NO_STANDING))
+        for one in result.implementations
+        for part in one.components
     ]
 
 
-def _column(implementation: Mapping[str, Any], part: Mapping[str, Any], known: Component | None) -> Column:
-    component = part["component"]
-    statements = {} if known is None else {one.slug: one.statement for one in known.properties}
-    properties = part.get("properties", ())
-    return Column(
-        name=implementation["name"],
-        version=implementation.get("version", ""),
-        component=component,
-        scenarios=part.get("scenarios", 0),
-        steps=part.get("steps", 0),
-        judged=tuple(
-            Judged(one["slug"], one.get("level", ""), one.get("kind", ""), statements.get(one["slug"], ""))
-            for one in properties
-        ),
-        cells={one["slug"]: Cell(one["verdict"], one.get("scenarios", 0)) for one in properties},
-        findings=tuple(
-            FindingLine(
-                property=one["property"],
-                failure_class=one["class"],
-                operation=one.get("operation", ""),
-                steps=one["steps"],
-                count=one["count"],
-                owed=one["owed"],
-                observed=one["observed"],
-            )
-            for one in part.get("findings", ())
-        ),
+def _column(implementation: ImplementationResult, part: ComponentResult, component: Component, now: Standing) -> Column:
+    statements = {one.slug: one.statement for one in component.properties}
+    findings = tuple(
+        FindingLine(one.property, one.failure_class.value, one.operation, one.steps, one.count, one.owed, one.observed)
+        for one in part.findings
     )
+    judged, cells = [], {}
+    for one in part.properties:
+        judged.append(Judged(one.slug, one.level.value, one.kind.value, statements.get(one.slug, "")))
+        word = word_of(one.verdict.value, one.level.value, _is_known(one.slug, part.component, findings, now))
+        cells[one.slug] = Cell(word, one.scenarios)
+    return Column(
+        implementation.name, implementation.version, part.component, part.scenarios, part.steps, tuple(judged), cells,
+        findings,
+    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from conformance.campaigns import CampaignResult, found_of
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
-from conformance.engines import Found, KnownFailure, replay, standing
+from conformance.engines import Found, KnownFailure, Standing, replay, standing
 from conformance.engines.apart import find
 from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
@@ -20,13 +20,11 @@ from conformance.engines.patience import PATIENCE
 from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
-from conformance.reporting.campaign import campaign_tables
-from conformance.reporting.checked import Checked, checks_of, interruption_lines
-from conformance.reporting.divergences import divergence_lines, divergence_tables
-from conformance.reporting.exercise import exercise_lines
-from conformance.reporting.known import print_standing
-from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_of, worst
-from conformance.reporting.tables import summary_lines, verdict_tables
+from conformance.reporting.campaign import campaign_verdicts
+from conformance.reporting.checked import Checked
+from conformance.reporting.counts import counted
+from conformance.reporting.showing import print_verdicts
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_in_words, status_of, worst
 
 
 def report_violation(
@@ -59,20 +57,6 @@ def report_violation(
     )  # fmt: skip
 
 
-def print_checks(console: Console, everybody: Sequence[Checked], asked: int) -> None:
-    """Print the verdicts of a check. `asked`: how many scenarios were asked for, per implementation and component."""
-    every = checks_of(everybody)
-    for table in [*verdict_tables(every), *divergence_tables(every)]:
-        console.print(table)
-    for line in summary_lines(every):
-        console.print(line)
-    for words in [*exercise_lines(every), *divergence_lines(every), *interruption_lines(everybody, asked)]:
-        console.print(words, markup=False, soft_wrap=True)
-    for one in everybody:
-        name = f"{one.implementation.name} {one.implementation.version}".rstrip()
-        print_standing(console, name, one.standing)
-
-
 def status_of_check(everybody: Iterable[Checked]) -> int:
     """Return the exit status of a check that was not interrupted."""
     statuses = [CONFORMS]
@@ -90,26 +74,27 @@ def conclude_campaign(
     entries: Iterable[KnownFailure],
     components: Components = COMPONENTS,
     chosen: Collection[str] = (),
+    everything: bool = False,
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
     A known bug must be found. Every other implementation may only have the failures that `entries` list. `chosen` are
     implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
+    `everything`: see `print_verdicts`.
 
     Raises: NotChosen.
     """
     run = {one.name for one in result.implementations if entries or any(part.findings for part in one.components)}
     names = [one.name for one in result.implementations]
     check_chosen(names, (*chosen, *(name for name in names if name not in run)), "The result of the campaign")
-    for table in campaign_tables(result):
-        console.print(table)
     statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
+    standings: dict[str, Standing] = {}
     written = 0
     for one in result.implementations:
         found = [found_of(finding, components) for component in one.components for finding in component.findings]
-        if one.name.startswith(KNOWN_BUG_SCHEME) and not found:
+        must_fail = one.name.startswith(KNOWN_BUG_SCHEME)
+        if must_fail and not found:
             statuses.append(VIOLATION)
-            console.print(f"The campaign must find {one.name}, and did not find it.", markup=False)
         if not found and not entries:
             continue
         with closing(find(one.name, components=components)) as implementation:
@@ -119,9 +104,13 @@ def conclude_campaign(
             for finding in found:
                 report_violation(folder, one.name, finding, implementation, result.plan.assume, components)
                 written += 1
-        print_standing(console, one.name, now)
-        if not one.name.startswith(KNOWN_BUG_SCHEME):
+        standings[one.name] = now
+        if not must_fail:
             statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
+    verdicts = campaign_verdicts(result, standings, folder if written else None, components)
+    print_verdicts(console, verdicts, everything)
+    status = worst(statuses)
+    console.print(status_in_words(status))
     if written:
-        console.print(f"{written} bug report folders: {folder}", soft_wrap=True, markup=False)
-    return worst(statuses)
+        console.print(f"{counted(written, 'bug report folder')}: {folder}", soft_wrap=True, markup=False)
+    return status

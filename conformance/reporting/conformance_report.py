@@ -107,7 +107,7 @@ def evidence_of(
             found,
             replay(found.scenario, implementation, assumed, _only(check.program.component)),
             _on_the_reference(name, found, check.program.component),
-            standing.known.get(found.signature),
+            standing.entry(found),
         )
         for check in checks
         for found in check.found

@@ -13,11 +13,13 @@ from rich.text import Text
 from conformance.driver import Component
 from conformance.engines import Check, Comparison, Divergence
 from conformance.ports import Outcome
+from conformance.reporting.counts import counted
 from conformance.reporting.documents import Document, encodable, scenario_document
 from conformance.reporting.looks import Slug, simple_table
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.signal_words import signals_in_words
 from conformance.reporting.story import SEPARATOR
+from conformance.reporting.verdicts import Remark
 from conformance.reporting.words import outcome_in_words, plain, step_in_words
 from conformance.scenarios import Entry, History, Scenario
 from conformance.scenarios.codec import encode_entries
@@ -49,6 +51,24 @@ def divergence_tables(checks: Iterable[Check]) -> list[Table]:
         differs = Text(what_differs(one))
         shown.add_row(Slug(program.implementation.name), where, differs, f"{one.count:,}", str(len(one.scenario.steps)))
     return [shown]
+
+
+def divergence_remarks(checks: Sequence[Check]) -> list[Remark]:
+    """Return one remark on all divergences, and a sentence for each implementation that was compared."""
+    rows = [(check, one) for check, comparison in compared(checks) for one in comparison.divergences]
+    lines = tuple(
+        f"divergence {check.program.component.name} {one.group.operation} {check.program.implementation.name}: "
+        f"{what_differs(one)} ({counted(one.count, 'scenario')}, {counted(len(one.scenario.steps), 'step')})"
+        for check, one in rows
+    )
+    told = [Remark(line) for line in divergence_lines(checks)]
+    if not rows:
+        return told
+    (shown,) = divergence_tables(checks)
+    return [
+        Remark(f"{counted(len(rows), 'divergence')}. No violations: either answer may be right.", lines, shown, 4),
+        *told,
+    ]
 
 
 def divergence_lines(checks: Iterable[Check]) -> list[str]:

@@ -16,8 +16,10 @@ from conformance.engines.exercise import Cell, Gap, Hole, can, cells, comparable
 from conformance.engines.tally import Tally
 from conformance.ports import Recovery
 from conformance.reporting.conformance_report import Call
+from conformance.reporting.counts import counted
 from conformance.reporting.files import write_text
 from conformance.reporting.markdown import cell, table
+from conformance.reporting.verdicts import Remark
 
 Document = dict[str, Any]
 _WHAT = (
@@ -46,6 +48,22 @@ def exercise_lines(checks: Iterable[Check]) -> list[str]:
         for hole in holes(check.program, check.tally):
             lines.append(f"{who}: {hole.slug} is a hole: {_share(hole)}")
     return lines
+
+
+def exercise_remarks(checks: Sequence[Check]) -> list[Remark]:
+    """Return one remark on all gaps and holes, if there are any."""
+    unjudged = sum(len(_by_slug(gaps(one.program, one.tally))) for one in checks)
+    unsure = sum(len(holes(one.program, one.tally)) for one in checks)
+    if not unjudged and not unsure:
+        return []
+    said = []
+    if unjudged:
+        said.append(
+            f"{counted(unjudged, 'property')} {'was' if unjudged == 1 else 'were'} never judged in some setting"
+        )
+    if unsure:
+        said.append(f"{counted(unsure, 'property')} {'was' if unsure == 1 else 'were'} unsure in most cases")
+    return [Remark(f"{', '.join(said)}: --exercise FILE shows where.", tuple(exercise_lines(checks)))]
 
 
 def _share(hole: Hole) -> str:

@@ -1,17 +1,24 @@
-"""Prints which known failures still fail, and which do not."""
+"""Says which known failures still fail, and which do not."""
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from conformance.engines import Standing
+from conformance.reporting.counts import counted
+from conformance.reporting.verdicts import Remark
+
+_FEW = 2
+"""How many of the known failures that still fail are shown, unless everything is asked for."""
 
 
-def print_standing(console: Console, name: str, standing: Standing) -> None:
-    """Print a line for each entry that still fails, and one for each that no longer fails."""
-    for entry in sorted(standing.failing, key=lambda entry: (entry.property, entry.failure_class)):
-        said = f"{name}: {entry.property} still fails, as the known failure says: {entry.ticket}, {entry.reason}."
-        console.print(said, markup=False, soft_wrap=True)
-    for entry in standing.fixed:
-        said = f"{name}: {entry.property} no longer fails as {entry.ticket} recorded it: remove it from the list."
-        console.print(said, markup=False, soft_wrap=True)
+def standing_remarks(name: str, standing: Standing) -> list[Remark]:
+    """Return a sentence on the entries that still fail, and one for each entry that no longer fails: a violation."""
+    failing = sorted(standing.failing, key=lambda entry: (entry.property, entry.failure_class))
+    remarks = []
+    if failing:
+        fails = "still fails as it is" if len(failing) == 1 else "still fail as they are"
+        lines = tuple(f"{one.property} ({one.component}): {one.ticket}, {one.reason}" for one in failing)
+        remarks.append(Remark(f"{name}: {counted(len(failing), 'known failure')} {fails} recorded:", lines, few=_FEW))
+    return remarks + [
+        Remark(f"{name}: {one.property} no longer fails as {one.ticket} recorded it: remove it from the list.")
+        for one in standing.fixed
+    ]

@@ -10,19 +10,19 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Table
 
-from conformance.driver import Verdict
+from conformance.reporting.columns import Word
 
 GOOD, BAD, OPEN, FAINT = "green", "bold red", "yellow", "dim"
 
-FAILED = "FAILED"
-"""In capitals, to be noticed without colour, too."""
-
-VERDICT_STYLES = {
-    Verdict.PASSED.value: GOOD,
-    Verdict.FAILED.value: BAD,
-    Verdict.NOT_EXERCISED.value: OPEN,
-    Verdict.NOT_APPLICABLE.value: FAINT,
-    Verdict.UNKNOWN.value: OPEN,
+WORD_STYLES = {
+    Word.PASSED: GOOD,
+    Word.FAILED: BAD,
+    Word.KNOWN: OPEN,
+    Word.UNKNOWN: OPEN,
+    Word.NOT_EXERCISED: OPEN,
+    Word.UNTESTABLE: FAINT,
+    Word.NOT_TESTED: OPEN,
+    Word.NOT_APPLICABLE: FAINT,
 }
 
 
@@ -32,6 +32,11 @@ def simple_table(title: str | None = None, caption: str | None = None) -> Table:
         title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False,
         title_justify="left", caption_justify="left", title_style="bold", caption_style=FAINT, header_style="bold",
     )  # fmt: skip
+
+
+def shown_in(name: str, width: int) -> list[str]:
+    """Return a name in lines of this width, which end behind a hyphen or a blank where that is possible."""
+    return wrap(name, max(1, width)) or [""]
 
 
 class Slug:

@@ -10,6 +10,16 @@ CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL = 70
 """An error of the suite itself, which says nothing about an implementation (EX_SOFTWARE of sysexits.h)."""
 
+INTERRUPTED = 130
+"""128 + SIGINT, as shells report it."""
+
+_MEANING = {
+    CONFORMS: "nothing failed that must not",
+    VIOLATION: "a violation was found",
+    USAGE: "the call or a file was wrong",
+    INTERRUPTED: "interrupted, so that this is a partial result",
+    INCONCLUSIVE: "inconclusive: something crashed, hung or was lost, or nothing was put to the test",
+}
 _RANK = (CONFORMS, INCONCLUSIVE, VIOLATION, USAGE)
 """The order of precedence: of several statuses, the last one in this order is used."""
 
@@ -19,9 +29,14 @@ def worst(statuses: Iterable[int]) -> int:
     return max(statuses, key=_RANK.index, default=CONFORMS)
 
 
+def status_in_words(status: int) -> str:
+    """Return a sentence that says what the exit status of a check or a campaign is, and what it means."""
+    return f"Exit status {status}: {_MEANING[status]}."
+
+
 def status_of(found: Iterable[Found], now: Standing) -> int:
     """Return the status for these findings. Known failures do not count. Crashes and hangs alone are inconclusive."""
-    news = [one for one in found if one.signature not in now.known]
+    news = [one for one in found if now.entry(one) is None]
     if not news:
         return CONFORMS
     return INCONCLUSIVE if all(one.failure_class in ("crashed", "hung") for one in news) else VIOLATION

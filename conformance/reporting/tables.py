@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rich.console import RenderableType
@@ -10,15 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.components import COMPONENTS
-from conformance.driver import Component, Kind, Level, Verdict
+from conformance.driver import Component, Kind, Level
 from conformance.engines import Check
-from conformance.reporting.columns import Column, by_component, column_of_check
+from conformance.reporting.columns import Column, Word, by_component, column_of_check
 from conformance.reporting.documents import BugRow, ImplementationRow
-from conformance.reporting.looks import BAD, FAILED, FAINT, GOOD, OPEN, VERDICT_STYLES, Slug, simple_table
+from conformance.reporting.looks import BAD, FAINT, OPEN, WORD_STYLES, Slug, simple_table
 from conformance.reporting.specification import specification_reference
 from conformance.reporting.words import plain
 
-_ORDER = (Verdict.PASSED, Verdict.FAILED, Verdict.NOT_EXERCISED, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE)
+_VERDICT = 14
+"""How wide the column of an implementation is: as wide as its longest verdict."""
 
 
 def verdict_tables(checks: Iterable[Check], statements: bool = False) -> list[RenderableType]:
@@ -33,7 +33,8 @@ def tables_of_columns(columns: Sequence[Column], statements: bool = False) -> li
     """Return the same tables for these columns."""
     shown: list[RenderableType] = []
     for component, alike in by_component(columns).items():
-        shown.append(_verdict_table(component, alike, statements))
+        # Three implementations can be read side by side in 80 columns.
+        shown += [_verdict_table(component, alike[at : at + 3], statements) for at in range(0, len(alike), 3)]
         if any(column.findings for column in alike):
             shown.append(_findings_table(component, alike))
     return shown
@@ -42,25 +43,27 @@ def tables_of_columns(columns: Sequence[Column], statements: bool = False) -> li
 def _verdict_table(component: str, columns: Sequence[Column], statements: bool) -> Table:
     table = simple_table(component, "In brackets: in how many scenarios it was put to the test.")
     table.add_column("property", ratio=1)
-    table.add_column("level")
     for column in columns:
-        table.add_column(Slug(column.name, column.version, "bold"), min_width=14)
+        table.add_column(Slug(column.label, style="bold"), width=_VERDICT)
     every = dict.fromkeys(one for column in columns for one in column.judged)
     judged = [one for one in every if one.kind != Kind.SOMETIMES.value or not _seen_everywhere(one.slug, columns)]
     for kinds in ((Kind.ALWAYS.value, Kind.EVENTUALLY.value), (Kind.SOMETIMES.value,)):
         for one in judged:
             if one.kind in kinds:
-                name: RenderableType = Text(one.statement) if statements and one.statement else Slug(one.slug)
-                cells = [_cell(column, one.slug) for column in columns]
-                table.add_row(name, Text(_level(one.level, one.kind), style=FAINT), *cells)
+                level = _level(one.level, one.kind)
+                below = "" if level == Level.MUST.value else level
+                name: RenderableType = Slug(one.slug, below)
+                if statements and one.statement:
+                    name = Text.assemble(one.statement, (f"\n{below}" if below else "", FAINT))
+                table.add_row(name, *(_cell(column, one.slug) for column in columns))
         table.add_section()
     return table
 
 
 def _seen_everywhere(slug: str, columns: Sequence[Column]) -> bool:
     """Return whether all implementations have seen this goal, if it applies to them. It has no row then."""
-    cells = [column.cells[slug].verdict for column in columns if slug in column.cells]
-    return all(verdict in (Verdict.PASSED.value, Verdict.NOT_APPLICABLE.value) for verdict in cells)
+    cells = [column.cells[slug].word for column in columns if slug in column.cells]
+    return all(word in (Word.PASSED, Word.NOT_APPLICABLE) for word in cells)
 
 
 def _level(level: str, kind: str) -> str:
@@ -72,10 +75,10 @@ def _cell(column: Column, slug: str) -> RenderableType:
     cell = column.cells.get(slug)
     if cell is None:
         return Text("")
-    words = f"{cell.verdict} ({cell.scenarios:,})" if cell.scenarios else cell.verdict
-    if cell.verdict == Verdict.FAILED.value:
-        words = f"{FAILED} in {sum(one.count for one in column.findings if one.property == slug):,}"
-    return Slug(words, cell.why, VERDICT_STYLES.get(cell.verdict, ""))
+    words = f"{cell.word} ({cell.scenarios:,})" if cell.scenarios else cell.word.value
+    if cell.word in (Word.FAILED, Word.KNOWN):
+        words = f"{cell.word.shown} in {column.failed_scenarios(slug):,}"
+    return Slug(words, cell.why, WORD_STYLES[cell.word])
 
 
 def _findings_table(component: str, columns: Sequence[Column]) -> Table:
@@ -95,43 +98,6 @@ def _findings_table(component: str, columns: Sequence[Column]) -> Table:
             name = Slug(one.property, f"{one.failure_class} at {one.operation}")
             table.add_row(*who, name, str(one.steps), f"{one.count:,}", Text(plain(f"{one.owed}; {one.observed}")))
     return table
-
-
-def summary_lines(checks: Iterable[Check]) -> list[Text]:
-    """Return a summary line per implementation."""
-    return lines_of_columns([column_of_check(check) for check in checks])
-
-
-def lines_of_columns(columns: Iterable[Column]) -> list[Text]:
-    """Return the same lines for these columns."""
-    by_name: dict[str, list[Column]] = {}
-    for column in columns:
-        by_name.setdefault(f"{column.name} {column.version}".rstrip(), []).append(column)
-    return [_summary(name, alike) for name, alike in by_name.items()]
-
-
-def _summary(name: str, columns: Sequence[Column]) -> Text:
-    verdicts: Counter[str] = Counter()
-    seen = wanted = 0
-    for column in columns:
-        for one in column.judged:
-            verdict = column.cells[one.slug].verdict
-            if one.kind != Kind.SOMETIMES.value:
-                verdicts[verdict] += 1
-            elif verdict != Verdict.NOT_APPLICABLE.value:
-                wanted += 1
-                seen += verdict == Verdict.PASSED.value
-    failed, passed = verdicts[Verdict.FAILED.value], verdicts[Verdict.PASSED.value]
-    conforms = ("nothing failed so far", OPEN) if any(one.interrupted for one in columns) else ("conforms", GOOD)
-    word, style = (FAILED, BAD) if failed else conforms if passed else ("nothing was exercised", OPEN)
-    words = {one: FAILED if one is Verdict.FAILED else one.value for one in _ORDER}
-    counts = ", ".join(f"{verdicts[one.value]} {words[one]}" for one in _ORDER if verdicts[one.value])
-    situations = f"; {seen} of {wanted} situations seen" if wanted else ""
-    scenarios, steps = sum(one.scenarios for one in columns), sum(one.steps for one in columns)
-    return Text.assemble(
-        (name, "bold"), ": ", (word, style),
-        f". {verdicts.total()} properties: {counts}{situations}. {scenarios:,} scenarios, {steps:,} steps.",
-    )  # fmt: skip
 
 
 def kill_matrix(rows: Sequence[BugRow]) -> Table:

@@ -57,16 +57,16 @@ def test_property(case: Case, conformance: ConformancePlugin, record_property: A
     check = conformance.check(shard)
     judged = next(one for one in check.program.component.properties if one.slug == slug)
     found = [one for one in check.found if one.slug == slug]
-    known = conformance.standing(shard.implementation, shard.component).known
-    news = [one for one in found if one.signature not in known]
+    now = conformance.standing(shard.implementation, shard.component)
+    news = [one for one in found if now.entry(one) is None]
     verdict: str = check.verdict(judged)
     if found and not news:
         verdict = "known"
     record_property(OUTCOME, [shard.implementation, shard.component, slug, str(verdict)])
     if news:
         pytest.fail("\n\n".join(_told(conformance, shard.implementation, one) for one in news), pytrace=False)
-    if found:
-        entry = known[found[0].signature]
+    entry = now.entry(found[0]) if found else None
+    if entry is not None:
         pytest.xfail(f"{entry.ticket}: {entry.reason}")
     if verdict == Verdict.NOT_APPLICABLE:
         pytest.skip(f"not applicable: needs {', '.join(sorted(judged.needs - check.program.capabilities))}")
@@ -79,8 +79,8 @@ def test_machine(machine: tuple[str, str], conformance: ConformancePlugin) -> No
     name, component = machine
     program = conformance.program(name, component)
     check = check_any_with_hypothesis(program, conformance.profile.hypothesis, conformance.seed)
-    known = conformance.standing(name, component).known
-    news = [one for one in check.found if one.signature not in known]
+    now = conformance.standing(name, component)
+    news = [one for one in check.found if now.entry(one) is None]
     if news:
         pytest.fail("\n\n".join(_told(conformance, name, one) for one in news), pytrace=False)
 

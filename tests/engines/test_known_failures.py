@@ -42,7 +42,10 @@ def check(implementation: str, known: Path) -> int:
 
 def test_a_failure_as_recorded_is_no_news(tmp_path, capsys):
     assert check("known-bug:B-88", listed(tmp_path)) == 0
-    assert "still fails, as the known failure says: OURS-1, not mended yet" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "known-bug:B-88: 1 known failure still fails as it is recorded:\n" in said
+    assert "(subpartition): OURS-1, not mended yet\n" in said
+    assert "known-bug:B-88: conforms but for 1 known failure." in said
 
 
 def test_an_entry_that_stopped_failing_is_news(tmp_path, capsys):

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from conformance.components import COMPONENTS
-from conformance.driver import Kind, Program, Verdict
+from conformance.driver import Program, Verdict
 from conformance.engines import Check, check, replay
 from conformance.engines.kill import kill
 from conformance.engines.matrix import Line
@@ -16,7 +16,6 @@ from conformance.reporting import (
     BugRow,
     bug_row,
     bugs_document,
-    campaign_tables,
     check_document,
     implementation_row,
     implementation_table,
@@ -25,7 +24,6 @@ from conformance.reporting import (
     properties_document,
     property_tables,
     replay_document,
-    summary_lines,
     unguarded_properties,
     unusable_row,
     verdict_tables,
@@ -164,8 +162,8 @@ def test_the_verdict_table(checks: list[Check]):
     text = shown(verdict_tables(checks))
     row = next(line.split() for line in text.splitlines() if line.startswith(" a-poll-takes-the-head"))
     count = sum(one.count for one in checks[1].found if one.slug == "a-poll-takes-the-head")
-    assert row[1:3] == ["must", "passed"]
-    assert row[4:] == ["FAILED", "in", str(count)]
+    assert row[1] == "passed"
+    assert row[3:] == ["FAILED", "in", str(count)]
     assert "deque: what failed" in text
     assert "a-poll-takes-the-head" not in shown(verdict_tables(checks[:1], statements=True))
 
@@ -173,18 +171,7 @@ def test_the_verdict_table(checks: list[Check]):
 def test_what_does_not_apply_says_why():
     text = words(shown(verdict_tables([checked(find_implementation("reference-recover-first"), "subpartition")])))
     assert f"{Verdict.NOT_APPLICABLE.value}" in text
-    assert "needs blocked-priority-local" in text
-
-
-def test_the_summary(checks: list[Check]):
-    good, bad = (line.plain for line in summary_lines(checks))
-    every = COMPONENTS["deque"].properties
-    seen = sum(one.kind is Kind.SOMETIMES for one in every)
-    held = len(every) - seen
-    assert good.startswith(
-        f"reference: conforms. {held} properties: {held} passed; {seen} of {seen} situations seen. 30"
-    )
-    assert bad.startswith(f"known-bug:B-D5: FAILED. {held} properties: ")
+    assert "needs blocked-priority-local" in text.replace("- ", "-")
 
 
 def test_the_kill_matrix():
@@ -198,30 +185,3 @@ def test_the_kill_matrix():
     assert words(text).count("B-1 FLINK-1 a-b 1,234 3+4 (2) 0.50 It is wrong.") == 1
     assert "SURVIVED" in text
     assert "[is]" in words(text)
-
-
-def test_the_result_of_a_campaign():
-    finding = {
-        "property": "a-poll-takes-the-head", "class": "reordered", "operation": "poll", "count": 3, "owed": "item 1",
-        "observed": "item 2", "steps": 4, "scenario": {}, "id": "0",
-    }  # fmt: skip
-    part = {
-        "component": "deque", "scenarios": 10, "steps": 99, "closing_steps": 9, "findings": [finding],
-        "properties": [
-            {"slug": "a-poll-takes-the-head", "level": "must", "kind": "always", "verdict": "failed", "scenarios": 7},
-            {"slug": "of-another-suite", "level": "must", "kind": "always", "verdict": "unknown", "scenarios": 0},
-        ],
-    }  # fmt: skip
-    difference = {"implementation": "other", "component": "deque", "operation": "items", "field": "value", "count": 2,
-                  "steps": 5, "scenario": {}, "id": "1"}  # fmt: skip
-    result = {
-        "implementations": [{"name": "mine", "version": "2.0", "components": [part]}],
-        "differences": [difference],
-        "lost_blocks": [{"component": "deque", "number": 1, "first": 500, "count": 500, "reason": "died"}],
-    }
-    text = words(shown(campaign_tables(result)))
-    assert "FAILED in 3" in text
-    assert "of-another-suite must unknown" in text
-    assert "other deque items value 2 5" in text
-    assert "Lost: 500 scenarios" in text
-    assert "mine 2.0: FAILED. 2 properties: 1 FAILED, 1 unknown. 10 scenarios, 99 steps." in text

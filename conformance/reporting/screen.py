@@ -1,0 +1,267 @@
+"""Shows verdicts on a terminal, so that they fit a screen: what failed first, then one line a component."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from rich.text import Text
+
+from conformance.engines.causes import Cause
+from conformance.reporting.columns import Word
+from conformance.reporting.counts import NOT_PUT_TO_THE_TEST, OPEN, Counts, count, counted
+from conformance.reporting.looks import BAD, FAINT, GOOD, shown_in
+from conformance.reporting.looks import OPEN as UNSURE
+from conformance.reporting.replaying import replay_command, steps_words
+from conformance.reporting.verdicts import Tried, Verdicts, failed_scenarios, properties_of
+from conformance.reporting.words import plain
+
+LINES = 40
+"""How many lines a screen has. Likely causes are shown with their scenarios while there is room, and one always is."""
+MOST_CAUSES = 5
+"""How many of the other causes are named, with a line each."""
+MOST_NAMES = 3
+"""How many properties of a cause are named."""
+MOST_OPEN = 2
+"""In how many lines properties are named that were not exercised."""
+_INDENT = "  "
+_LABEL = 10
+
+
+def screen(verdicts: Verdicts, width: int, room: int = LINES, everything: bool = False) -> Iterator[Text]:
+    """Yield the lines. `room`: how many lines there are for them.
+
+    With `everything`, all causes and all that was not exercised are shown, however long that is.
+    """
+    rest = [*component_table(verdicts.tried, width), *_open(verdicts.tried, width, everything)]
+    yield from _failures(verdicts, width, None if everything else room - len(rest))
+    yield from rest
+
+
+def summaries(tried: Iterable[Tried], in_full: bool) -> Iterator[Text]:
+    """Yield a sentence for each implementation. The counts of the table are left out unless `in_full` asks for them."""
+    for one in tried:
+        style = BAD if "FAILED" in one.verdict else GOOD if one.verdict.startswith("conforms") else UNSURE
+        if one.must_fail:
+            style = GOOD if one.causes else BAD
+        counts = one.counts
+        words = counts.in_words if in_full else counts.runs_in_words
+        yield Text.assemble((one.label, "bold"), ": ", (one.verdict, style), f". {words}.")
+
+
+# ---- what failed -----------------------------------------------------------------------------------------------------
+def _failures(verdicts: Verdicts, width: int, room: int | None) -> Iterator[Text]:
+    """Yield causes in full while there is room for them, then a line for each of some others."""
+    # The first cause of each implementation, then the second ones: no implementation hides another.
+    ranked = sorted(
+        ((one, number, cause) for one in verdicts.tried for number, cause in enumerate(one.new_causes, start=1)),
+        key=lambda entry: entry[1],
+    )
+    left = 0 if room is None else room
+    for place, (one, number, cause) in enumerate(ranked):
+        block = list(_block(verdicts, one, number, cause, width))
+        left -= sum(1 + len(line) // width for line in block) + 1
+        others = len(ranked) - place - 1
+        if place and room is not None and left < min(others, MOST_CAUSES + 1):
+            yield from _in_short(ranked[place:], width, sum(bool(one.new_causes) for one in verdicts.tried))
+            return
+        yield from block
+        yield Text()
+
+
+def _in_short(causes: Sequence[tuple[Tried, int, Cause]], width: int, failing: int) -> Iterator[Text]:
+    for one, number, cause in causes[:MOST_CAUSES]:
+        names, shortest = properties_of(cause), cause.shortest
+        steps = counted(len(shortest.scenario.steps), "step")
+        more = f", {len(names) - 1:,} more" if len(names) > 1 else ""
+        whose = f"{one.label}, " if failing > 1 else ""
+        text = f"{whose}cause {number}: {shortest.slug} ({shortest.scenario.component}, {steps}{more})"
+        for line in wrap(text, width, subsequent_indent=_INDENT, break_on_hyphens=False):
+            yield Text(line)
+    if len(causes) > MOST_CAUSES:
+        yield Text(f"and {counted(len(causes) - MOST_CAUSES, 'likely cause')} more")
+    yield Text()
+
+
+def _block(verdicts: Verdicts, one: Tried, number: int, cause: Cause, width: int) -> Iterator[Text]:
+    """Yield the lines of one likely cause: what failed, why that is wrong, and the shortest scenario that shows it."""
+    names, shortest = properties_of(cause), cause.shortest
+    many = len(one.new_causes)
+    yield Text.assemble(
+        (one.label, "bold"), f", likely cause {number} of {many}: {counted(len(names), 'property')} ",
+        (Word.FAILED.shown, BAD), f" in {counted(failed_scenarios(cause), 'scenario')}",
+    )  # fmt: skip
+    for component, slug in list(names)[:MOST_NAMES]:
+        yield Text.assemble(_INDENT, (slug, BAD), (f" ({component})", FAINT))
+    if rest := list(names)[MOST_NAMES:]:
+        where = ", ".join(dict.fromkeys(component for component, _ in rest))
+        yield from _labelled("", f"and {len(rest):,} more in {where}", width, 2)
+    yield from _labelled("expected", plain(shortest.owed), width, 2)
+    yield from _labelled("observed", plain(shortest.observed), width, 2)
+    yield from _labelled(
+        counted(len(shortest.scenario.steps), "step"), steps_words(shortest, verdicts.components), width, 4
+    )
+    if cause.resembles:
+        yield from _labelled(
+            "like", f"known bug{'s' * (len(cause.resembles) > 1)} {', '.join(cause.resembles)}", width, 1
+        )
+    if verdicts.reports is not None:
+        yield Text(f"{_INDENT}{'again':{_LABEL}}{replay_command(verdicts.reports, one.name, shortest)}")
+
+
+def _labelled(label: str, text: str, width: int, most: int) -> Iterator[Text]:
+    """Yield a text behind a label, on several lines if needed, and cut off behind so many."""
+    start = len(_INDENT) + (_LABEL if label else 0)
+    lines = wrap(text, max(20, width - start), max_lines=most, placeholder=" ...", break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        margin = f"{_INDENT}{'' if number else label:{start - len(_INDENT)}}"
+        yield Text.assemble((margin, FAINT), line)
+
+
+# ---- one line a component --------------------------------------------------------------------------------------------
+_HEADS: tuple[tuple[str, tuple[Word, ...], str], ...] = (
+    ("pass", (Word.PASSED,), GOOD),
+    ("FAIL", (Word.FAILED,), BAD),
+    ("known", (Word.KNOWN,), UNSURE),
+    ("open", OPEN, UNSURE),
+    ("n/a", (Word.NOT_APPLICABLE,), FAINT),
+)
+_GAP = 2
+
+
+def component_table(tried: Sequence[Tried], width: int) -> Iterator[Text]:
+    """Yield a table with a line for each component, and a group of narrow columns for each implementation.
+
+    If the groups do not fit side by side, there are several tables.
+    """
+    components = list(dict.fromkeys(column.component for one in tried for column in one.columns))
+    first = max((len(one) for one in (*components, "properties")), default=0)
+    left = list(tried)
+    while left:
+        groups = [_Group(left.pop(0))]
+        while left and _fit([*groups, _Group(left[0])], width - first):
+            groups.append(_Group(left.pop(0)))
+        _widen(groups, width - first - _GAP * len(groups))
+        yield from _table(components, groups, first)
+        yield Text()
+
+
+class _Group:
+    """The columns of one implementation: only those heads of which something is to be said."""
+
+    def __init__(self, one: Tried) -> None:
+        self.label = one.label
+        self.by_component: dict[str, Counts] = {column.component: count([column]) for column in one.columns}
+        self.total = one.counts
+        self.heads = [head for head in _HEADS if head[0] == "pass" or self.total.of(*head[1])]
+        self.subheads = " ".join(name for name, _, _ in self.heads)
+        self.width = max(len(self.subheads), min(len(self.label), 14))
+
+    def title(self) -> list[str]:
+        return shown_in(self.label, self.width)
+
+    def cells(self, counts: Counts | None) -> list[tuple[str, str]]:
+        if counts is None:
+            return [("-".rjust(len(self.heads[0][0])), FAINT)]
+        return [
+            (f"{n:,}".rjust(len(name)) if (n := counts.of(*words)) else ".".rjust(len(name)), style if n else FAINT)
+            for name, words, style in self.heads
+        ]
+
+
+def _fit(groups: Sequence[_Group], room: int) -> bool:
+    return sum(one.width + _GAP for one in groups) <= room
+
+
+def _widen(groups: Sequence[_Group], room: int) -> None:
+    """Give names that would be broken the room that is left."""
+    spare = room - sum(one.width for one in groups)
+    for one in groups:
+        more = min(spare, max(0, len(one.label) - one.width))
+        one.width += more
+        spare -= more
+
+
+def _table(components: Sequence[str], groups: Sequence[_Group], first: int) -> Iterator[Text]:
+    titles = [one.title() for one in groups]
+    height = max(map(len, titles))
+    for number in range(height):
+        line = Text(" " * first)
+        for group, title in zip(groups, titles, strict=True):
+            at = number - (height - len(title))
+            line.append(" " * _GAP + (title[at] if at >= 0 else "").ljust(group.width), "bold")
+        line.rstrip()
+        yield line
+    line = Text("properties".ljust(first), FAINT)
+    for group in groups:
+        line.append(" " * _GAP + group.subheads.ljust(group.width), FAINT)
+    line.rstrip()
+    yield line
+    for component in components:
+        yield _row(component, groups, [one.by_component.get(component) for one in groups], first)
+    if len(components) > 1:
+        yield _row("all", groups, [one.total for one in groups], first)
+    used = {name for group in groups for name, _, _ in group.heads}
+    notes = [
+        *(["known: known failures"] if "known" in used else ()),
+        *([f"open: {_open_words(groups)}"] if "open" in used else ()),
+        *(["n/a: not applicable"] if "n/a" in used else ()),
+    ]
+    if notes:
+        yield Text("; ".join(notes) + ".", FAINT)
+
+
+def _row(name: str, groups: Sequence[_Group], counts: Sequence[Counts | None], first: int) -> Text:
+    line = Text(name.ljust(first))
+    for group, mine in zip(groups, counts, strict=True):
+        cells = group.cells(mine)
+        line.append(" " * _GAP)
+        line.append(Text(" ").join(Text(*cell) for cell in cells))
+        line.append(" " * (group.width - sum(len(cell[0]) + 1 for cell in cells) + 1))
+    line.rstrip()
+    return line
+
+
+def _open_words(groups: Sequence[_Group]) -> str:
+    """Return the words that the column `open` stands for here."""
+    there = [
+        word for word in OPEN if any(counts.of(word) for group in groups for counts in group.by_component.values())
+    ]
+    return " or ".join(word.shown for word in there)
+
+
+# ---- what was not put to the test ------------------------------------------------------------------------------------
+def _open(tried: Sequence[Tried], width: int, everything: bool) -> Iterator[Text]:
+    """Yield the properties that were not exercised. What cannot be, and situations, are named if all is asked for."""
+    names = _named(tried, NOT_PUT_TO_THE_TEST, situations=False)
+    if names:
+        text = f"Not exercised, so not passed: {len(names):,}: {', '.join(names)}"
+        yield from map(Text, _cut(text, width, MOST_OPEN, everything))
+    if everything:
+        lists = {
+            "Untestable": _named(tried, (Word.UNTESTABLE,), situations=False),
+            "Situations that no scenario had": _named(tried, (*OPEN, Word.FAILED, Word.KNOWN), situations=True),
+        }
+        for title, entries in lists.items():
+            for line in (f"{title}: {len(entries):,}", *(f"{_INDENT}{one}" for one in entries)) if entries else ():
+                yield Text(line)
+
+
+def _cut(text: str, width: int, most: int, everything: bool) -> list[str]:
+    if everything:
+        return wrap(text, width, break_on_hyphens=False)
+    return wrap(text, width, max_lines=most, placeholder=" ...", break_on_hyphens=False)
+
+
+def _named(tried: Sequence[Tried], words: tuple[Word, ...], situations: bool) -> list[str]:
+    """Return the properties of which one of these words is said, with the implementations, unless it is all of them."""
+    whose: dict[tuple[str, str], list[str]] = {}
+    for one in tried:
+        for column, judged in one.with_word(*words, situations=situations):
+            whose.setdefault((column.component, judged.slug), []).append(one.label)
+    found = []
+    for (component, slug), labels in whose.items():
+        offering = [one.label for one in tried if any(column.component == component for column in one.columns)]
+        where = component if labels == offering else f"{component} of {', '.join(labels)}"
+        found.append(f"{slug} ({where})")
+    return found

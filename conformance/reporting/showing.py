@@ -1,0 +1,48 @@
+"""Prints verdicts: on a terminal so that they fit a screen, in a pipe as lines."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from conformance.reporting.lines import lines
+from conformance.reporting.screen import LINES, screen, summaries
+from conformance.reporting.tables import tables_of_columns
+from conformance.reporting.verdicts import Remark, Verdicts
+
+BELOW = 3
+"""How many lines a command prints below the verdicts: its exit status, and where its files are."""
+
+
+def print_verdicts(console: Console, verdicts: Verdicts, everything: bool = False) -> None:
+    """Print what failed, then what passed, then a summary of each implementation.
+
+    `everything`: also print the verdict on every property, all causes, and what remarks have to say in full.
+    """
+    if console.is_terminal:
+        below = len(verdicts.remarks) + len(verdicts.tried) + BELOW
+        for line in screen(verdicts, console.width, LINES - below, everything):
+            console.print(line, soft_wrap=True)
+        if everything:
+            for table in tables_of_columns([column for one in verdicts.tried for column in one.columns]):
+                console.print(table)
+    else:
+        for words in lines(verdicts, everything):
+            console.print(words, markup=False, soft_wrap=True)
+    for remark in verdicts.remarks:
+        _print_remark(console, remark, everything)
+    for line in summaries(verdicts.tried, in_full=not console.is_terminal):
+        console.print(line, soft_wrap=not console.is_terminal)
+
+
+def _print_remark(console: Console, remark: Remark, everything: bool) -> None:
+    # In a pipe, no line is broken, so that it can be searched for.
+    whole = not console.is_terminal
+    console.print(remark.sentence, markup=False, soft_wrap=whole)
+    if everything and remark.table is not None and console.is_terminal:
+        console.print(remark.table)
+        return
+    shown = remark.lines if everything else remark.lines[: remark.few]
+    for line in shown:
+        console.print(f"  {line}", markup=False, soft_wrap=whole)
+    if remark.few and (left := len(remark.lines) - len(shown)):
+        console.print(f"  and {left:,} more", markup=False)

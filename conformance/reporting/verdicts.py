@@ -1,0 +1,113 @@
+"""What a check, a pytest run or a campaign found, as a person is shown it: on a screen, in a pipe and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.table import Table
+
+from conformance.components import COMPONENTS
+from conformance.driver import Components, Kind
+from conformance.engines import Check, Found, Standing
+from conformance.engines.causes import Cause
+from conformance.reporting.columns import NO_STANDING, Column, Judged, Word, column_of_check
+from conformance.reporting.counts import Counts, count
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One implementation, with all its components."""
+
+    name: str
+    """By which it was called."""
+    columns: tuple[Column, ...]
+    """One per component."""
+    causes: tuple[Cause, ...] = ()
+    """Its findings, grouped by likely cause."""
+    standing: Standing = NO_STANDING
+    must_fail: bool = False
+    """Whether it is a known bug, which a campaign must find."""
+
+    @property
+    def label(self) -> str:
+        """The name, with the version unless that is part of the name."""
+        return self.columns[0].label if self.columns else self.name
+
+    @property
+    def counts(self) -> Counts:
+        """The sum over all components."""
+        return count(self.columns)
+
+    @property
+    def verdict(self) -> str:
+        """One or a few words about the implementation."""
+        if not self.must_fail:
+            return self.counts.verdict
+        return "FAILED, as it must" if self.causes else "not found, and it must be"
+
+    @property
+    def new_causes(self) -> tuple[Cause, ...]:
+        """The causes without findings that are known failures, each with the shortest scenario that is left first."""
+        found = [
+            (tuple(found for found in cause.found if self.standing.entry(found) is None), cause)
+            for cause in self.causes
+        ]
+        return tuple(cause if new == cause.found else _rest(new, cause) for new, cause in found if new)
+
+    def with_word(self, *words: Word, situations: bool) -> Iterator[tuple[Column, Judged]]:
+        """Yield the properties of which one of these words is said, or the situations of which it is said."""
+        for column in self.columns:
+            for one in column.judged:
+                if (one.kind == Kind.SOMETIMES.value) is situations and column.cells[one.slug].word in words:
+                    yield column, one
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is said beside the verdicts: a sentence, and what it is about in lines."""
+
+    sentence: str
+    lines: tuple[str, ...] = ()
+    table: Table | None = None
+    """The same as the lines, for a terminal."""
+    few: int = 0
+    """How many of the lines are shown if not everything is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The result of a call."""
+
+    tried: tuple[Tried, ...]
+    remarks: tuple[Remark, ...] = ()
+    reports: Path | None = None
+    """The folder that has a folder for each finding; None if none was written."""
+    components: Components = field(default_factory=lambda: COMPONENTS)
+
+
+def _rest(found: tuple[Found, ...], cause: Cause) -> Cause:
+    shortest = min(found, key=lambda one: len(one.scenario.steps))
+    return Cause((shortest, *(one for one in found if one is not shortest)), (), cause.resembles)
+
+
+def tried_in_check(name: str, checks: Sequence[Check], causes: Sequence[Cause], now: Standing = NO_STANDING) -> Tried:
+    """Return what a person is shown of the checks of one implementation. `name`: by which it was called."""
+    return Tried(name, tuple(column_of_check(one, name, now) for one in checks), tuple(causes), now)
+
+
+def properties_of(cause: Cause) -> dict[tuple[str, str], Found]:
+    """Return the failed properties of a cause by component and slug, each with its shortest finding.
+
+    The one with the shortest scenario is the first.
+    """
+    found: dict[tuple[str, str], Found] = {}
+    for one in sorted(cause.found, key=lambda one: len(one.scenario.steps)):
+        found.setdefault((one.scenario.component, one.slug), one)
+    return found
+
+
+def failed_scenarios(cause: Cause) -> int:
+    """Return in how many scenarios a finding of the cause showed."""
+    return sum(one.count for one in cause.found)
