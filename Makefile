@@ -15,7 +15,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help venv campaign test test-flink flink-reports flink-jobs lint format docs bench kill-matrix variants exercise corpus explore trials nightly clean jdk
+.PHONY: help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs bench kill-matrix variants exercise corpus explore trials nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,10 @@ test: campaign ## the test command: a campaign, then every test that needs no JD
 	$(BIN)/python -m compileall -q conformance reference_impl strategies tests
 	$(PYTEST)
 	@echo "Not run: flink (make test-flink), slow (make nightly), benchmark (make bench)."
+
+test-spark: venv ## a campaign and the tests on embedded Spark; needs Java 17 or 21
+	$(MAKE) campaign RUNNER=spark
+	$(PYTEST) -m "spark and not slow and not benchmark"
 
 test-flink: jdk venv ## the tests and the suite against the released Flink jars; needs a JDK 17 or 21
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
