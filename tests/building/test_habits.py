@@ -1,4 +1,4 @@
-"""What runs the project's checks calls what exists: the workflow, the hooks of commits, and the form of a bug report."""
+"""What runs the checks calls what exists: the workflow, the form of a bug report, and the hooks of commits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FIRST_RULED = "9cc4e64723a633fe1a48798073a10fe0c5da7c81"
+FIRST_RULED = "f4786e04a2b90e03d1b34028be53c719cb90c5ea"
 """The last commit before the rule for subjects."""
 LONGEST_SUBJECT = 72
 
