@@ -997,9 +997,10 @@ const CAPABILITIES = [
   "recover-in-memory",
 ];
 
-/** How to make each component, and its operations as the protocol names them; its methods have camelCase names. */
+/** The settings of each component, how to make it, and its operations as the protocol names them; its methods have camelCase names. */
 const COMPONENTS = {
   subpartition: {
+    settings: words("exclusive_buffers"),
     make: (config, emit) =>
       new Subpartition(config.exclusive_buffers ?? 2, {
         dataAvailable: () => emit({ type: "data-available" }),
@@ -1010,6 +1011,7 @@ const COMPONENTS = {
       finish_recovery persisted resources release`),
   },
   gate: {
+    settings: words("channels recovery exclusive_buffers floating_buffers"),
     make: (config, emit) => new Gate(config, emit),
     operations: words(`
       recover finish_recovery convert request_partitions poll resume end_of_output_state insert_recovery_barriers
@@ -1053,6 +1055,9 @@ class Server {
 
   #open(component, config) {
     if (!Object.hasOwn(COMPONENTS, component)) throw new Refusal(`there is no component ${component}`);
+    // A setting that is not known must not be ignored: another configuration would be tested.
+    const unknown = Object.keys(config).filter((name) => !COMPONENTS[component].settings.includes(name));
+    if (unknown.length > 0) throw new Refusal(`${component} has no setting ${unknown.join(", ")}`);
     this.#component = COMPONENTS[component];
     this.#signals = [];
     this.#port = this.#component.make(config, (signal) => this.#signals.push(signal));

@@ -13,6 +13,7 @@ from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.components import COMPONENTS
 from conformance.driver import Kind, Level, Program, Verdict
 from conformance.engines import check
+from conformance.engines.doctor import examine
 
 NODE = shutil.which("node") or ""
 ADAPTER = Path(__file__).resolve().parents[2] / "examples" / "node" / "adapter.mjs"
@@ -33,6 +34,10 @@ def example():
     implementation = JsonLinesImplementation([NODE, str(ADAPTER)])
     yield implementation
     implementation.close()
+
+
+def test_the_doctor_finds_nothing_wrong():
+    assert [one for one in examine(lambda: JsonLinesImplementation([NODE, str(ADAPTER)])) if one.wrong] == []
 
 
 @pytest.mark.parametrize("component", OFFERED)
@@ -149,6 +154,7 @@ def answers_to(*lines: object) -> list[dict[str, object]]:
         ({**HELLO, "protocol": 2}, "this program speaks protocol 3, not 2"),
         ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
         ({"type": "open", "component": "toString", "config": {}}, "no component toString"),
+        ({"type": "open", "component": "subpartition", "config": {"teeth": 32}}, "no setting teeth"),
         ({"type": "open", "component": "gate", "config": {"channels": ["local"], "recovery": "pushed"}}, "pushed"),
         ({"type": "call", "call": ["frobnicate"]}, "no method frobnicate"),
         ({"type": "call", "call": ["constructor"]}, "no method constructor"),
