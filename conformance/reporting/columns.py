@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -143,6 +143,15 @@ def column_of_check(check: Check, name: str | None = None, now: Standing = NO_ST
     name = name or program.implementation.name
     counts = tally.scenarios, tally.steps
     return Column(name, version, component, *counts, tuple(judged), cells, findings, check.interrupted)
+
+
+def untested(column: Column, tested: Collection[str] = ()) -> Column:
+    """Return the column of a call that has left out all properties and situations but these."""
+    cells = {
+        slug: cell if slug in tested or cell.word is Word.NOT_APPLICABLE else Cell(Word.NOT_TESTED, 0)
+        for slug, cell in column.cells.items()
+    }
+    return replace(column, cells=cells)
 
 
 def _signature(one: FindingLine) -> Signature:

@@ -6,19 +6,22 @@ This module is imported only if an option of the suite is used. `checkpoint_conf
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import Program, Verdict
+from conformance.driver import Program
 from conformance.engines.apart import find
+from conformance.engines.causes import likely_causes
 from conformance.engines.check import Check
-from conformance.engines.checking import check_any
+from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
+from conformance.engines.tally import Signature, Tally
 from conformance.ports import (
     Capability,
     Implementation,
@@ -26,11 +29,16 @@ from conformance.ports import (
     UnusableImplementation,
     offered_components,
 )
+from conformance.reporting.columns import column_of_check, untested
+from conformance.reporting.showing import print_verdicts
+from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.scenarios import SchemaError
+from conformance.suite.searches import HYPOTHESIS, Part, Searches
+from conformance.suite.terminal import console_of
 from conformance.system.text import neutral
 
-OUTCOME = "conformance"
-"""The user property with which a test sends its outcome to the process that prints the verdicts."""
+TESTED = "conformance"
+"""The user property with which the test of a property says to the process that prints the verdicts that it was run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +61,19 @@ PROFILES = {
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Shard:
-    """A part of the search for one component of one implementation."""
+class Case:
+    """One property of one component of one implementation: one test, however many parts the search has."""
 
     implementation: str
     component: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.implementation}-{self.component}-{self.number}"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Case:
-    """One property in one shard: one test."""
-
-    shard: Shard
     slug: str
 
     def __str__(self) -> str:
-        return f"{self.shard.implementation}-{self.shard.component}-{self.slug}-{self.shard.number}"
+        return f"{self.implementation}-{self.component}-{self.slug}"
 
 
 class ConformancePlugin:
-    """One run of the suite. Each process of it makes each implementation once and searches each shard at most once."""
+    """One run of the suite. Each process of it makes each implementation once; together they run each search once."""
 
     def __init__(self, config: pytest.Config) -> None:
         option = config.option
@@ -97,13 +94,16 @@ class ConformancePlugin:
         except (UnusableImplementation, SchemaError, OSError) as error:
             raise pytest.UsageError(neutral(str(error))) from None
         self.components = {name: self._offered(one) for name, one in self.implementations.items()}
-        self._checks: dict[Shard, Check] = {}
         self._programs: dict[tuple[str, str], Program] = {}
+        self._checks: dict[tuple[str, str], Check] = {}
         self._standings: dict[tuple[str, str], Standing] = {}
-        self.outcomes: dict[tuple[str, str, str], list[str]] = {}
-        """The outcomes of the tests. The key is implementation, component and property."""
+        self._own_folder = None if _shared(config) else TemporaryDirectory(prefix="conformance-")
+        self._folder = _shared(config) or (self._own_folder.name if self._own_folder is not None else "")
+        self._searches = Searches(Path(self._folder), self._search)
+        self._tested: set[tuple[str, str, str]] = set()
+        """The implementation, component and property of every test that was run, in any process."""
         if getattr(option, "dist", "no") == "load":
-            option.dist = "loadgroup"  # the tests of a shard share one search, so one process runs them
+            option.dist = "loadgroup"  # the tests of a component need the same searches, so one process runs them
 
     def _offered(self, implementation: Implementation) -> tuple[str, ...]:
         wanted = self.config.option.component
@@ -120,18 +120,25 @@ class ConformancePlugin:
 
     # ---- the tests ---------------------------------------------------------------------------------------------------
     def cases(self) -> Iterator[Case]:
-        """Yield every property of every component, once per shard."""
+        """Yield every property of every component."""
         for name, components in self.components.items():
             for component in components:
-                for number in range(self.profile.shards):
-                    for one in COMPONENTS[component].properties:
-                        yield Case(Shard(name, component, number), one.slug)
+                yield from (Case(name, component, one.slug) for one in COMPONENTS[component].properties)
 
-    def machines(self) -> Iterator[tuple[str, str]]:
-        """Yield every component of every implementation, if Hypothesis tests are part of the profile."""
-        if self.profile.hypothesis:
-            for name, components in self.components.items():
-                yield from ((name, component) for component in components)
+    def parts(self, name: str, component: str) -> list[Part]:
+        """Return the parts of the search for a component."""
+        names = [*map(str, range(self.profile.shards)), *([HYPOTHESIS] if self.profile.hypothesis else [])]
+        return [Part(name, component, one) for one in names]
+
+    def searches(self) -> Iterator[Part]:
+        """Yield every part of the search for every component, if that has more than one.
+
+        Several processes can run the parts at once then. A single part is run by the test that needs it first.
+        """
+        for name, components in self.components.items():
+            for component in components:
+                parts = self.parts(name, component)
+                yield from parts if len(parts) > 1 else ()
 
     def program(self, name: str, component: str) -> Program:
         """Return the program that runs a component of an implementation."""
@@ -141,16 +148,26 @@ class ConformancePlugin:
             self._programs[name, component] = program
         return program
 
-    def check(self, shard: Shard) -> Check:
-        """Search a shard. For the first shard of a component, also replay the corpus before the search."""
-        check = self._checks.get(shard)
+    def search(self, part: Part) -> None:
+        """Run a part of a search, unless that was done before in any process."""
+        self._searches.ensure(part)
+
+    def check(self, name: str, component: str) -> Check:
+        """Return what all parts of the search for a component have found. What is not there yet is run."""
+        check = self._checks.get((name, component))
         if check is None:
-            program = self.program(shard.implementation, shard.component)
-            count, shards = self.profile.scenarios, self.profile.shards
-            numbers = range(shard.number * count // shards, (shard.number + 1) * count // shards)
-            check = check_any(program, self.seed, numbers, corpus=shard.number == 0)
-            self._checks[shard] = check
+            check = self._searches.merged(self.program(name, component), self.parts(name, component))
+            self._checks[name, component] = check
         return check
+
+    def _search(self, part: Part) -> Check:
+        """Run a part of a search in this process. With the first shard, also replay the corpus."""
+        program = self.program(part.implementation, part.component)
+        if part.name == HYPOTHESIS:
+            return check_any_with_hypothesis(program, self.profile.hypothesis, self.seed)
+        count, shards, number = self.profile.scenarios, self.profile.shards, int(part.name)
+        numbers = range(number * count // shards, (number + 1) * count // shards)
+        return check_any(program, self.seed, numbers, corpus=number == 0)
 
     def standing(self, name: str, component: str) -> Standing:
         """Replay the known failures of a component of an implementation, and return which ones still fail."""
@@ -161,66 +178,90 @@ class ConformancePlugin:
             self._standings[name, component] = found
         return found
 
-    # ---- the verdicts ------------------------------------------------------------------------------------------------
+    # ---- what pytest asks --------------------------------------------------------------------------------------------
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send the seed to a worker process, so that all processes use the same one."""
+        """Send the seed and the folder of the searches to a worker process, so that all processes use the same ones."""
         node.workerinput["conformance_seed"] = self.seed
+        node.workerinput["conformance_searches"] = self._folder
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Let `-k` also select tests by earlier slugs of their property."""
-        case = (
-            item.callspec.params.get("case")
-            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-            else None
-        )
+        case = _parameter(item, "case")
         if isinstance(case, Case):
-            for one in COMPONENTS[case.shard.component].properties:
+            for one in COMPONENTS[case.component].properties:
                 if one.slug == case.slug:
                     item.extra_keyword_matches.update(one.formerly)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the outcome of the test of a property."""
-        for name, value in report.user_properties:
-            if name == OUTCOME and report.when == "teardown":
-                implementation, component, slug, verdict = cast("list[str]", value)
-                self.outcomes.setdefault((implementation, component, slug), []).append(verdict)
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out searches of which no property is tested: a search that finds a failure does not report it."""
+        cases = [case for item in items if isinstance(case := _parameter(item, "case"), Case)]
+        wanted = {(case.implementation, case.component) for case in cases}
+        left_out = [
+            item for item in items
+            if isinstance(part := _parameter(item, "part"), Part)
+            and (part.implementation, part.component) not in wanted
+        ]  # fmt: skip
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if item not in left_out]
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print each failed property, a verdict for each implementation, and whether any property was not tested."""
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note which properties were tested."""
+        for name, value in report.user_properties:
+            if name == TESTED and report.when == "teardown":
+                implementation, component, slug = cast("list[str]", value)
+                self._tested.add((implementation, component, slug))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what failed, grouped by likely cause, and a verdict for each implementation."""
         if hasattr(self.config, "workerinput"):
             return
-        write = terminalreporter.write_line
         terminalreporter.section("conformance")
-        for name, components in self.components.items():
-            missing = 0
-            counts: dict[str, int] = {}
-            for component in components:
-                for one in COMPONENTS[component].properties:
-                    verdicts = self.outcomes.get((name, component, one.slug), [])
-                    verdict = _overall(verdicts)
-                    counts[verdict] = counts.get(verdict, 0) + 1
-                    missing += len(verdicts) < self.profile.shards
-                    if verdict in (Verdict.FAILED, "known"):
-                        write(f"{name} {component} {one.slug}: {verdict}")
-            told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(counts.items()))
-            failed = counts.get(Verdict.FAILED, 0)
-            if missing:
-                verdict = f"incomplete: {missing} properties were not tested in every shard"
-            else:
-                verdict = "FAILED" if failed else "conforms"
-            write(f"{name}: {verdict}. {sum(counts.values())} properties: {told}. Seed {self.seed!r}.")
+        tried = [self._tried(name, components) for name, components in self.components.items()]
+        reports = self.reports if any(one.new_causes for one in tried) else None
+        console, text = console_of(terminalreporter)
+        print_verdicts(console, Verdicts(tuple(tried), reports=reports))
+        console.print(f"Seed {self.seed!r}, profile {self.profile_name}.", markup=False)
+        if reports is not None:
+            console.print(f"Reports: {reports}", markup=False, soft_wrap=True)
+        terminalreporter.write(text.getvalue())
+
+    def _tried(self, name: str, components: Iterable[str]) -> Tried:
+        """Return the result of an implementation, in which properties without a test are `not tested`."""
+        known: dict[tuple[str, Signature], KnownFailure] = {}
+        checks, columns = [], []
+        for component in components:
+            tested = {slug for of, where, slug in self._tested if (of, where) == (name, component)}
+            program = self.program(name, component)
+            check = self._searches.known(program, self.parts(name, component)) if tested else None
+            if check is None:
+                columns.append(untested(column_of_check(Check(program, Tally(), ()), name)))
+                continue
+            known |= self.standing(name, component).known
+            check = replace(check, found=tuple(one for one in check.found if one.slug in tested))
+            checks.append(check)
+            columns.append(untested(column_of_check(check, name, Standing(known, ())), tested))
+        return Tried(name, tuple(columns), likely_causes(checks), Standing(known, ()))
 
     def pytest_unconfigure(self) -> None:
-        """Close the implementations, since they may have started processes."""
+        """Close the implementations, since they may have started processes, and remove what was shared."""
         for implementation in self.implementations.values():
             implementation.close()
+        if self._own_folder is not None:
+            self._own_folder.cleanup()
 
 
-def _overall(verdicts: list[str]) -> str:
-    """Combine the verdicts of several shards: failed if one shard failed, else passed if one shard passed, etc."""
-    order = (Verdict.FAILED, "known", Verdict.PASSED, Verdict.UNKNOWN, Verdict.NOT_EXERCISED, Verdict.NOT_APPLICABLE)
-    return next((one for one in order if one in verdicts), "not tested")
+def _parameter(item: pytest.Item, name: str) -> object:
+    """Return the value of a parameter of a test, or None."""
+    return item.callspec.params.get(name) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+
+
+def _shared(config: pytest.Config) -> str | None:
+    """Return the folder that the controlling process has made, or None in that process."""
+    worker = getattr(config, "workerinput", None)
+    return None if worker is None else worker.get("conformance_searches")
 
 
 def _limits(option: Any) -> Limits:

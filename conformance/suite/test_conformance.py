@@ -9,13 +9,13 @@ import pytest
 
 from conformance.driver import Verdict
 from conformance.engines.check import Found
-from conformance.engines.checking import check_any_with_hypothesis
 from conformance.engines.known_failures import KnownFailure
 from conformance.engines.replay import replay
 from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.conclusion import report_violation
 from conformance.reporting.story import tell
-from conformance.suite.run import OUTCOME, Case, ConformancePlugin
+from conformance.suite.run import TESTED, Case, ConformancePlugin
+from conformance.suite.searches import Part
 from conformance.system.text import neutral
 
 
@@ -26,15 +26,17 @@ def _plugin(config: pytest.Config) -> ConformancePlugin:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test per property and shard, one per component for Hypothesis, and one per known failure."""
+    """Make one test per part of a search, one per property, and one per known failure."""
     plugin = _plugin(metafunc.config)
+    if "part" in metafunc.fixturenames:
+        parts = [pytest.param(one, marks=pytest.mark.xdist_group(str(one)), id=str(one)) for one in plugin.searches()]
+        metafunc.parametrize("part", parts)
     if "case" in metafunc.fixturenames:
-        grouped = [
-            pytest.param(case, marks=pytest.mark.xdist_group(str(case.shard)), id=str(case)) for case in plugin.cases()
+        cases = [
+            pytest.param(one, marks=pytest.mark.xdist_group(f"{one.implementation}-{one.component}"), id=str(one))
+            for one in plugin.cases()
         ]
-        metafunc.parametrize("case", grouped)
-    if "machine" in metafunc.fixturenames:
-        metafunc.parametrize("machine", list(plugin.machines()), ids="-".join)
+        metafunc.parametrize("case", cases)
     if "entry" in metafunc.fixturenames:
         entries = [
             (name, entry)
@@ -51,38 +53,30 @@ def conformance(request: pytest.FixtureRequest) -> ConformancePlugin:
     return _plugin(request.config)
 
 
+def test_search(part: Part, conformance: ConformancePlugin) -> None:
+    """A part of the search was run. What it has found is reported by the tests of properties, once for all parts."""
+    conformance.search(part)
+
+
 def test_property(case: Case, conformance: ConformancePlugin, record_property: Any) -> None:
-    """The scenarios of this shard put the property to the test, and the property held."""
-    shard, slug = case.shard, case.slug
-    check = conformance.check(shard)
+    """The scenarios of all parts of the search put the property to the test, and the property held."""
+    name, component, slug = case.implementation, case.component, case.slug
+    check = conformance.check(name, component)
     judged = next(one for one in check.program.component.properties if one.slug == slug)
     found = [one for one in check.found if one.slug == slug]
-    now = conformance.standing(shard.implementation, shard.component)
+    now = conformance.standing(name, component)
     news = [one for one in found if now.entry(one) is None]
-    verdict: str = check.verdict(judged)
-    if found and not news:
-        verdict = "known"
-    record_property(OUTCOME, [shard.implementation, shard.component, slug, str(verdict)])
+    record_property(TESTED, [name, component, slug])
     if news:
-        pytest.fail("\n\n".join(_told(conformance, shard.implementation, one) for one in news), pytrace=False)
+        pytest.fail("\n\n".join(_told(conformance, name, one) for one in news), pytrace=False)
     entry = now.entry(found[0]) if found else None
     if entry is not None:
         pytest.xfail(f"{entry.ticket}: {entry.reason}")
+    verdict = check.verdict(judged)
     if verdict == Verdict.NOT_APPLICABLE:
         pytest.skip(f"not applicable: needs {', '.join(sorted(judged.needs - check.program.capabilities))}")
     if verdict != Verdict.PASSED:
         pytest.skip(f"{verdict} in {check.tally.scenarios:,} scenarios")
-
-
-def test_machine(machine: tuple[str, str], conformance: ConformancePlugin) -> None:
-    """Hypothesis, which chooses the steps in another way, finds only known failures."""
-    name, component = machine
-    program = conformance.program(name, component)
-    check = check_any_with_hypothesis(program, conformance.profile.hypothesis, conformance.seed)
-    now = conformance.standing(name, component)
-    news = [one for one in check.found if now.entry(one) is None]
-    if news:
-        pytest.fail("\n\n".join(_told(conformance, name, one) for one in news), pytrace=False)
 
 
 def test_known_failure(entry: tuple[str, KnownFailure], conformance: ConformancePlugin) -> None:

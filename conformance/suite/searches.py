@@ -1,0 +1,121 @@
+"""The searches of a pytest run, each of which several processes may need and one of them runs.
+
+The search for a component has parts: shards of the random search, and Hypothesis. The result of a part lies in a folder
+that all processes of the run share. Whoever needs a part that is not there runs it, under a lock; whoever comes later
+waits for the lock and reads the result. So nobody waits for a test of another process, and the tests may be distributed
+in any way. A process that dies leaves its lock, and the next one runs the part again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from conformance.campaigns.block import TallyRecord, decode_tally, encode_tally
+from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines.check import Check, Found
+from conformance.engines.tally import Failure, Tally
+from conformance.reporting.files import write_text
+
+try:
+    import fcntl
+except ImportError:  # Windows has no fcntl, so two processes may run the same part there, with the same result
+    fcntl = None  # type: ignore[assignment]
+
+HYPOTHESIS = "hypothesis"
+"""The name of the part in which Hypothesis chooses the steps."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """A part of the search for one component of one implementation."""
+
+    implementation: str
+    component: str
+    name: str
+    """The number of the shard, or `HYPOTHESIS`."""
+
+    def __str__(self) -> str:
+        return f"{self.implementation}-{self.component}-{self.name}"
+
+
+class Searches:
+    """The results of parts in a folder."""
+
+    def __init__(self, folder: Path, run: Callable[[Part], Check]) -> None:
+        """`run` searches one part in this process."""
+        self._folder = folder
+        self._run = run
+
+    def ensure(self, part: Part) -> None:
+        """Run a part, or wait for the process that runs it."""
+        self._ensure(part, wait=True)
+
+    def merged(self, program: Program, parts: Sequence[Part]) -> Check:
+        """Return the sum of the parts of one component, with the shortest scenario of each signature.
+
+        The parts that nobody runs are run first, and then those are waited for that others run.
+        """
+        for wait in (False, True):
+            for part in parts:
+                self._ensure(part, wait)
+        check = self.known(program, parts)
+        assert check is not None  # every part is there now
+        return check
+
+    def known(self, program: Program, parts: Sequence[Part]) -> Check | None:
+        """Return the same sum, or None if a part has not been run."""
+        paths = [self._path(part) for part in parts]
+        if not all(path.exists() for path in paths):
+            return None
+        total = Tally()
+        for path in paths:
+            total.merge(decode_tally(msgspec.json.decode(path.read_bytes(), type=TallyRecord), COMPONENTS))
+        found = tuple(
+            Found(signature, one.owed, one.observed, one.scenario, one.count)
+            for signature, one in sorted(total.failures.items())
+        )
+        return Check(program, total, found)
+
+    def _ensure(self, part: Part, wait: bool) -> None:
+        path = self._path(part)
+        if path.exists():
+            return
+        with _locked(path.with_suffix(".lock"), wait) as mine:
+            if mine and not path.exists():
+                write_text(path, msgspec.json.encode(encode_tally(reduced_tally(self._run(part)))).decode())
+
+    def _path(self, part: Part) -> Path:
+        name = hashlib.sha256(msgspec.json.encode(part)).hexdigest()[
+            :16
+        ]  # the name of an implementation is no file name
+        return self._folder / f"{name}.json"
+
+
+def reduced_tally(check: Check) -> Tally:
+    """Return the tally of a check with the reduced scenario of each signature, so that only tallies are added up."""
+    tally = Tally()
+    tally.merge(check.tally)
+    for one in check.found:
+        tally.failures[one.signature] = Failure(one.scenario, one.owed, one.observed, one.count)
+    return tally
+
+
+@contextmanager
+def _locked(path: Path, wait: bool) -> Iterator[bool]:
+    """Hold a lock while the `with` block runs. Yield whether it was taken; without `wait`, another may have it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        taken = True
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                taken = False
+        yield taken
