@@ -36,6 +36,7 @@ from conformance.driver.step import (
 )
 from conformance.driver.violation import Interrupt, Violation, as_error, unexpected
 from conformance.driver.world import World
+from conformance.scheduling import with_article
 
 __all__ = [
     "ANSWERS", "COMES_TO_AN_END", "DISABLED", "FINISH", "NO_CIRCLE", "NO_LOCK_MEANWHILE", "NO_OPERANDS", "OF_THREADS",
@@ -43,5 +44,5 @@ __all__ = [
     "Each", "End", "Evidence", "FailureClass", "Interrupt", "Judgement", "Kind", "Ledger", "Level", "Log", "Move",
     "Never", "Once", "Operands", "Program", "Property", "Rules", "Run", "Seen", "Setting", "Settings", "Shared", "Step",
     "Steps", "Unsure", "Verdict", "Violation", "While", "World", "always", "answers_property", "as_error",
-    "find_components", "run_scenario", "shared", "thread_properties", "unexpected",
+    "find_components", "run_scenario", "shared", "thread_properties", "unexpected", "with_article",
 ]  # fmt: skip

@@ -175,9 +175,9 @@ class Judge:
         try:
             msgspec.convert(msgspec.to_builtins(self.seen.value), move.kind.answers)
         except (TypeError, ValueError, msgspec.ValidationError):
-            owed = f"{step[0]} must answer a value of the type that the interface says"
+            owed = f"{step[0]} must return a value of the type that the interface says"
             broken = Broken(
-                FailureClass.CRASHED, owed, f"it answered a value of the wrong type: {_shown(self.seen.value)}"
+                FailureClass.CRASHED, owed, f"it returned a value of the wrong type: {_shown(self.seen.value)}"
             )
             return Violation(self.program.answers, broken, step)
         return None

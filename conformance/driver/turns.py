@@ -17,7 +17,7 @@ from conformance.driver.step import FINISH, RUN
 from conformance.driver.violation import Violation, as_error, unexpected
 from conformance.ports import Error, ErrorKind, PortError, Signal
 from conformance.scenarios import Step
-from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread, Waitable, describe
+from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread, Waitable, describe, with_article
 
 
 def go_on(kernel: Kernel, judge: Judge, step: Step) -> Step:
@@ -58,9 +58,9 @@ def check_held(judge: Judge, thread: Thread, at: Waitable) -> None:
     """Check whether a thread that must wait for anything but a lock holds one. Raises: Violation."""
     judged = None if isinstance(at, Lock) else judge.mark(NO_LOCK_MEANWHILE)
     if judged is not None and thread.held:
-        held = " and ".join(lock.name for lock in thread.held)
+        held = " and ".join(with_article(lock.name) for lock in thread.held)
         owed = "a thread that waits for anything but a lock must hold no lock"
-        observed = f"{thread.name} waits for {at.name} and holds {held}"
+        observed = f"{thread.name} waits for {with_article(at.name)} and holds {held}"
         raise Violation(judged, Broken(FailureClass.DEADLOCKED, owed, observed), thread.operation)
 
 

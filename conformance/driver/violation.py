@@ -64,8 +64,8 @@ def _text(error: BaseException) -> str:
 def unexpected(judged: Property, error: Error, step: Step) -> Violation:
     """Returns the violation for an operation that answered an error although the interface allows none here."""
     classes = {ErrorKind.CRASHED: FailureClass.CRASHED, ErrorKind.HUNG: FailureClass.HUNG}
-    owed = f"{step[0]} must answer as the interface says"
-    observed = f"it answered an error of kind {error.kind}, which the interface does not allow here"
+    owed = f"{step[0]} must return a value, or fail with an error that the interface allows here"
+    observed = f"it failed with an error of kind {error.kind}, which the interface does not allow here"
     if error.kind is ErrorKind.HUNG:
         observed = "it did not answer in time"
     elif error.kind is ErrorKind.CRASHED:

@@ -40,6 +40,10 @@ def listed(noun: str) -> Callable[[Sequence[int]], str]:
     return describe
 
 
+checkpoints = listed("checkpoint")
+"""Describes checkpoints by their ids: `checkpoints 1, 2`, or `no checkpoint`."""
+
+
 def each_of(noun: str, owner: str) -> Callable[[Sequence[int | Sequence[int]]], str]:
     """Returns the description of things by whom each belongs to: `executor of subtasks 0, 1; executor of subtask 2`."""
     owners = listed(owner)

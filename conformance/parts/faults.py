@@ -13,6 +13,7 @@ from msgspec import Struct
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Step, Steps, shared
 from conformance.parts.answers import whether
 from conformance.parts.designs import FAULTS, NOTHING
+from conformance.parts.fault_words import call_at
 from conformance.parts.lifetime import BROKEN, Lifetime
 from conformance.parts.words import must_succeed
 from conformance.ports import UNNOTICED, Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
@@ -189,7 +190,9 @@ def struck_again(ledger: Faulty, struck: FaultStruck) -> Broken | None:
     """Returns what is wrong if no such fault was armed: a fault strikes once. None: it was armed."""
     if struck.place in ledger.faults.armed:
         return None
-    return Broken(FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{struck.place} failed again")
+    return Broken(
+        FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{call_at(struck.place)} failed again"
+    )
 
 
 @shared("I-90", struck=True)
@@ -203,7 +206,7 @@ def an_operation_fails_with_what_it_calls(ledger: Keeper, seen: Seen[object]) ->
         return False
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True
-    owed = f"{struck.place} failed in this operation, so it must fail with an error of kind io"
+    owed = f"{call_at(struck.place)} failed in this operation, so the operation must fail with an error of kind io"
     observed = "it succeeded" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
     return Broken(FailureClass.PROTOCOL, owed, observed)
 

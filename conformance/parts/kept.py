@@ -59,5 +59,7 @@ def must_be_refused(
         return False
     if seen.error is not None and seen.error.kind is kind:
         return True
-    owed = f"{why}: the operation must answer an error of kind {kind}, or notify its reader, whose read answers it"
+    owed = (
+        f"{why}: the operation must fail with an error of kind {kind}, or notify its reader, whose read fails with it"
+    )
     return Broken(failure, owed, got(seen.error))

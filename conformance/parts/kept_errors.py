@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.parts.fault_words import call_at
 from conformance.parts.faults import Breakable, Faulty, struck_again, struck_by
 from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import notifies
@@ -67,7 +68,7 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
     if (again := struck_again(ledger, struck)) is not None:
         return again
     if seen.error is not None and seen.error.kind is not ErrorKind.IO:
-        owed = f"{struck.place} failed, so the operation may fail with an error of kind io only"
+        owed = f"{call_at(struck.place)} failed, so the operation may fail with an error of kind io only"
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
     if seen.error is not None and ledger.task_has_called():
         return True
@@ -77,8 +78,8 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
         return UNSURE  # a poll that is in flight, or was when it failed, may answer the error or say that more follows
     if ledger.polls_again() or notifies(seen.signals):
         return True
-    owed = f"{struck.place} failed, and the consumer must be notified, so that it polls and gets the error"
-    return Broken(FailureClass.STUCK, owed, "it was not notified")
+    owed = f"{call_at(struck.place)} failed, and the consumer must be notified, so that it polls and gets the error"
+    return Broken(FailureClass.STUCK, owed, "the consumer was not notified")
 
 
 @shared("I-22")
@@ -88,11 +89,11 @@ def an_error_reaches_whoever_polls(ledger: Keeping, seen: Seen[Any]) -> Judgemen
     gates are polled first, or the operation that failed is not over."""
     if ledger.releasing:
         return False
-    owed = "an error is kept for the consumer: a poll must fail with an error of kind io, or answer an element"
+    owed = "an error is kept for the consumer: a poll must fail with an error of kind io, or return an element"
     if seen.error is not None:
         if seen.error.kind is ErrorKind.IO or (ledger.owed_refusal and seen.error.kind is ErrorKind.STATE):
             return True
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
     if seen.value is not None:
         return False
-    return UNSURE if ledger.may_find_nothing() else Broken(FailureClass.STUCK, owed, "the poll answered nothing")
+    return UNSURE if ledger.may_find_nothing() else Broken(FailureClass.STUCK, owed, "the poll returned nothing")

@@ -18,6 +18,8 @@ from conformance.driver import (
     always,
     shared,
 )
+from conformance.parts.signal_words import signalled
+from conformance.parts.words import are, counted
 from conformance.ports import Answer, Port, Resources
 
 BROKEN = "broken"
@@ -217,7 +219,9 @@ def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resou
         held = getattr(seen.value, what)
         if held is not None and held != owed:
             kind = FailureClass.LEAKED if held > owed else FailureClass.LOST
-            return Broken(kind, f"the implementation must hold {owed} {what} now", f"it holds {held}")
+            return Broken(
+                kind, f"the implementation must hold {counted(owed, what)} now", f"it holds {counted(held, what)}"
+            )
     return True
 
 
@@ -235,8 +239,8 @@ def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Ju
     for what in Resources.__struct_fields__:
         held = getattr(seen.value, what)
         if held and held > (most := kept if what in _SEGMENTS else 0):
-            owed = f"after release the implementation may hold {most or 'no'} {what}"
-            return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+            owed = f"after release the implementation may hold {counted(most, what)}"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, what)}")
         if held and what in _SEGMENTS:
             kept -= held
     return True
@@ -258,8 +262,8 @@ def a_cancellation_deletes_the_files(ledger: Cancellable, seen: Seen[Resources])
     if not ledger.is_cancelled() or ledger.released or ledger.flying:
         return False
     if seen.value.files:
-        owed = "the task was cancelled, so there must be no file"
-        return Broken(FailureClass.LEAKED, owed, f"{seen.value.files} are left")
+        owed = "the task was cancelled, so its files must be deleted"
+        return Broken(FailureClass.LEAKED, owed, f"{are(seen.value.files, 'file')} left")
     return True
 
 
@@ -272,8 +276,8 @@ def a_future_ends_with_what_it_waits_for(ledger: Awaiting, seen: Seen[Resources]
         return False
     if held <= (most := ledger.most_futures()):
         return True
-    owed = f"there are {most} things to wait for, so the implementation may hold {most or 'no'} futures"
-    return Broken(FailureClass.ORPHANED, owed, f"it holds {held}")
+    owed = f"{are(most, 'thing')} awaited, so the implementation may hold {counted(most, 'futures')}"
+    return Broken(FailureClass.ORPHANED, owed, f"it holds {counted(held, 'futures')}")
 
 
 @shared("I-93")
@@ -284,4 +288,4 @@ def a_release_tells_nobody(ledger: object, seen: Seen[object]) -> Judgement:
     if not seen.signals:
         return True
     owed = "the operation ends the channel, so it must notify nobody"
-    return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")
+    return Broken(FailureClass.PROTOCOL, owed, f"it signalled this: {signalled(seen.signals[0])}")

@@ -115,7 +115,7 @@ def priority_is_told_apart_from_data(ledger: Urged, seen: Seen[object]) -> Judge
     if ledger.urged:
         return True
     owed = f"{ledger.first_urgent()} can be taken, so the consumer must have been notified of priority"
-    return Broken(FailureClass.STUCK, owed, "it was notified of data at most")
+    return Broken(FailureClass.STUCK, owed, "it was notified of data at most, not of priority")
 
 
 class Idle(Protocol):
@@ -142,5 +142,5 @@ def a_consumer_that_finds_nothing_may_sleep(ledger: Idle, seen: Seen[object]) ->
         return seen.value is None and seen.error is None and not seen.signals
     if ledger.vain <= ledger.most_in_vain:
         return ledger.vain > 0
-    owed = f"{ledger.vain} takes in a row found nothing, so the consumer must not be told to take again"
-    return Broken(FailureClass.STUCK, owed, "it was told to take again")
+    owed = f"{ledger.vain} takes in a row found nothing, so the consumer must not be notified again"
+    return Broken(FailureClass.STUCK, owed, "it was notified again")

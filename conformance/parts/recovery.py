@@ -7,6 +7,7 @@ from typing import Protocol
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.lane import Recovered
 from conformance.parts.records import in_words
+from conformance.parts.signal_words import signalled
 from conformance.parts.words import must_fail, must_succeed, truth
 from conformance.ports import BufferAndBacklog, ErrorKind, Signal, StateConsumed
 
@@ -70,7 +71,7 @@ def a_push_after_release_is_recycled_silently(ledger: Late, seen: Seen[None]) ->
         f"the channel was {ledger.what_ended_it()}: the push must recycle the buffer, raise no error and notify nobody"
     )
     if seen.error is None:
-        return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")
+        return Broken(FailureClass.PROTOCOL, owed, f"it signalled this: {signalled(seen.signals[0])}")
     return must_succeed(seen.error, owed)
 
 
@@ -105,16 +106,22 @@ def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[BufferAndB
     if not told:
         if seen.value is not None or not ledger.end_must_come():
             return False
-        owed = "this take reaches the end of recovered data: the channel must emit StateConsumed"
-        return Broken(FailureClass.LOST, owed, "it emitted no such signal")
+        owed = (
+            "this take reaches the end of recovered data: the channel must signal that its recovered state is consumed"
+        )
+        return Broken(FailureClass.LOST, owed, "it did not signal that")
     if recovered.consumed or told > 1:
-        return Broken(FailureClass.DUPLICATED, "the channel must emit StateConsumed once", "it emitted it again")
+        return Broken(
+            FailureClass.DUPLICATED,
+            "the channel must signal once that its recovered state is consumed",
+            "it signalled that again",
+        )
     if not recovered.finishing:
         owed = "the end of recovered data was not pushed yet"
-        return Broken(FailureClass.PROTOCOL, owed, "the channel emitted StateConsumed")
+        return Broken(FailureClass.PROTOCOL, owed, "the channel signalled that its recovered state is consumed")
     if recovered.waiting:
         owed = f"recovered {in_words(recovered.left())} must be taken before the end of recovered data"
-        return Broken(FailureClass.LOST, owed, "the channel emitted StateConsumed")
+        return Broken(FailureClass.LOST, owed, "the channel signalled that its recovered state is consumed")
     return True
 
 
@@ -134,7 +141,9 @@ def recovery_barriers_are_inserted_in_recovery_only(ledger: InRecovery, seen: Se
         return True
     no = "" if owed else "not "
     why = f"the channel is {no}in recovery, so it must {no}insert a recovery barrier"
-    return Broken(FailureClass.PROTOCOL, why, f"asked whether it did, it answered {truth(seen.value)}")
+    return Broken(
+        FailureClass.PROTOCOL, why, f"it returned {truth(seen.value)}: {'it did' if seen.value else 'it did not'}"
+    )
 
 
 @shared("I-89", quiet=True)
@@ -147,5 +156,5 @@ def a_channel_is_in_recovery_until_the_end_was_taken(ledger: InRecovery, seen: S
     if seen.value is owed:
         return True
     why = "has not been taken yet" if owed else "was taken, or nothing is pushed into this channel"
-    answer = f"the end of recovered data {why}, so the answer must be {truth(owed)}"
-    return Broken(FailureClass.PROTOCOL, answer, f"the channel answered {truth(seen.value)}")
+    answer = f"the end of recovered data {why}, so `in_recovery` must return {truth(owed)}"
+    return Broken(FailureClass.PROTOCOL, answer, f"it returned {truth(seen.value)}")

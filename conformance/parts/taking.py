@@ -58,7 +58,7 @@ def a_take_answers_what_is_there(ledger: Answering, seen: Seen[BufferAndBacklog 
     if seen.value is not None or ends(seen.signals):
         return True
     return Broken(
-        FailureClass.STUCK, f"{ledger.first()} could be taken when the take began", "the take answered nothing"
+        FailureClass.STUCK, f"{ledger.first()} could be taken when the take began", "the take returned nothing"
     )
 
 
@@ -70,7 +70,9 @@ def judge_next(owed: tuple[Next, ...], told: Next) -> Judgement:
     if told in owed:
         return True
     kind = FailureClass.STUCK if told is _NONE else FailureClass.PROTOCOL
-    return Broken(kind, f"the next type must be {' or '.join(dict.fromkeys(owed))}", f"the take answered {told}")
+    return Broken(
+        kind, f"the next type must be {' or '.join(dict.fromkeys(owed))}", f"the take returned the next type {told}"
+    )
 
 
 @shared("I-16")
@@ -102,7 +104,7 @@ def judge_count(counted: tuple[int, int] | None, got: int) -> Judgement:
     if least <= got <= most:
         return least > 0
     owed = f"{are(least, 'buffer')} queued, so the number of buffers in use must be {least} to {most}"
-    return Broken(FailureClass.PROTOCOL, owed, f"the answer is {got}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the number is {got}")
 
 
 @shared("I-21", ("FLINK-39018",), quiet=True)

@@ -29,6 +29,11 @@ def name(element: Element) -> str:
     return words if isinstance(element, (Buffer, Event)) else f"the {words}"
 
 
+def taken(element: Element) -> str:
+    """Describes an element as `name` does, and says of a buffer that is unfinished."""
+    return name(element) + (" (unfinished)" if isinstance(element, Buffer) and not element.finished else "")
+
+
 def short_name(element: Element) -> str:
     """Describes an element without an article: `end of data`. Stories and rules use the same words."""
     match element:
@@ -70,6 +75,12 @@ def are(number: int, noun: str) -> str:
     return f"{many(number, noun)} {'is' if number == 1 else 'are'}"
 
 
+def counted(number: int, kind: str) -> str:
+    """Describes resources by their number and the field that counts them: `no segment`, `2 open files`."""
+    noun = "heap segment" if kind == "heap" else kind[:-1].replace("_", " ")
+    return many(number, noun) if number else f"no {noun}"
+
+
 def truth(value: bool) -> str:
     """Describes a truth value as the reports do: `true` or `false`."""
     return "true" if value else "false"
@@ -80,7 +91,7 @@ def got(error: Error | None) -> str:
     if error is None:
         return "the operation succeeded"
     reason = f" ({error.checkpoint_reason})" if error.checkpoint_reason else ""
-    return f"the operation answered an error of kind {error.kind}{reason}"
+    return f"the operation failed with an error of kind {error.kind}{reason}"
 
 
 def refusal(error: Error | None) -> CheckpointReason | None:
@@ -92,7 +103,7 @@ def must_fail(error: Error | None, kind: ErrorKind, why: str) -> Judgement:
     """Judges whether the operation answered an error of this kind. `why` is a clause that gives the reason."""
     if error is not None and error.kind is kind:
         return True
-    return Broken(FailureClass.PROTOCOL, f"{why}: the operation must answer an error of kind {kind}", got(error))
+    return Broken(FailureClass.PROTOCOL, f"{why}: the operation must fail with an error of kind {kind}", got(error))
 
 
 def must_succeed(error: Error | None, why: str, kind: FailureClass = FailureClass.PROTOCOL) -> Judgement:
@@ -109,4 +120,4 @@ def must_be(owed: Element, element: Element, owing: str = "", observed: str = ""
         kind = compare_ids(owed.ids, element.ids, owed.ids[0])
     elif type(element) is type(owed):
         kind = FailureClass.CORRUPTED
-    return Broken(kind, owing or f"{name(owed)} must come next", observed or f"the take answered {name(element)}")
+    return Broken(kind, owing or f"{name(owed)} must come next", observed or f"the take returned {name(element)}")

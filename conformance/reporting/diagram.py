@@ -28,9 +28,8 @@ from conformance.ports import (
     TicketEnded,
     TurnQueued,
 )
-from conformance.reporting.signal_words import signal_in_words
 from conformance.reporting.story import Mark, Story, StoryStep, tell
-from conformance.reporting.words import shortened
+from conformance.reporting.words import shortened, signal_in_words
 from conformance.scenarios import Entry
 
 ACTORS = ("producer", "recovery", "checkpointing")

@@ -17,10 +17,9 @@ from conformance.reporting.counts import counted
 from conformance.reporting.documents import Document, encodable, scenario_document
 from conformance.reporting.looks import Slug, simple_table
 from conformance.reporting.markdown import cell, table
-from conformance.reporting.signal_words import signals_in_words
 from conformance.reporting.story import SEPARATOR
 from conformance.reporting.verdicts import Remark
-from conformance.reporting.words import outcome_in_words, plain, step_in_words
+from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
 from conformance.scenarios import Entry, History, Scenario
 from conformance.scenarios.codec import encode_entries
 

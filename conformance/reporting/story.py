@@ -14,9 +14,8 @@ from rich.text import Text
 from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
-from conformance.reporting.signal_words import signals_in_words
 from conformance.reporting.step_lines import lines_of
-from conformance.reporting.words import outcome_in_words, plain, step_in_words
+from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
 from conformance.scenarios import Entry, History, Step, canonical
 
 SEPARATOR = "; "

@@ -1,4 +1,4 @@
-"""Describes steps and answers in words.
+"""Describes steps, answers and signals in words.
 
 Every answer has a description, also an invalid one, so that a report never fails because of an answer. Memory addresses
 and folders are left out, so that the same finding gives the same text on every machine.
@@ -7,17 +7,18 @@ and folders are left out, so that the same finding gives the same text on every 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from itertools import zip_longest
 from typing import Any
 
 import msgspec
 
-from conformance.driver import AnyStep, Component, FailureClass
+from conformance.driver import AnyStep, Component, FailureClass, with_article
 from conformance.parts.answers import records_by_channel
 from conformance.parts.fault_words import call_at
 from conformance.parts.records import in_words
+from conformance.parts.signal_words import SIGNALS
 from conformance.parts.words import short_name
 from conformance.ports import (
     AlignmentTimes,
@@ -32,7 +33,6 @@ from conformance.ports import (
     Drained,
     Element,
     Error,
-    Event,
     Message,
     Outcome,
     OutputState,
@@ -121,9 +121,7 @@ def _has_type(value: Any, hint: Any) -> bool:
 
 _LOCK = re.compile(r"\block\b")
 _AT_A_TIME = re.compile(r"(?:after|at|before|between|during|in|inside|outside|until|when|while|without) ")
-_NEEDS_NO_ARTICLE = re.compile(r"(?:an?|the|data)\b")
 _SLOW = re.compile(r"(\S+) is slow")
-_READY = re.compile(r"(.+) ready")
 
 
 def pause_in_words(place: str) -> str:
@@ -134,10 +132,11 @@ def pause_in_words(place: str) -> str:
         return f"pauses {name}"
     if found := _SLOW.fullmatch(name):
         return f"pauses because {call_at(found[1])} is slow"
-    if found := _READY.fullmatch(name):
-        return f"pauses where it waits until {found[1]} is ready"
-    the = name if _NEEDS_NO_ARTICLE.match(name) else f"the {name}"
-    return f"pauses before it takes {the}" if _LOCK.search(name) else f"pauses where it waits for {the}"
+    return (
+        f"pauses before it takes {with_article(name)}"
+        if _LOCK.search(name)
+        else f"pauses where it waits for {with_article(name)}"
+    )
 
 
 def error_in_words(error: Error) -> str:
@@ -146,6 +145,22 @@ def error_in_words(error: Error) -> str:
     if error.checkpoint_reason is not None:
         words += f", reason {_scalar(error.checkpoint_reason)}"
     return f"{words}: {shortened(plain(error.reason))}" if error.reason else words
+
+
+def signal_in_words(signal: Any) -> str:
+    """Describe one signal. One that carries what it must not carry is described by the names of its fields."""
+    said = SIGNALS.get(type(signal))
+    if said is None:
+        return value_in_words(signal)
+    try:
+        return shortened(plain(said(signal)), 2 * LONGEST)
+    except Exception:  # an implementation may put anything into a signal
+        return value_in_words(signal)
+
+
+def signals_in_words(signals: Iterable[Any]) -> tuple[str, ...]:
+    """Describe the signals in the order in which they were emitted."""
+    return tuple(map(signal_in_words, signals))
 
 
 _FOLLOWS: Mapping[tuple[bool, bool], str] = {
@@ -211,12 +226,6 @@ def element_in_words(element: Any) -> str:
         case _ if isinstance(element, Element):
             return short_name(element)
     return _anything(element)
-
-
-def noun_of(element: Any) -> str:
-    """Describe an element as a noun of a sentence: `the end of data`."""
-    words = element_in_words(element)
-    return words if isinstance(element, (Buffer, Event)) else f"the {words}"
 
 
 def _milliseconds(time: Any) -> str:

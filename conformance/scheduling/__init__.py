@@ -9,6 +9,7 @@ from conformance.scheduling.lock_order import Edge, LockOrder, describe
 from conformance.scheduling.thread import Thread
 from conformance.scheduling.time import Clock, Timer
 from conformance.scheduling.waitables import Condition, Future, Lock, Mailbox, Pause, Pool, Waitable
+from conformance.scheduling.words import with_article
 
 __all__ = [
     "PAUSED",
@@ -26,4 +27,5 @@ __all__ = [
     "Timer",
     "Waitable",
     "describe",
+    "with_article",
 ]

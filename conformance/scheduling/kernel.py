@@ -12,6 +12,7 @@ from typing import Any
 from conformance.scheduling.lock_order import LockOrder
 from conformance.scheduling.thread import Thread
 from conformance.scheduling.waitables import Lock, Waitable
+from conformance.scheduling.words import with_article
 
 
 class _Paused:
@@ -83,7 +84,7 @@ class Kernel:
 
     def waiting(self) -> str:
         """Returns a text with the operation of each busy thread, and what the thread waits for."""
-        return ", ".join(
+        return "; ".join(
             f"{thread.name} in {thread.operation[0]} waits for {_name(thread)}"
             for thread in self.threads.values()
             if thread.coroutine is not None
@@ -114,7 +115,7 @@ class Kernel:
             chain.append(thread)
             thread = lost[thread][0]
         circle = chain[chain.index(thread) :]
-        return ", ".join(f"{one.name} waits for {_name(one)} held by {lost[one][0].name}" for one in circle)
+        return "; ".join(f"{one.name} waits for {_name(one)}, which {lost[one][0].name} holds" for one in circle)
 
     def leave_open(self, but: Thread | None = None) -> None:
         """Note that the task has failed: every operation in flight, `but` that of one thread, may end in any way."""
@@ -177,4 +178,4 @@ class Kernel:
 
 
 def _name(thread: Thread) -> str:
-    return "nothing" if thread.waits_for is None else thread.waits_for.name
+    return "nothing" if thread.waits_for is None else with_article(thread.waits_for.name)

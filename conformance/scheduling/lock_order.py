@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from conformance.scheduling.words import with_article
+
 if TYPE_CHECKING:
     from conformance.scheduling.thread import Thread
     from conformance.scheduling.waitables import Lock
@@ -78,7 +80,9 @@ class LockOrder:
 
 def describe(cycle: tuple[Edge, ...]) -> str:
     """Returns a text that describes a contradiction."""
-    return "; ".join(f"{edge.thread} takes {edge.outer} then {edge.inner}" for edge in cycle)
+    return "; ".join(
+        f"{edge.thread} takes {with_article(edge.outer)} and then {with_article(edge.inner)}" for edge in cycle
+    )
 
 
 def _paths(edges: list[Edge], path: tuple[Edge, ...], by_kind: bool) -> Iterator[tuple[Edge, ...]]:

@@ -66,7 +66,7 @@ def test_whoever_waits_with_a_lock_is_accused(wanted, interleaving):
     assert violation.property.slug == NO_LOCK_MEANWHILE
     assert violation.broken.failure_class is FailureClass.DEADLOCKED
     assert violation.broken.observed.startswith("recovery waits for ")
-    assert violation.broken.observed.endswith("and holds gate lock")
+    assert violation.broken.observed.endswith("and holds the gate lock")
     assert violation.step == ("push", 0)
 
 
@@ -132,7 +132,7 @@ def test_the_drain_releases_nothing_before_all_that_was_begun_has_ended(interlea
     violation = run_scenario(program(Toy(NeverEnds, "waiting")), ToyConfig(1, interleaving), steps).violation
     assert violation is not None
     assert violation.property.slug == COMES_TO_AN_END
-    assert violation.broken.observed == "network in arrive waits for answer"
+    assert violation.broken.observed == "network in arrive waits for the answer"
     assert violation.step == ("arrive", 0)
 
 

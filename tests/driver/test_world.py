@@ -61,9 +61,9 @@ def test_an_asynchronous_implementation_is_judged_like_any_other():
     ("part", "failure_class", "said"),
     [
         (made.Raising, FailureClass.CRASHED, "it gave no valid answer: ZeroDivisionError: one over nothing"),
-        (made.Refusing, FailureClass.PROTOCOL, "it answered an error of kind state"),
-        (made.Nonsense, FailureClass.CRASHED, 'it answered a value of the wrong type: "a buffer"'),
-        (made.NestedNonsense, FailureClass.CRASHED, 'it answered a value of the wrong type: {"element":"element",'),
+        (made.Refusing, FailureClass.PROTOCOL, "it failed with an error of kind state"),
+        (made.Nonsense, FailureClass.CRASHED, 'it returned a value of the wrong type: "a buffer"'),
+        (made.NestedNonsense, FailureClass.CRASHED, 'it returned a value of the wrong type: {"element":"element",'),
         (made.Pausing, FailureClass.PROTOCOL, "the operation paused"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from rich.console import Console
@@ -25,6 +26,7 @@ from conformance.ports import (
     Event,
     RecoveryCompletion,
     RecoveryMetadata,
+    Signal,
     find_implementation,
     find_known_bug,
 )
@@ -49,6 +51,23 @@ def test_python_is_recognised(text):
     assert PYTHON.search(text)
 
 
+RIDDLE = re.compile(
+    r"^(?:it|they) (?:was|were|is|are|did|does|do)(?: not)?$|^(?:no |an? )?[\w-]+(?: [\d, ]+)?$"
+    r"|(?<![\d-])\b1 (?:buffers|events|files|futures|grants|listeners|polls|records|reports|segments)\b"
+    rf"|\b(?:{'|'.join(one.__name__ for one in get_args(Signal))})\b"
+)
+"""A text without a verb, or that does not say what was not done; a plural of one; the class of a signal."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["it was not", "it did", "records 0, 1", "record 2", "no record", "nothing", "3", "hold 1 segments",
+     "the channel must emit StateConsumed once"],
+)  # fmt: skip
+def test_riddles_are_recognised(text):
+    assert RIDDLE.search(text)
+
+
 def texts(shown: Replay) -> list[str]:
     """What a person reads of a replay."""
     story = tell(shown)
@@ -63,6 +82,8 @@ def test_what_is_said_about_a_known_bug_is_in_words(path):
     shown = replay(read_scenario(path), find_known_bug(path.stem).build())
     assert shown.violation is not None
     assert [text for text in texts(shown) if PYTHON.search(text)] == []
+    broken = shown.violation.broken
+    assert [text for text in (broken.owed, broken.observed) if RIDDLE.search(text)] == []
 
 
 def test_lists_and_unknown_answers_are_described():

@@ -20,11 +20,11 @@ from conformance.ports import (
 )
 from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
 from conformance.reporting.diagram import escaped
-from conformance.reporting.signal_words import signals_in_words
 from conformance.reporting.words import (
     element_in_words,
     outcome_in_words,
     plain,
+    signals_in_words,
     step_in_words,
     value_in_words,
 )

@@ -13,6 +13,7 @@ from conformance import ports
 from conformance.components import COMPONENTS
 from conformance.driver import FailureClass
 from conformance.parts.fault_words import CALLS, HOW, call_at
+from conformance.parts.signal_words import SIGNALS, SUBTASK_CALLS, TASK_STATES
 from conformance.ports import (
     CheckpointDeclined,
     CoordinatorReset,
@@ -27,8 +28,7 @@ from conformance.ports import (
     TaskState,
 )
 from conformance.ports import faults as declared
-from conformance.reporting.signal_words import SIGNALS, SUBTASK_CALLS, TASK_STATES, signal_in_words
-from conformance.reporting.words import FAILURE_CLASSES, pause_in_words, step_in_words
+from conformance.reporting.words import FAILURE_CLASSES, pause_in_words, signal_in_words, step_in_words
 from tests.reporting.words import LISTED, SECTIONS, Described, described, listed
 
 EVERY = described()

@@ -29,13 +29,13 @@ from conformance.ports import (
     Resources,
     Signal,
 )
-from conformance.reporting.signal_words import signal_in_words
 from conformance.reporting.words import (
     element_in_words,
     error_in_words,
     failure_class_in_words,
     outcome_in_words,
     pause_in_words,
+    signal_in_words,
     step_in_words,
 )
 

@@ -107,13 +107,13 @@ def test_a_circle_of_two_is_told_in_words():
         start(made, name, inside(first, [], name, second))
         assert made.run(made.threads[name]) is PAUSED
     assert made.runnable() is None
-    assert made.deadlock() == "one waits for b held by two, two waits for a held by one"
+    assert made.deadlock() == "one waits for the b, which two holds; two waits for the a, which one holds"
 
 
 def test_a_lock_taken_twice_is_a_circle_of_one():
     made, lock = kernel(fine=False), Lock("lock")
     assert start(made, "one", inside(lock, [], "one", lock)) is PAUSED
-    assert made.deadlock() == "one waits for lock held by one"
+    assert made.deadlock() == "one waits for the lock, which one holds"
 
 
 def test_a_thread_behind_a_circle_is_not_named_as_part_of_it():
@@ -137,7 +137,7 @@ def test_waiting_for_input_is_no_deadlock():
     assert start(made, "one", operation()) is PAUSED
     assert start(made, "two", inside(lock, [], "two")) is PAUSED
     assert made.deadlock() is None
-    assert made.waiting() == "one in one waits for upstream, two in two waits for lock"
+    assert made.waiting() == "one in one waits for the upstream; two in two waits for the lock"
 
 
 def test_closing_gives_locks_back_and_runs_nobody():

@@ -28,7 +28,7 @@ def test_one_order_is_no_contradiction():
 
 def test_two_threads_that_take_two_locks_in_turn_can_meet():
     cycle = order(("one", (A, B)), ("two", (B, A))).cycle()
-    assert describe(cycle) == "one takes a then b; two takes b then a"
+    assert describe(cycle) == "one takes the a and then the b; two takes the b and then the a"
 
 
 def test_one_thread_never_meets_itself():

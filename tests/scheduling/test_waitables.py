@@ -97,7 +97,7 @@ def test_a_thread_that_waits_for_a_pool_that_it_emptied_is_deadlocked():
             await pool
 
     assert start(made, "one", greedy()) is PAUSED
-    assert made.deadlock() == "one waits for buffers held by one"
+    assert made.deadlock() == "one waits for the buffers, which one holds"
 
 
 def test_mails_come_in_order_and_a_closed_mailbox_takes_none():

@@ -8,8 +8,10 @@ from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Level, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
+from conformance.parts.answers import checkpoints
 from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.words import channels
+from conformance.parts.signal_words import signalled
+from conformance.parts.words import channels, counted
 from conformance.ports import (
     AlignmentTimes,
     BarrierHandlerPort,
@@ -89,7 +91,7 @@ def an_unaligned_barrier_triggers_at_once(ledger: Ledger, seen: Acted) -> Judgem
     if ledger.is_unaligned() or (checkpoint in ledger.triggered and not triggered(seen)):
         return True
     owed = f"an unaligned barrier of checkpoint {checkpoint} came, so it must be triggered unaligned"
-    return Broken(FailureClass.STUCK, owed, "it was not")
+    return Broken(FailureClass.STUCK, owed, "it was not triggered unaligned")
 
 
 @rule(
@@ -132,7 +134,9 @@ def a_checkpoint_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement
     if ledger.is_overdue(ledger.current):
         return True
     owed = f"checkpoint {ledger.current} is aligned and in time, and must stay aligned"
-    return Broken(FailureClass.PROTOCOL, owed, "a barrier was to overtake" if hastens else "it was triggered unaligned")
+    return Broken(
+        FailureClass.PROTOCOL, owed, "its barriers were asked to overtake" if hastens else "it was triggered unaligned"
+    )
 
 
 # ---- alignment takes too long ----------------------------------------------------------------------------------------
@@ -147,7 +151,7 @@ def an_overdue_alignment_becomes_unaligned(ledger: Ledger, seen: Acted) -> Judge
     if ledger.is_unaligned():
         return True
     owed = f"checkpoint {ledger.current} is overdue and has begun, so it must be triggered unaligned"
-    return Broken(FailureClass.STUCK, owed, f"the barrier of {channels(ledger.missing())} is awaited")
+    return Broken(FailureClass.STUCK, owed, f"the handler still waits for the barrier of {channels(ledger.missing())}")
 
 
 @rule(*steps.ACTS, invariant="I-48", tickets=("FLINK-19681",), after_learning=True)
@@ -158,7 +162,7 @@ def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Ac
         return False
     if late := ledger.left_behind():
         owed = f"checkpoint {ledger.current} is to be unaligned, so its announced barriers must overtake"
-        return Broken(FailureClass.STUCK, owed, f"that of {channels(late)} was not turned into a priority event")
+        return Broken(FailureClass.STUCK, owed, f"the barrier of {channels(late)} was not turned into a priority event")
     return ledger.current in [checkpoint for checkpoint, _ in ledger.announced.values()]
 
 
@@ -168,7 +172,7 @@ def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgemen
     taken, and once."""
     if ledger.unannounced:
         owed = "a barrier may overtake only if it was announced with this sequence number and was not taken, and once"
-        what = f"a barrier of channel {ledger.unannounced - 1} was to overtake"
+        what = f"a barrier of channel {ledger.unannounced - 1} was asked to overtake"
         return Broken(FailureClass.PROTOCOL, owed, what)
     return True
 
@@ -238,7 +242,7 @@ def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgeme
     for signal in seen.signals:
         if type(signal) in (CheckpointTriggered, CheckpointDeclined, BarrierPrioritized, InputsCheckpointStarted):
             owed = f"checkpoint {seen.operands[1]} is obsolete, and must lead to nothing"
-            return Broken(FailureClass.PROTOCOL, owed, f"the handler signalled {type(signal).__name__}")
+            return Broken(FailureClass.PROTOCOL, owed, f"the handler signalled this: {signalled(signal)}")
     return True
 
 
@@ -250,7 +254,7 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
     progress = ledger.progress
     if any(ledger.blocked) and (late := [n for n, waits in enumerate(ledger.blocked) if waits and waits != progress]):
         owed = f"checkpoint {ledger.blocked[late[0]]} is over, so the channels that it blocks must be resumed"
-        return Broken(FailureClass.STUCK, owed, f"{channels(late)} still waits")
+        return Broken(FailureClass.STUCK, owed, f"{channels(late)} {'was' if len(late) == 1 else 'were'} not resumed")
     return bool(ledger.resumed)
 
 
@@ -289,12 +293,12 @@ def the_inputs_start_a_checkpoint_before_the_task(ledger: Ledger, seen: Acted) -
             due = [signal.checkpoint] if signal.unaligned else []
             if begun != due:
                 owed = "the inputs must start an unaligned checkpoint before the task, once, and no other one"
-                what = f"checkpoint {signal.checkpoint} was triggered, and the inputs had started {begun or 'none'}"
+                what = f"checkpoint {signal.checkpoint} was triggered, and the inputs had started {checkpoints(begun)}"
                 return Broken(FailureClass.PROTOCOL, owed, what)
             begun = []
     if begun:
-        owed = f"the inputs have started checkpoint {begun[0]}, so the task must be asked for it"
-        return Broken(FailureClass.PROTOCOL, owed, "it was not")
+        owed = f"the inputs have started checkpoint {begun[0]}, so the task must be asked for this checkpoint"
+        return Broken(FailureClass.PROTOCOL, owed, "the task was not asked for it")
     return True
 
 
@@ -307,7 +311,7 @@ def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) ->
     if over is (ledger.stopped >= ledger.started):
         return over
     owed = f"checkpoint {ledger.started} is {'over' if over else 'in progress'}"
-    return Broken(FailureClass.STUCK, owed, f"the inputs were {'not ' if over else ''}told that it is over")
+    return Broken(FailureClass.STUCK, owed, f"the inputs were {'not ' if over else ''}notified that it is over")
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
@@ -342,7 +346,7 @@ def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) 
     if seen.value == owed:
         return True
     what = f"checkpoint {owed} is in progress" if owed else "no checkpoint is in progress"
-    return Broken(FailureClass.PROTOCOL, what, f"the answer was {seen.value}")
+    return Broken(FailureClass.PROTOCOL, what, f"the handler named {checkpoints([seen.value] if seen.value else [])}")
 
 
 @rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
@@ -365,7 +369,11 @@ def _measured(what: str, owed: list[int], answered: int | None) -> Judgement:
     if answered in owed:
         return True
     may = " or ".join(map(str, sorted(dict.fromkeys(owed))))
-    return Broken(FailureClass.PROTOCOL, f"the {what} of the last alignment is {may} ms", f"{answered} was answered")
+    return Broken(
+        FailureClass.PROTOCOL,
+        f"the {what} of the last alignment must be {may} ms",
+        f"the handler measured {answered} ms",
+    )
 
 
 @rule(steps.resources, invariant="I-50", needs=RESOURCES)
@@ -378,8 +386,8 @@ def no_timer_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Resources]) -> J
         held = getattr(seen.value, what)
         if held is not None and held > most:
             owed = "a checkpoint is in progress" if most else "no checkpoint is in progress"
-            owed = f"{owed}, so the handler may hold {most or 'no'} {what}"
-            return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+            owed = f"{owed}, so the handler may hold {counted(most, what)}"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, what)}")
     return True
 
 

@@ -8,7 +8,7 @@ from conformance.components.chain.rules import RULES, Took, Transferred
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
 from conformance.parts import notice
 from conformance.parts.designs import PUSHED, RESOURCES
-from conformance.parts.words import many, name
+from conformance.parts.words import counted, many, name
 from conformance.ports import Buffer, Resources
 
 __all__ = ["RULES"]
@@ -27,8 +27,8 @@ def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferr
         return True
     if side.credit.granted > 0:
         return UNSURE
-    owed = f"the producer of channel {side.channel} has no credit, so no data may leave it"
-    return Broken(FailureClass.PROTOCOL, owed, "a data buffer left it")
+    owed = f"the producer of channel {side.channel} has no credit, so no data may leave the producer"
+    return Broken(FailureClass.PROTOCOL, owed, "a data buffer left the producer")
 
 
 @rule(steps.transfer, steps.consume, invariant="I-96", quiet=True)
@@ -57,7 +57,7 @@ def a_channel_in_recovery_gives_no_credit(ledger: Ledger, seen: Seen[object]) ->
     for side in ledger.sides:
         if side.early:
             owed = f"channel {side.channel} is in recovery, so its producer must get no credit"
-            return Broken(FailureClass.PROTOCOL, owed, "credit was announced to it")
+            return Broken(FailureClass.PROTOCOL, owed, "credit was announced to the producer")
         judged |= side.remote and side.in_recovery(ledger.config.recovery)
     return judged
 
@@ -93,7 +93,11 @@ def no_producer_goes_on_before_all_output_state_has_ended(ledger: Ledger, seen: 
     if not ended[value.channel]:
         return True
     owed = f"channel {ended.index(False)} has not ended its output state, so the producer of channel {value.channel}"
-    return Broken(FailureClass.REORDERED, f"{owed} must wait", f"the consumer counted {name(value.element)} of it")
+    return Broken(
+        FailureClass.REORDERED,
+        f"{owed} must wait",
+        f"the consumer counted {name(value.element)} of channel {value.channel}",
+    )
 
 
 # ---- what a chain holds ----------------------------------------------------------------------------------------------
@@ -109,8 +113,8 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
         held = getattr(seen.value, what)
         if held is not None and not least <= held <= most:
             kind = FailureClass.LEAKED if held > most else FailureClass.LOST
-            number = str(least) if least == most else f"between {least} and {most}"
-            return Broken(kind, f"the chain must hold {number} {what} now", f"it holds {held}")
+            number = counted(most, what) if least == most else f"{least} to {counted(most, what)}"
+            return Broken(kind, f"the chain must hold {number} now", f"it holds {counted(held, what)}")
     return True
 
 

@@ -105,8 +105,8 @@ def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
     checkpoint = value.element.checkpoint
     counted = ledger.sides[value.channel].counted
     cut = ledger.cuts[checkpoint].sent[value.channel] if checkpoint in ledger.cuts else None
-    owed = f"the aligned barrier {checkpoint} of channel {value.channel} must be taken after {cut} of its records"
-    return counted == cut or Broken(FailureClass.REORDERED, owed, f"the consumer took it after {counted}")
+    owed = f"the aligned barrier {checkpoint} of channel {value.channel} must follow {many(cut or 0, 'record')} of it"
+    return counted == cut or Broken(FailureClass.REORDERED, owed, f"it was taken after {many(counted, 'record')}")
 
 
 @rule(steps.consume, invariant="I-07", tickets=("FLINK-18136", "FLINK-18252"))
@@ -198,7 +198,7 @@ def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
     if last:
         return True
     owed = f"the end of partition of channel {value.channel} must be taken once, after all its records and barriers"
-    observed = f"the consumer took it after {side.counted} of {side.sent} records"
+    observed = f"the consumer took it after {side.counted} of {many(side.sent, 'record')}"
     if side.unconsumed:
         observed += f" and before the unaligned barrier {side.unconsumed[0]}"
     if side.ended:
@@ -441,8 +441,8 @@ def _judge_end(ledger: Ledger) -> Judgement:
         if side.counted < side.sent:
             kind = FailureClass.STUCK if side.counted >= side.recovered_end else FailureClass.LOST
             owed = f"{many(side.sent, 'record')} of channel {channel} must be counted in the end"
-            return Broken(kind, owed, f"the consumer counted {side.counted}, and no notification of more is left")
+            return Broken(kind, owed, f"the consumer counted {side.counted} of them, and is notified of no more")
         if side.finished and not side.ended:
-            observed = "the consumer has not taken it, and no notification of it is left"
+            observed = "the consumer has not taken it, and is notified of no more"
             return Broken(FailureClass.STUCK, f"the end of partition of channel {channel} must be taken", observed)
     return True

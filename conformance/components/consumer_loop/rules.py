@@ -18,7 +18,7 @@ from conformance.driver import (
 )
 from conformance.parts import lifetime
 from conformance.parts.designs import RESOURCES
-from conformance.parts.records import compare_ids, in_words
+from conformance.parts.records import compare_ids, in_words, were
 from conformance.parts.words import channels, name
 from conformance.ports import (
     Alignment,
@@ -62,7 +62,9 @@ def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judg
     waiting = ledger.lanes[channel].waiting
     first = name(waiting[0]) if waiting else "nothing"
     return Broken(
-        FailureClass.REORDERED, f"{first} is the next in channel {channel}, besides priority events", name(element)
+        FailureClass.REORDERED,
+        f"{first} is the next in channel {channel}, besides priority events",
+        f"the task took {name(element)}",
     )
 
 
@@ -85,7 +87,7 @@ def a_channel_is_resumed_when_its_checkpoint_is_over(ledger: Ledger, seen: Acted
     for channel, checkpoint in ledger.resumed:
         if checkpoint and (checkpoint > ledger.met or ledger.is_in_progress(checkpoint)):
             owed = f"channel {channel} must wait until checkpoint {checkpoint} is over"
-            return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
+            return Broken(FailureClass.PROTOCOL, owed, "the channel was resumed")
     return True
 
 
@@ -104,8 +106,10 @@ def in_flight_data_is_what_was_not_processed(ledger: Ledger, seen: Seen[tuple[tu
         judged = judged or bool(expected)
         if seen.value[channel] != expected:
             kind = compare_ids(expected, seen.value[channel], expected[0] if expected else 0)
-            owed = f"{in_words(expected)} of channel {channel} must be in-flight data of checkpoint {checkpoint}"
-            return Broken(kind, owed, in_words(seen.value[channel]))
+            owed = (
+                f"{in_words(expected)} of channel {channel} must be stored as in-flight data of checkpoint {checkpoint}"
+            )
+            return Broken(kind, owed, f"{were(seen.value[channel])} stored")
     return judged
 
 
@@ -116,7 +120,7 @@ def only_the_task_acts_on_what_arrives(ledger: Ledger, seen: Acted) -> Judgement
     for signal in seen.signals:
         if type(signal) in DEEDS:
             owed = "only a mail and the default action of the task may act on checkpoints and channels"
-            return Broken(FailureClass.PROTOCOL, owed, "this operation did")
+            return Broken(FailureClass.PROTOCOL, owed, "an operation of another thread acted on them")
     return True
 
 
@@ -128,7 +132,7 @@ def a_priority_event_is_there_as_a_mail(ledger: Ledger, seen: Seen[bool]) -> Jud
     if seen.value or seen.signals:
         return True
     owed = f"{channels(ledger.urgent)} had a priority event, so there must be a mail that takes it"
-    return Broken(FailureClass.STUCK, owed, "there was none")
+    return Broken(FailureClass.STUCK, owed, "there was no mail")
 
 
 @rule(steps.process, invariant="I-22")
@@ -138,7 +142,9 @@ def the_default_action_takes_what_is_there(ledger: Ledger, seen: Seen[InputStatu
         return False
     if seen.value is not InputStatus.NOTHING_AVAILABLE or seen.signals:
         return True
-    return Broken(FailureClass.STUCK, "an element was there, so the default action must take one", "it found nothing")
+    return Broken(
+        FailureClass.STUCK, "an element was there, so the default action must take one", "it found no element"
+    )
 
 
 @rule(steps.idle, invariant="I-22")
@@ -148,7 +154,7 @@ def a_task_waits_only_if_nothing_is_left(ledger: Ledger, seen: Seen[bool]) -> Ju
         return False
     if left := ledger.left():
         owed = f"something is left in {channels(left)}, so the task must not wait"
-        return Broken(FailureClass.STUCK, owed, "it waits")
+        return Broken(FailureClass.STUCK, owed, "the task waits")
     return True
 
 
@@ -160,7 +166,7 @@ def a_task_with_nothing_to_do_waits(ledger: Ledger, seen: Seen[bool]) -> Judgeme
     if seen.value:
         return True
     owed = "there was no mail and nothing to take, and nothing has happened since: the task must wait"
-    return Broken(FailureClass.STUCK, owed, "it does not")
+    return Broken(FailureClass.STUCK, owed, "the task is not idle")
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -193,7 +199,7 @@ def a_checkpoint_whose_barriers_are_taken_is_triggered(ledger: Ledger, seen: See
     if met in ledger.triggered or met in ledger.declined:
         return True
     owed = f"every barrier of checkpoint {met} was taken, so the task must trigger it"
-    return Broken(FailureClass.STUCK, owed, "it did not")
+    return Broken(FailureClass.STUCK, owed, "the task did not trigger it")
 
 
 @rule(steps.idle, invariant="I-58", tickets=("FLINK-18252",))
@@ -204,7 +210,7 @@ def a_cancelled_checkpoint_is_declined(ledger: Ledger, seen: Seen[bool]) -> Judg
     if ledger.met in ledger.declined:
         return True
     owed = f"a cancel marker of checkpoint {ledger.met} was taken, so the task must decline it"
-    return Broken(FailureClass.STUCK, owed, "it did not")
+    return Broken(FailureClass.STUCK, owed, "the task did not decline it")
 
 
 @rule(steps.idle, invariant="I-46", tickets=("FLINK-19681",))
@@ -219,7 +225,11 @@ def no_channel_waits_for_a_checkpoint_that_is_over(ledger: Ledger, seen: Seen[bo
     ]
     if not waits:
         return any(ledger.blocked)
-    return Broken(FailureClass.STUCK, f"the checkpoint is over for which {channels(waits)} waits", "it is not resumed")
+    return Broken(
+        FailureClass.STUCK,
+        f"the checkpoint is over for which {channels(waits)} waits: the channel must be resumed",
+        "it was not resumed",
+    )
 
 
 @rule(steps.idle, invariant="I-48", tickets=("FLINK-19681",))
@@ -231,7 +241,7 @@ def an_alignment_that_takes_too_long_becomes_unaligned(ledger: Ledger, seen: See
     if ledger.met in ledger.triggered or ledger.met in ledger.declined:
         return True
     owed = f"the alignment of checkpoint {ledger.met} is overdue, so the task must trigger it unaligned"
-    return Broken(FailureClass.STUCK, owed, "it waits for more barriers")
+    return Broken(FailureClass.STUCK, owed, "the task waits for more barriers")
 
 
 @rule(*steps.ACTS, invariant="I-49", after_learning=True, signals=(CheckpointTriggered,))
@@ -258,10 +268,10 @@ def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[Input
     answered = seen.value is InputStatus.END_OF_INPUT
     if answered and not ended:
         owed = "a channel has not ended, so the input must not end"
-        return Broken(FailureClass.LOST, owed, "the default action answered the end of the input")
+        return Broken(FailureClass.LOST, owed, "the default action returned the end of the input")
     if ended and not answered and not seen.signals:
         owed = "every channel has ended and nothing was taken, so the input must end"
-        return Broken(FailureClass.STUCK, owed, "the default action answered something else")
+        return Broken(FailureClass.STUCK, owed, f"the default action returned {seen.value}")
     return ended
 
 
@@ -273,8 +283,16 @@ def the_end_of_data_is_told_once(ledger: Ledger, seen: Seen[InputStatus]) -> Jud
     if owed == (seen.value is InputStatus.END_OF_DATA):
         return owed
     if owed:
-        return Broken(FailureClass.LOST, "the data of the last channel has ended, which must be told", "it was not")
-    return Broken(FailureClass.PROTOCOL, "the end of data is told once, with the last one", "it was told now")
+        return Broken(
+            FailureClass.LOST,
+            "the data of the last channel has ended, so the default action must return the end of data",
+            f"it returned {seen.value}",
+        )
+    return Broken(
+        FailureClass.PROTOCOL,
+        "the default action returns the end of data once, when that of the last channel is taken",
+        "it returned the end of data now",
+    )
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------

@@ -47,7 +47,11 @@ def a_coordinator_that_throws_fails_the_job(ledger: Ledger, seen: Seen[object]) 
         return False
     if ledger.failover or GlobalFailoverTriggered in map(type, seen.signals):
         return True
-    return Broken(FailureClass.LOST, "the coordinator threw, so the job must be restarted", "nobody asks for that")
+    return Broken(
+        FailureClass.LOST,
+        "the coordinator threw, so the job must be restarted",
+        "the failover of the job was not triggered",
+    )
 
 
 @rule(*ANY, invariant="CP36", needs=FAULTS, signals=STRUCK)
@@ -58,7 +62,9 @@ def a_checkpoint_fails_if_the_coordinator_throws(ledger: Ledger, seen: Seen[obje
         return False
     if CoordinatorCheckpointed(call.checkpoint, False) in seen.signals:
         return True
-    return Broken(FailureClass.LOST, f"the result of checkpoint {call.checkpoint} must be a failure", "it is not known")
+    return Broken(
+        FailureClass.LOST, f"the result of checkpoint {call.checkpoint} must be a failure", "it has no result"
+    )
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
+from conformance.parts.words import are, many
 from conformance.ports import Capability, Message, ReportReceived, Resources
 
 __all__ = ["RULES"]
@@ -113,7 +114,9 @@ def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: See
             if checkpoint.awaits(signal.subtask) and one.passed < checkpoint.number:
                 owed = f"{attempt(signal.subtask, signal.attempt)} has not taken its snapshot of {checkpoint.number}"
                 return Broken(
-                    FailureClass.PROTOCOL, owed, f"the coordinator, which has cut, got {report(signal.message)}"
+                    FailureClass.PROTOCOL,
+                    owed,
+                    f"the coordinator, which has taken its own, received {report(signal.message)}",
                 )
     return judged
 
@@ -186,10 +189,14 @@ def everything_comes_to_an_end(ledger: Ledger, seen: Seen[Resources]) -> Judgeme
     for line in ledger.lines:
         for one in line.attempts:
             if one.tickets:
-                return Broken(FailureClass.STUCK, "every ticket must end", f"that of {event(one.tickets[0])} is open")
+                return Broken(
+                    FailureClass.STUCK,
+                    "the future of every event must end",
+                    f"the future of {event(one.tickets[0])} is open",
+                )
             if one.unsent or one.unreported or one.replay:
                 rest = event(one.unsent[0]) if one.unsent else report([*one.unreported, *one.replay][0])
-                return Broken(FailureClass.STUCK, "everything must leave", f"{rest} is held back")
+                return Broken(FailureClass.STUCK, "every event and every report must leave", f"{rest} is held back")
     return True
 
 
@@ -203,8 +210,10 @@ def in_the_end_nothing_is_missing(ledger: Ledger, seen: Seen[Resources]) -> Judg
         if last.state != "running":
             continue
         if line.received != line.sent:
-            owed = f"the coordinator has sent {line.sent} events to subtask {subtask}"
-            return Broken(FailureClass.LOST, owed, f"it has received {line.received}")
+            owed = (
+                f"the coordinator has sent {many(line.sent, 'event')} to subtask {subtask}, which must receive it all"
+            )
+            return Broken(FailureClass.LOST, owed, f"the subtask has received {many(line.received, 'event')}")
     return True
 
 
@@ -215,4 +224,6 @@ def in_the_end_nobody_waits(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
         return False
     if seen.value.futures == 0:
         return True
-    return Broken(FailureClass.ORPHANED, "no future must be open in the end", f"{seen.value.futures} are")
+    return Broken(
+        FailureClass.ORPHANED, "no future must be open in the end", f"{are(seen.value.futures, 'future')} open"
+    )

@@ -35,7 +35,7 @@ def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgem
     if seen.error is None:
         return True
     return Broken(
-        FailureClass.PROTOCOL, "an action in the main thread must end well", f"it raised: {seen.error.reason}"
+        FailureClass.PROTOCOL, "an action in the main thread must not fail", f"it raised: {seen.error.reason}"
     )
 
 
@@ -65,8 +65,10 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
         if signal.checkpoint == NO_CHECKPOINT and not ledger.config.checkpointing:
             continue
         if checkpoint is None or signal.checkpoint <= ledger.requested:
-            owed = f"the last checkpoint that the coordinator was asked for is {ledger.requested}"
-            return Broken(FailureClass.DUPLICATED, owed, f"it was asked for {signal.checkpoint}")
+            owed = (
+                f"the last checkpoint that the coordinator was asked for is {ledger.requested}, and ids must increase"
+            )
+            return Broken(FailureClass.DUPLICATED, owed, f"it was asked for checkpoint {signal.checkpoint}")
     return judged
 
 
@@ -77,7 +79,9 @@ def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: See
     if ledger.current in (OUTDATED, OLD_ID) or threw(seen.signals):
         return False
     if count + ledger.answered > 1:
-        return Broken(FailureClass.DUPLICATED, "the job is restarted once", "a second restart was asked for")
+        return Broken(
+            FailureClass.DUPLICATED, "the job is restarted once", "the failover of the job was triggered again"
+        )
     return True
 
 
@@ -88,7 +92,7 @@ def a_failure_of_the_coordinator_restarts_the_job(ledger: Ledger, seen: Seen[obj
     if ledger.queue or not ledger.failed_job:
         return False
     owed = "the coordinator has reported a failure, so the job must be restarted"
-    return ledger.failover or Broken(FailureClass.LOST, owed, "nobody asks for that")
+    return ledger.failover or Broken(FailureClass.LOST, owed, "the failover of the job was not triggered")
 
 
 @rule(
@@ -107,7 +111,11 @@ def checkpoints_may_overlap(ledger: Ledger, seen: Seen[object]) -> Judgement:
         return False
     for signal in seen.signals:
         if type(signal) is GlobalFailoverTriggered and not ledger.may_fail(seen.signals):
-            return Broken(FailureClass.PROTOCOL, "checkpoints may overlap", "the job must be restarted")
+            return Broken(
+                FailureClass.PROTOCOL,
+                "checkpoints may overlap, so the job must go on",
+                "the failover of the job was triggered",
+            )
     return any(type(signal) is CheckpointRequested for signal in seen.signals)
 
 
@@ -118,7 +126,11 @@ def only_the_coordinator_fails_the_job(ledger: Ledger, seen: Seen[object]) -> Ju
         if type(signal) is GlobalFailoverTriggered:
             if ledger.may_fail(seen.signals):
                 return True
-            return Broken(FailureClass.PROTOCOL, "the coordinator has reported no failure", "the job must be restarted")
+            return Broken(
+                FailureClass.PROTOCOL,
+                "the coordinator has reported no failure, so the job must go on",
+                "the failover of the job was triggered",
+            )
     return False
 
 
@@ -139,7 +151,9 @@ def a_lost_event_fails_its_task_first(ledger: Ledger, seen: Seen[object]) -> Jud
             judged = True
             if not one.doomed and (one.subtask, one.number) not in doomed:
                 owed = f"{event(message)} may be lost, so the attempt must fail"
-                return Broken(FailureClass.LOST, owed, "its ticket has ended, and nobody lets the attempt fail")
+                return Broken(
+                    FailureClass.LOST, owed, "its future has ended, and the failover of the attempt was not triggered"
+                )
     return judged
 
 
@@ -152,7 +166,7 @@ def no_task_fails_without_a_lost_event(ledger: Ledger, seen: Seen[object]) -> Ju
             one = ledger.attempt(signal.subtask, signal.attempt)
             if one is not None and one.is_alive() and not one.missed:
                 owed = f"nothing was lost between the job master and {attempt(one.subtask, one.number)}"
-                return Broken(FailureClass.PROTOCOL, owed, "the attempt must fail")
+                return Broken(FailureClass.PROTOCOL, owed, "the failover of the attempt was triggered")
             judged = True
     return judged
 
@@ -163,7 +177,7 @@ def a_lost_report_fails_its_task(ledger: Ledger, seen: Seen[None, int, int]) -> 
     if TaskFailoverTriggered(*seen.operands) in seen.signals:
         return True
     owed = f"a report of {attempt(*seen.operands)} was lost, so the attempt must fail"
-    return Broken(FailureClass.LOST, owed, "nobody lets it fail")
+    return Broken(FailureClass.LOST, owed, "the failover of the attempt was not triggered")
 
 
 @rule(*ANY, invariant="CP18", tickets=("FLINK-18071",), signals=(TicketEnded,))
@@ -176,9 +190,9 @@ def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
         message = signal.message
         one, judged = ledger.attempt(message.subtask, message.attempt), True
         if one is None or message not in one.tickets or signal in seen.signals[:at]:
-            return Broken(FailureClass.DUPLICATED, f"the ticket of {event(message)} is not open", "it ended")
+            return Broken(FailureClass.DUPLICATED, f"the future of {event(message)} has ended before", "it ended again")
         if signal.delivered and (message in one.unsent or message in one.events or message in one.lost):
-            return Broken(FailureClass.PROTOCOL, f"{event(message)} has not arrived", "its ticket ended with success")
+            return Broken(FailureClass.PROTOCOL, f"{event(message)} has not arrived", "its future was completed")
     return judged
 
 
@@ -193,9 +207,9 @@ def a_ticket_ends_with_its_attempt(ledger: Ledger, seen: Seen[object]) -> Judgem
             if one.state == "failed" or one.state == "finished":
                 if one.tickets:
                     owed = (
-                        f"{attempt(one.subtask, one.number)} has {one.state}, so all tickets of events to it must end"
+                        f"{attempt(one.subtask, one.number)} has {one.state}, so the futures of events to it must end"
                     )
-                    return Broken(FailureClass.ORPHANED, owed, f"that of {event(one.tickets[0])} is open")
+                    return Broken(FailureClass.ORPHANED, owed, f"the future of {event(one.tickets[0])} is open")
                 judged = True
     return judged
 
@@ -256,7 +270,9 @@ def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[obje
             one = ledger.attempt(message.subtask, message.attempt)
             if message not in ended and one is not None and one.is_alive():
                 owed = f"{event(message)} was sent before the cut of checkpoint {checkpoint.number}"
-                return Broken(FailureClass.PROTOCOL, owed, "its ticket is open, and the result is a success")
+                return Broken(
+                    FailureClass.PROTOCOL, owed, "the future of the event is open, and the result is a success"
+                )
         if checkpoint.poisoned:
             owed = f"an event before the cut of checkpoint {checkpoint.number} was lost, or its coordinator failed"
             return Broken(FailureClass.LOST, owed, "the result is a success")
@@ -274,8 +290,8 @@ def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judge
         if not one.done or one.is_over():
             continue
         if one.result is None and not one.awaited:
-            owed = f"every event before the cut of checkpoint {one.number} was answered, so its result must be known"
-            return Broken(FailureClass.ORPHANED, owed, "it is not known")
+            owed = f"every event before the cut of checkpoint {one.number} has ended, so there must be a result"
+            return Broken(FailureClass.ORPHANED, owed, "there is none")
         judged |= one.result is not None
     return judged
 
@@ -293,6 +309,6 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
             return Broken(FailureClass.STUCK, owed, "the coordinator was not asked for it, and it has not failed")
     if ledger.regressed:
         return Broken(
-            FailureClass.STUCK, "a checkpoint was triggered with an old id, so it must fail", "it has no result"
+            FailureClass.STUCK, "a checkpoint was triggered with an old id, so it must fail", "there is no result"
         )
     return True

@@ -9,6 +9,7 @@ from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.parts.words import are, many
 from conformance.ports import Capability, EventTransmitted, Message, ReportReceived, ReportTransmitted
 
 RULES = Rules[Ledger]("coordinator", answers_property("coordinator"))
@@ -62,9 +63,10 @@ def a_checkpoint_has_the_same_events_on_both_sides(ledger: Ledger, seen: Stored)
         if sent != received:
             kind = FailureClass.LOST if received < sent else FailureClass.DUPLICATED
             owed = (
-                f"the coordinator had sent {sent} events to subtask {subtask} when it cut checkpoint {seen.operands[0]}"
+                f"the coordinator had sent {many(sent, 'event')} to subtask {subtask} when it cut checkpoint "
+                f"{seen.operands[0]}"
             )
-            return Broken(kind, owed, f"the subtask had received {received} when it took its snapshot")
+            return Broken(kind, owed, f"the subtask had received {many(received, 'event')} when it took its snapshot")
     return judged
 
 
@@ -84,9 +86,11 @@ def a_checkpoint_has_the_same_reports_on_both_sides(ledger: Ledger, seen: Stored
         stored = stored_reports(seen, subtask)
         if [*range(counted), *stored] != [*range(reported)]:
             number = f"checkpoint {checkpoint.number}"
-            owed = f"subtask {subtask} had sent {reported} reports when it took its snapshot of {number}"
-            kept = ", ".join(map(str, stored)) or "none"
-            known = f"the coordinator had received {counted} at its cut, and {kept} are stored"
+            owed = f"subtask {subtask} had sent {many(reported, 'report')} when it took its snapshot of {number}"
+            kept = (
+                f"{are(len(stored), 'report')} stored ({', '.join(map(str, stored))})" if stored else "none is stored"
+            )
+            known = f"the coordinator had received {many(counted, 'report')} at its cut, and {kept}"
             return Broken(
                 FailureClass.LOST if counted + len(stored) < reported else FailureClass.DUPLICATED, owed, known
             )
@@ -215,7 +219,9 @@ def a_subtask_receives_each_event_once_and_in_order(ledger: Ledger, seen: Delive
     one = _mine(ledger, seen)
     if one is None and seen.value is not None:
         return Broken(
-            FailureClass.DUPLICATED, f"{event(seen.value)} was sent", f"{attempt(*seen.operands)} received it"
+            FailureClass.DUPLICATED,
+            f"{event(seen.value)} is for that attempt alone",
+            f"{attempt(*seen.operands)} received it",
         )
     if one is None or seen.value is None or one.damaged or not ledger.config.checkpointing:
         return False
@@ -241,11 +247,13 @@ def events_leave_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judgem
         left = [each.message for each in seen.signals[:at] if type(each) is EventTransmitted]
         waiting = [each for each in one.unsent if each not in left]
         if signal.message not in waiting:
-            owed = f"{event(signal.message)} is nothing that was sent and has not left"
+            owed = f"{event(signal.message)} was not sent, or has left before"
             return Broken(FailureClass.DUPLICATED, owed, "it left")
         if signal.message != waiting[0]:
             return Broken(
-                FailureClass.REORDERED, f"{event(waiting[0])} was sent first", f"{event(signal.message)} left"
+                FailureClass.REORDERED,
+                f"{event(waiting[0])} was sent first, so it must leave first",
+                f"{event(signal.message)} left",
             )
         judged = True
     return judged
@@ -287,14 +295,18 @@ def the_coordinator_receives_each_report_once_and_in_order(ledger: Ledger, seen:
             continue
         message = signal.message
         if not ledger.knows(message.subtask):
-            return Broken(FailureClass.CORRUPTED, "a report is one of a subtask", f"the coordinator got {message}")
+            return Broken(
+                FailureClass.CORRUPTED,
+                "a report must name a subtask of the job",
+                f"the coordinator received {report(message)}",
+            )
         expected = ledger.lines[message.subtask].counted + sum(
             type(each) is ReportReceived and each.message.subtask == message.subtask for each in seen.signals[:at]
         )
         if message.number != expected:
             kind = FailureClass.LOST if message.number > expected else FailureClass.DUPLICATED
             owed = f"the next report of subtask {message.subtask} is number {expected}"
-            return Broken(kind, owed, f"the coordinator received number {message.number}")
+            return Broken(kind, owed, f"the coordinator received {report(message)}")
         judged = True
     return judged
 
@@ -316,7 +328,7 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
             )
             nothing = f"no report of {attempt(signal.subtask, signal.attempt)} has arrived that was not handled"
             kind = FailureClass.REORDERED if signal.message in landed else FailureClass.DUPLICATED
-            return Broken(kind, owed or nothing, f"the coordinator was given {report(signal.message)}")
+            return Broken(kind, owed or nothing, f"the coordinator received {report(signal.message)}")
         judged = True
     return judged
 

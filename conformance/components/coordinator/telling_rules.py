@@ -35,7 +35,7 @@ def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[o
                 owed = (
                     f"{attempt(signal.subtask, signal.attempt)} does not run, or the coordinator knows that it is ready"
                 )
-                return Broken(FailureClass.PROTOCOL, owed, "the coordinator was told that it is ready")
+                return Broken(FailureClass.PROTOCOL, owed, "the coordinator was notified that it is ready")
             judged = True
     return judged
 
@@ -50,8 +50,8 @@ def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judge
         if one.state == "running":
             judged = True
             if not one.ready:
-                owed = f"{attempt(one.subtask, one.number)} runs, so the coordinator must be told that it is ready"
-                return Broken(FailureClass.ORPHANED, owed, "it was not told")
+                owed = f"{attempt(one.subtask, one.number)} runs, so the coordinator must be notified that it is ready"
+                return Broken(FailureClass.ORPHANED, owed, "the coordinator was not notified")
     return judged
 
 
@@ -61,10 +61,12 @@ def a_failure_is_told_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, i
     told = [one for one in seen.signals if type(one) is SubtaskFailed]
     wanted = SubtaskFailed(*seen.operands)
     if told != [wanted]:
-        owed = f"the coordinator must be told once that {attempt(*seen.operands)} failed"
-        return Broken(FailureClass.PROTOCOL, owed, f"it was told: {in_words(told)}")
+        owed = f"the coordinator must be notified once that {attempt(*seen.operands)} failed"
+        return Broken(FailureClass.PROTOCOL, owed, f"it was notified of this: {in_words(told)}")
     reset = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset)]
-    return not reset or Broken(FailureClass.PROTOCOL, "the reset comes with the restart", "it came with the failure")
+    return not reset or Broken(
+        FailureClass.PROTOCOL, "a subtask is reset when it is restarted", "it was reset when it failed"
+    )
 
 
 @rule(steps.restart, invariant="CP26", tickets=("FLINK-20396", "FLINK-20397", "FLINK-31041"))
@@ -76,7 +78,9 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
     if told == wanted:
         return True
     return Broken(
-        FailureClass.PROTOCOL, f"the coordinator must be told: {in_words(wanted)}", f"it was told: {in_words(told)}"
+        FailureClass.PROTOCOL,
+        f"the coordinator must be notified of this: {in_words(wanted)}",
+        f"it was notified of this: {in_words(told)}",
     )
 
 
@@ -89,7 +93,9 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
     if told == wanted:
         return True
     return Broken(
-        FailureClass.PROTOCOL, f"the coordinator must be told: {in_words(wanted)}", f"it was told: {in_words(told)}"
+        FailureClass.PROTOCOL,
+        f"the coordinator must be notified of this: {in_words(wanted)}",
+        f"it was notified of this: {in_words(told)}",
     )
 
 
@@ -116,11 +122,11 @@ def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> 
         judged = True
         word = "completed" if type(signal) is CheckpointCompleteNotified else "aborted"
         if checkpoint.told or signal in seen.signals[:at]:
-            owed = f"the coordinator was told what became of checkpoint {checkpoint.number}"
-            return Broken(FailureClass.DUPLICATED, owed, f"it was told again: {word}")
+            owed = f"the coordinator was notified of the end of checkpoint {checkpoint.number} before"
+            return Broken(FailureClass.DUPLICATED, owed, f"it was notified again: {word}")
         if checkpoint.is_over() and checkpoint.state != word:
             owed = f"checkpoint {checkpoint.number} is {checkpoint.state}"
-            return Broken(FailureClass.PROTOCOL, owed, f"the coordinator was told: {word}")
+            return Broken(FailureClass.PROTOCOL, owed, f"the coordinator was notified that it was {word}")
     return judged
 
 
@@ -135,8 +141,8 @@ def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: See
         if one.must_tell:
             judged = True
             if not one.told:
-                owed = f"checkpoint {one.number} is {one.state}, so the coordinator must be told"
-                return Broken(FailureClass.LOST, owed, "it was not told")
+                owed = f"checkpoint {one.number} is {one.state}, so the coordinator must be notified"
+                return Broken(FailureClass.LOST, owed, "the coordinator was not notified")
     return judged
 
 

@@ -9,7 +9,7 @@ from conformance.components.deque.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import lifetime
 from conformance.parts.designs import RESOURCES
-from conformance.parts.words import truth
+from conformance.parts.words import many, truth
 
 RULES = Rules[Ledger]("deque", answers_property("deque"))
 rule, goal = RULES.rule, RULES.goal
@@ -34,12 +34,12 @@ def a_poll_takes_the_head(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
     if seen.value == owed:
         return owed is not None
     if seen.value is None:
-        return Broken(FailureClass.LOST, f"the poll must answer the head, item {owed}", "it answered nothing")
+        return Broken(FailureClass.LOST, f"the poll must return the head, item {owed}", "it returned nothing")
     if seen.value not in ledger.handles:
         gone = f"item {seen.value} is not in the deque any more"
-        return Broken(FailureClass.DUPLICATED, gone, "the poll answered this item")
+        return Broken(FailureClass.DUPLICATED, gone, "the poll returned it")
     return Broken(
-        FailureClass.REORDERED, f"the poll must answer the head, item {owed}", f"it answered item {seen.value}"
+        FailureClass.REORDERED, f"the poll must return the head, item {owed}", f"it returned item {seen.value}"
     )
 
 
@@ -90,8 +90,8 @@ def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judg
     """The deque answers how many priority elements it contains."""
     if seen.value == ledger.priority:
         return True
-    owed = f"the deque contains {ledger.priority} priority elements"
-    return Broken(FailureClass.PROTOCOL, owed, f"it answered {seen.value}")
+    owed = f"the deque contains {many(ledger.priority, 'priority element')}"
+    return Broken(FailureClass.PROTOCOL, owed, f"it returned {seen.value}")
 
 
 @rule(steps.contains_priority, invariant="I-20", tickets=_TICKET)
@@ -103,7 +103,7 @@ def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]
         return True
     no = "" if owed else "not "
     return Broken(
-        FailureClass.PROTOCOL, f"item {handle} is {no}a priority element", f"the deque answered {truth(seen.value)}"
+        FailureClass.PROTOCOL, f"item {handle} is {no}a priority element", f"the deque returned {truth(seen.value)}"
     )
 
 

@@ -10,7 +10,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, ans
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import got, must_be, name, refusal
+from conformance.parts.words import are, got, many, must_be, name, refusal
 from conformance.ports import (
     BUFFER_POOL,
     CheckpointReason,
@@ -55,7 +55,9 @@ def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drai
     owed = ledger.owed(ledger.first[seen.value.gate] + seen.value.channel)
     if owed is None:
         channel = f"channel {seen.value.channel} of gate {seen.value.gate}"
-        return Broken(FailureClass.DUPLICATED, f"nothing is left in {channel}", name(seen.value.element))
+        return Broken(
+            FailureClass.DUPLICATED, f"nothing is left in {channel}", f"the task got {name(seen.value.element)}"
+        )
     return must_be(owed, seen.value.element)
 
 
@@ -70,7 +72,7 @@ def _nothing_is_left(ledger: Ledger, of_fetched: bool) -> Judgement:
             judged = True
             if ledger.owed(channel) is not None:
                 owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
-                return Broken(FailureClass.STUCK, owed, "it found nothing")
+                return Broken(FailureClass.STUCK, owed, "the task found nothing")
     return judged
 
 
@@ -111,8 +113,10 @@ def recovered_data_fits_into_its_buffers(ledger: Ledger, seen: Seen[Piece | None
         return False
     if ledger.in_use() <= ledger.buffers:
         return True
-    owed = f"there are {ledger.buffers} buffers for recovered data, so the drainer must wait"
-    return Broken(FailureClass.PROTOCOL, owed, f"{ledger.in_use()} records were pushed and not taken")
+    owed = f"recovered data has {many(ledger.buffers, 'buffer')}, so the drainer must wait"
+    return Broken(
+        FailureClass.PROTOCOL, owed, f"it has pushed {many(ledger.in_use(), 'record')} that the task has not taken"
+    )
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -123,7 +127,7 @@ def a_checkpoint_before_the_drainer_is_declined(ledger: Ledger, seen: Seen[None,
         return False
     if refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
         return True
-    owed = "the state is still fetched, so the checkpoint must be declined as declined-task-not-ready"
+    owed = "the state is still fetched, so the checkpoint must be declined with the reason declined-task-not-ready"
     return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
@@ -147,13 +151,17 @@ def a_checkpoint_holds_what_was_not_taken(
     if seen.value is None:
         return False
     if checkpoint not in ledger.cuts:
-        return Broken(FailureClass.PROTOCOL, f"checkpoint {checkpoint} was declined, so it holds nothing", "it does")
+        return Broken(
+            FailureClass.PROTOCOL,
+            f"checkpoint {checkpoint} was declined, so it must hold nothing",
+            "its input state is stored",
+        )
     for channel, owed in enumerate(ledger.must_hold(checkpoint)):
         if seen.value[channel] != owed:
             gate, number = ledger.channels[channel]
             kind = compare_ids(owed, seen.value[channel], owed[0] if owed else 0)
             text = f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {number} of gate {gate}"
-            return Broken(kind, text, in_words(seen.value[channel]))
+            return Broken(kind, text, f"it holds {in_words(seen.value[channel])}")
     return True
 
 
@@ -171,7 +179,7 @@ def a_checkpoint_is_written_without_the_drainer(
     if ledger.is_excused(checkpoint):
         return False
     owed = f"nothing more is to be written, so the input state of checkpoint {checkpoint} must be complete"
-    return Broken(FailureClass.LOST, owed, "it is not")
+    return Broken(FailureClass.LOST, owed, "it is not complete")
 
 
 @rule(steps.stored, invariant="I-03", tickets=("FLINK-39977",))
@@ -184,8 +192,8 @@ def a_complete_checkpoint_needs_no_spill_files(
     if not ledger.is_kept(checkpoint):
         return False
     if seen.value is None:
-        owed = f"checkpoint {checkpoint} was complete, so that its input state must be there"
-        return Broken(FailureClass.LOST, owed, "it is not")
+        owed = f"checkpoint {checkpoint} was complete, so its input state must stay complete"
+        return Broken(FailureClass.LOST, owed, "it is not complete")
     return ledger.cancelled or (ledger.drained and ledger.quiet.is_quiet("writer"))
 
 
@@ -196,13 +204,15 @@ def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: See
     if ledger.flying:
         return False
     if _ORDER.index(seen.value) < _ORDER.index(ledger.told):
-        owed = f"the trigger was {ledger.told}, and goes only on"
+        owed = f"the trigger was {ledger.told}, and must not go back"
         return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value}")
     if (ledger.phase == "fetched") is not (seen.value is RecoveryTrigger.NOT_READY):
         installed = "not " if ledger.phase == "fetched" else ""
         return Broken(FailureClass.PROTOCOL, f"the drainer was {installed}installed", f"the trigger is {seen.value}")
     if seen.value is RecoveryTrigger.NO_OP and not ledger.is_recovered():
-        return Broken(FailureClass.LOST, "recovered data was not taken yet", "the trigger is no-op")
+        return Broken(
+            FailureClass.LOST, "recovered data was not taken yet, so the trigger must not be no-op", "it is no-op"
+        )
     return True
 
 
@@ -219,13 +229,21 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
     most = drainer + len([one for one in ledger.cuts if one not in ledger.complete])
     if grants is not None and not least <= grants <= most:
         kind = FailureClass.LEAKED if grants > most else FailureClass.LOST
-        return Broken(kind, f"there must be {least} grants at least and {most} at most", f"there are {grants}")
+        return Broken(
+            kind, f"at least {many(least, 'grant')} and at most {most} must be there", f"{are(grants, 'grant')} there"
+        )
     if grants is not None and ledger.quiet.is_quiet("writer") and grants > drainer:
         return Broken(
-            FailureClass.LEAKED, f"everything is written, so there must be {drainer} grants at most", f"{grants}"
+            FailureClass.LEAKED,
+            f"everything is written, so there must be at most {many(drainer, 'grant')}",
+            f"{are(grants, 'grant')} there",
         )
     if files and not grants and grants is not None:
-        return Broken(FailureClass.LEAKED, "nobody reads the files any more", f"{files} are left")
+        return Broken(
+            FailureClass.LEAKED,
+            "nobody reads the files any more, so they must be deleted",
+            f"{are(files, 'file')} left",
+        )
     return bool(ledger.pieces)
 
 

@@ -7,6 +7,7 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import RULES
 from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.parts.designs import RESOURCES
+from conformance.parts.words import are, counted, many
 from conformance.ports import Recovery, Resources
 
 rule = RULES.rule
@@ -54,8 +55,8 @@ def credit_is_backed_by_buffers_of_the_gate(ledger: Ledger, seen: Seen[object]) 
     used, floating = borrowed(ledger), ledger.floating
     if used <= floating:
         return used > 0
-    owed = f"credit and data that waits may use {floating} floating buffers besides the exclusive ones"
-    return Broken(FailureClass.PROTOCOL, owed, f"they use {used}")
+    owed = f"credit and data that waits may use {many(floating, 'floating buffer')} besides the exclusive ones"
+    return Broken(FailureClass.PROTOCOL, owed, f"they use {many(used, 'floating buffer')}")
 
 
 @rule(*steps.CREDITED, invariant="I-96", quiet=True)
@@ -67,8 +68,8 @@ def exclusive_buffers_are_announced_again(ledger: Ledger, seen: Seen[object]) ->
     for number, side in enumerate(ledger.sides):
         if side.credit is None or side.ended or (uses := side.uses()) >= side.credit.exclusive:
             continue
-        owed = f"channel {number} has {side.credit.exclusive} exclusive buffers, which hold data or are announced"
-        return Broken(FailureClass.LOST, owed, f"credit and data that waits use {uses}")
+        owed = f"channel {number} has {many(side.credit.exclusive, 'exclusive buffer')}, each for data or announced"
+        return Broken(FailureClass.LOST, owed, f"credit and data that waits use {many(uses, 'buffer')}")
     return ledger.exclusive > 0
 
 
@@ -84,7 +85,9 @@ def no_channel_waits_for_a_free_buffer(ledger: Ledger, seen: Seen[object]) -> Ju
             continue
         if (free := ledger.floating - borrowed(ledger)) <= 0:
             return True
-        owed = f"the producer of channel {number} requires a credit of {credit.required}, and {free} buffers are free"
+        owed = (
+            f"the producer of channel {number} requires a credit of {credit.required}, and {are(free, 'buffer')} free"
+        )
         return Broken(FailureClass.STUCK, owed, f"its credit is {credit.granted}")
     return False
 
@@ -103,6 +106,12 @@ def while_it_lives_a_gate_holds_what_it_should(ledger: Ledger, seen: Seen[Resour
     ):
         held = getattr(seen.value, what)
         if held is not None and not least <= held <= most:
-            owed = f"the gate must hold {least} {what}" if least == most else f"it may hold {least} to {most} {what}"
-            return Broken(FailureClass.LEAKED if held > most else FailureClass.LOST, owed, f"it holds {held}")
+            owed = (
+                f"the gate must hold {counted(least, what)}"
+                if least == most
+                else f"the gate may hold {least} to {counted(most, what)}"
+            )
+            return Broken(
+                FailureClass.LEAKED if held > most else FailureClass.LOST, owed, f"it holds {counted(held, what)}"
+            )
     return True

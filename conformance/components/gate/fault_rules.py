@@ -9,7 +9,7 @@ from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
 from conformance.parts import faults, kept_errors
 from conformance.parts.designs import FAULTS, IN_MEMORY, READBACK, RESOURCES
 from conformance.parts.records import in_words
-from conformance.parts.words import got
+from conformance.parts.words import counted, got
 from conformance.ports import ErrorKind, GatePort, Resources
 
 __all__ = ["RULES"]
@@ -44,7 +44,7 @@ def a_release_answers_the_error_of_a_channel_or_none(ledger: Ledger, seen: Seen[
         return again
     if seen.error is None or seen.error.kind is ErrorKind.IO:
         return True
-    owed = "the release of a channel failed, so that of the gate answers an error of kind io, or none"
+    owed = "the release of a channel failed, so the release of the gate must fail with an error of kind io, or succeed"
     return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
@@ -58,8 +58,8 @@ def a_release_goes_on_where_a_channel_fails(ledger: Ledger, seen: Seen[Resources
     for what, most in (("segments", one), ("listeners", 1), ("futures", 2)):
         held = getattr(seen.value, what)
         if held is not None and held > most:
-            owed = f"the release of one channel failed, and the gate may hold {most} {what} for that"
-            return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+            owed = f"the release of one channel failed, and the gate may hold {counted(most, what)} for that"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, what)}")
     return True
 
 

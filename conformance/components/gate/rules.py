@@ -21,7 +21,7 @@ from conformance.parts.kept import must_be_refused
 from conformance.parts.notice import notifies
 from conformance.parts.records import compare_ids
 from conformance.parts.taking import judge_count
-from conformance.parts.words import channels, must_fail, must_succeed, name, truth
+from conformance.parts.words import channels, many, must_fail, must_succeed, name, truth
 from conformance.ports import (
     Announcement,
     Buffer,
@@ -41,7 +41,7 @@ Written = Seen[tuple[tuple[int, ...], ...], int]
 
 
 def _polled(taken: BufferOrEvent) -> str:
-    return f"the poll answered {name(taken.element)} of channel {taken.channel}"
+    return f"the poll returned {name(taken.element)} of channel {taken.channel}"
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
@@ -82,12 +82,12 @@ def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Pol
     """The gate tells once that the recovered data of a channel was consumed: after the end of that data was queued and
     its buffers were polled, with `pushed` at the latest in the poll of its first live element without priority."""
     if ledger.mistold:
-        owed = "the gate may tell once per channel that recovered data was consumed, after it was polled to its end"
-        return Broken(FailureClass.DUPLICATED, owed, f"it told so of channel {ledger.mistold - 1}")
+        owed = "the gate may signal once for each channel that its recovered state is consumed, behind its last buffer"
+        return Broken(FailureClass.DUPLICATED, owed, f"it signalled that for channel {ledger.mistold - 1}")
     if (taken := seen.value) is not None and ledger.recovery is Recovery.PUSHED:
         side = ledger.sides[taken.channel]
         if side.consumed and not side.told_end:
-            owed = f"the gate must have told that the recovered data of channel {taken.channel} was consumed"
+            owed = f"the gate must have signalled that the recovered state of channel {taken.channel} is consumed"
             return Broken(FailureClass.LOST, owed, f"it did not, and {_polled(taken)}")
     return StateConsumed in [type(signal) for signal in seen.signals]
 
@@ -163,7 +163,7 @@ def channels_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     for number, side in enumerate(ledger.sides):
         late = side.waited > 0 and side.waited >= others * side.rounds()
         if late and number != taken.channel and ledger.ready(side, end=False):
-            owed = f"channel {number} had an element during {side.waited} polls of {others} others: it is its turn now"
+            owed = f"channel {number} had an element during {many(side.waited, 'poll')} of others, so it is its turn"
             return Broken(FailureClass.STUCK, owed, _polled(taken))
     return others > 0
 
@@ -174,7 +174,7 @@ def _answers_something(ledger: Ledger, seen: Polled) -> Judgement:
     for number, side in enumerate(ledger.sides):
         if ledger.ready(side, end=False):
             owed = f"channel {number} has an element that can be polled"
-            return Broken(FailureClass.STUCK, owed, "the poll answered nothing")
+            return Broken(FailureClass.STUCK, owed, "the poll returned nothing")
     return False
 
 
@@ -211,7 +211,7 @@ def more_priority_is_said_of_priority_events(ledger: Ledger, seen: Polled) -> Ju
     if (taken := seen.value) is None or ledger.priority_left(taken):
         return False
     owed = "no channel has a priority event, so the poll must not say that one follows"
-    return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that one does")
+    return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that a priority event follows")
 
 
 @rule(steps.poll, invariant="I-32")
@@ -246,7 +246,7 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     if seen.value:
         return True
     owed = "all channels have ended" if ledger.all_ended() else f"{ledger.first()} can be polled"
-    return Broken(FailureClass.STUCK, owed, "the gate answered that it is not available")
+    return Broken(FailureClass.STUCK, owed, "the gate says that it is not available")
 
 
 @rule(steps.available, invariant="I-32", tickets=("FLINK-20145",), quiet=True)
@@ -256,7 +256,7 @@ def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) 
     if ledger.notice.awake or ledger.all_ended():
         return False
     owed = "the consumer was not notified since its last poll, so the gate must not be available"
-    return not seen.value or Broken(FailureClass.PROTOCOL, owed, "the gate answered that it is available")
+    return not seen.value or Broken(FailureClass.PROTOCOL, owed, "the gate says that it is available")
 
 
 adopt(
@@ -319,7 +319,7 @@ def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int
         return must_succeed(seen.error, "it is the first end of output state of that channel: the gate must accept it")
     if ledger.all_tracked():
         return False  # left open: all producers were resumed, and 2.3.0 ignores a further end
-    why = f"the gate was told of the end of output state of channel {channel} before"
+    why = f"the end of output state of channel {channel} was reported to the gate before"
     return must_fail(seen.error, ErrorKind.STATE, why)
 
 
@@ -333,8 +333,8 @@ def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[N
     before that it resumes none."""
     done, told_to = ledger.all_tracked(), _told_to_go_on(seen)
     if len(set(told_to)) < len(told_to):
-        twice = f"told were the producers of {channels(told_to)}"
-        return Broken(FailureClass.DUPLICATED, "every producer must be told to go on once", twice)
+        twice = f"the signals resumed the producers of {channels(told_to)}"
+        return Broken(FailureClass.DUPLICATED, "every producer must be resumed once", twice)
     for number, side in enumerate(ledger.sides):
         if not side.local and side.completion_taken and side.resumed != done:
             owed = "the gate must resume all producers at the end of output state of the last channel, and none before"
@@ -359,8 +359,8 @@ def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -
     told_to = _told_to_go_on(seen)
     if told_to == ([] if ledger.sides[channel].local else [channel]):
         return bool(told_to)
-    owed = f"only the producer of channel {channel} is resumed, and it must be told once if it is remote"
-    return Broken(FailureClass.PROTOCOL, owed, f"told were the producers of {channels(told_to)}")
+    owed = f"only the producer of channel {channel} is resumed, once, and with a signal if it is remote"
+    return Broken(FailureClass.PROTOCOL, owed, f"the signals resumed the producers of {channels(told_to)}")
 
 
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)
@@ -399,8 +399,12 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
         return False
     for number, side in enumerate(ledger.sides):
         if number >= len(seen.value):
-            observed = f"the answer has the input state of {len(seen.value)} channels"
-            return Broken(FailureClass.PROTOCOL, f"the gate has {len(ledger.sides)} channels", observed)
+            observed = f"it returned that of {len(seen.value)}"
+            return Broken(
+                FailureClass.PROTOCOL,
+                f"the gate has {len(ledger.sides)} channels, so it must return the input state of as many",
+                observed,
+            )
         judgement = judge_written(side.input, checkpoint, seen.value[number], f" of channel {number}")
         if isinstance(judgement, Broken):
             return judgement

@@ -61,7 +61,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
     if element != lane.live[0].element:
         return True
     first = f"recovered {in_words(lane.left())}" if lane.waiting else "the end of recovered data"
-    return Broken(FailureClass.REORDERED, f"{first} must come before live data", f"the take answered {name(element)}")
+    return Broken(FailureClass.REORDERED, f"{first} must come before live data", f"the take returned {name(element)}")
 
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
@@ -83,7 +83,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
         return UNSURE
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
-    came = f"the take answered {'nothing' if seen.value is None else name(seen.value.element)}"
+    came = f"the take returned {'nothing' if seen.value is None else name(seen.value.element)}"
     owed = f"{name(ledger.lane.urgent[0].element)} has priority and must come first"
     return Broken(FailureClass.REORDERED, owed, came)
 
@@ -96,7 +96,7 @@ def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> J
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
     owed = f"{name(ledger.lane.urgent[0].element)} must come although the producer is blocked"
-    return Broken(FailureClass.STUCK, owed, "it did not come")
+    return Broken(FailureClass.STUCK, owed, "it did not come next")
 
 
 @rule(steps.take, invariant="I-15", tickets=("FLINK-39018",))
@@ -106,7 +106,7 @@ def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> 
         return False
     if seen.value is None or seen.value.element.data_type.has_priority:
         return bool(ledger.lane.live)
-    came = f"the take answered {name(seen.value.element)}"
+    came = f"the take returned {name(seen.value.element)}"
     owed = "the channel is blocked and was not resumed: only priority events may come"
     return Broken(FailureClass.REORDERED, owed, came)
 
@@ -125,7 +125,7 @@ def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen:
     owed = (
         f"a copy of {name(copied)} was written for a checkpoint, and the consumer must still get the buffer unchanged"
     )
-    return Broken(FailureClass.CORRUPTED, owed, f"it got {name(element)}")
+    return Broken(FailureClass.CORRUPTED, owed, f"the consumer got {name(element)}")
 
 
 @rule(steps.take, invariant="I-43", tickets=("FLINK-17564",))
@@ -137,18 +137,18 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
     lane, element = ledger.lane, seen.value.element
     if element.data_type.has_priority:
         if not lane.urgent:
-            return Broken(FailureClass.DUPLICATED, "no priority event is queued", f"the take answered {name(element)}")
+            return Broken(FailureClass.DUPLICATED, "no priority event is queued", f"the take returned {name(element)}")
         owed = lane.urgent[0].element
         if element == owed:
             return True
-        return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"the take answered {name(element)}")
+        return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"the take returned {name(element)}")
     hidden = ledger.hidden
     waiting = lane.waiting if hidden else lane.live
     if waiting:
         return must_be(waiting[0].element, element)
     what = "recovered" if hidden else "live"
     return Broken(
-        FailureClass.DUPLICATED, f"all {what} elements were taken before", f"the take answered {name(element)}"
+        FailureClass.DUPLICATED, f"all {what} elements were taken before", f"the take returned {name(element)}"
     )
 
 
@@ -176,7 +176,7 @@ def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
     if least <= seen.value.backlog <= most:
         return True
     owed = f"the backlog must be {least}" if least == most else f"the backlog must be between {least} and {most}"
-    return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value.backlog}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the backlog is {seen.value.backlog}")
 
 
 @rule(steps.take, invariant="I-31", tickets=("FLINK-19681",))
@@ -191,7 +191,7 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
     if 0 < told - seen.value.seq < len(ledger.lane.urgent):
         return UNSURE  # the last notification was of an event behind this one
     owed = f"the consumer was notified of the priority event with sequence number {told}"
-    return Broken(FailureClass.PROTOCOL, owed, f"the event carries {seen.value.seq}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the event has sequence number {seen.value.seq}")
 
 
 @rule(steps.take, *ADDS, invariant="I-31", quiet=True)

@@ -10,7 +10,7 @@ from conformance.parts.designs import FAULTS
 from conformance.parts.input_state import judge_written
 from conformance.parts.records import in_words, were
 from conformance.parts.starts import judge_refusal, judge_start
-from conformance.parts.words import truth
+from conformance.parts.words import counted, many, truth
 from conformance.ports import Capability, CheckpointReason, PersisterPort, Resources
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))
@@ -57,9 +57,9 @@ def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, 
     checkpoint = ledger.base + seen.operands[0]
     if seen.value == checkpoint:
         return True
-    owed = f"barrier {checkpoint} is announced, so the answer must be {checkpoint}"
-    answer = "nothing" if seen.value is None else seen.value
-    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {answer}")
+    owed = f"barrier {checkpoint} is announced, so the persister must return checkpoint {checkpoint}"
+    answer = "nothing" if seen.value is None else f"checkpoint {seen.value}"
+    return Broken(FailureClass.PROTOCOL, owed, f"it returned {answer}")
 
 
 @rule(steps.no_barrier, invariant="I-36")
@@ -67,8 +67,8 @@ def what_is_no_barrier_is_not_taken_for_one(ledger: Ledger, seen: Seen[int | Non
     """When data arrives, or an event that is neither a barrier nor an announcement, the persister answers nothing."""
     if seen.value is None:
         return True
-    owed = f"what arrived is of the kind {seen.operands[0]} and no barrier, so the persister must answer nothing"
-    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {seen.value}")
+    owed = f"what arrived is of the kind {seen.operands[0]} and no barrier, so the persister must return nothing"
+    return Broken(FailureClass.PROTOCOL, owed, f"it returned checkpoint {seen.value}")
 
 
 @rule(steps.barrier_received, invariant="I-38")
@@ -81,8 +81,8 @@ def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, see
     if seen.value == received:
         return True
     why = "was received and its checkpoint is not over" if received else "was not received, or its checkpoint is over"
-    owed = f"the barrier of the newest checkpoint {why}, so the answer must be {truth(received)}"
-    return Broken(FailureClass.PROTOCOL, owed, f"the answer was {truth(seen.value)}")
+    owed = f"the barrier of the newest checkpoint {why}, so `barrier_received` must return {truth(received)}"
+    return Broken(FailureClass.PROTOCOL, owed, f"it returned {truth(seen.value)}")
 
 
 @rule(steps.persisted, invariant="I-36", tickets=("FLINK-20654", "FLINK-20645"), needs=READBACK)
@@ -118,8 +118,8 @@ def a_persister_holds_only_what_it_has_written(ledger: Ledger, seen: Seen[Resour
     most, held = ledger.written(), seen.value.segments
     if held <= most:
         return True
-    owed = f"the persister has written {most} records, so it may hold at most as many segments"
-    return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+    owed = f"the persister has written {many(most, 'record')}, so it may hold at most as many segments"
+    return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, 'segments')}")
 
 
 RULES.adopt(faults.an_operation_fails_with_what_it_calls, steps.start, steps.buffer, needs=FAULTS)

@@ -20,7 +20,7 @@ from conformance.driver import (
 from conformance.parts import faults, lifetime, notice, recovery, starts, taking
 from conformance.parts.designs import FAULTS, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import got, must_be, must_fail, must_succeed, name
+from conformance.parts.words import are, counted, got, many, must_be, must_fail, must_succeed, name
 from conformance.ports import BUFFER_POOL, BufferAndBacklog, DataAvailable, ErrorKind, FaultKind, FaultStruck, Resources
 
 # No operation of this channel takes a lock inside another, so only a broken channel could exercise the rules about
@@ -49,7 +49,7 @@ def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Buffer
     if seen.value is None:
         return False
     if not ledger.recovered.waiting:
-        came = f"the take answered {name(seen.value.element)}"
+        came = f"the take returned {name(seen.value.element)}"
         return Broken(FailureClass.DUPLICATED, "all pushed buffers were taken before", came)
     return must_be(ledger.recovered.waiting[0].element, seen.value.element)
 
@@ -71,7 +71,7 @@ def recovered_buffers_have_no_backlog(ledger: Ledger, seen: Seen[BufferAndBacklo
     if seen.value.backlog == 0:
         return True
     owed = "no producer has a backlog while state is read, so the backlog must be 0"
-    return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value.backlog}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the backlog is {seen.value.backlog}")
 
 
 # ---- pushing ---------------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Ju
         return False
     if seen.error is not None and seen.error.kind is ErrorKind.STATE:
         return True
-    return Broken(FailureClass.LOST, f"{why}: the conversion must answer an error of kind state", got(seen.error))
+    return Broken(FailureClass.LOST, f"{why}: the conversion must fail with an error of kind state", got(seen.error))
 
 
 @rule(steps.convert, invariant="I-26")
@@ -142,7 +142,7 @@ def a_push_fails_with_the_buffer_pool(ledger: Ledger, seen: Seen[None, int]) -> 
     met = [type(signal) for signal in seen.signals].count(FaultStruck)
     if met > ledger.faults.armed.count(BUFFER_POOL):
         owed = "a call of the buffer pool fails once for each fault that was armed"
-        return Broken(FailureClass.PROTOCOL, owed, f"{met} calls failed in this push")
+        return Broken(FailureClass.PROTOCOL, owed, f"{many(met, 'call')} failed in this push")
     if DESTROYED not in seen.signals:
         return False
     if seen.error is not None and seen.error.kind in (ErrorKind.IO, ErrorKind.RELEASED):
@@ -179,7 +179,7 @@ def a_release_ends_the_wait_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) 
     if may_tell or not any(type(signal) is DataAvailable for signal in seen.signals):
         return True
     owed = "the channel was released while the push was waiting for a buffer, so nobody may be notified"
-    return Broken(FailureClass.PROTOCOL, owed, "the push emitted DataAvailable")
+    return Broken(FailureClass.PROTOCOL, owed, "the push signalled that data is available")
 
 
 @rule(steps.offer_buffer, invariant="I-94", needs=FAULTS)
@@ -212,8 +212,8 @@ def a_failed_channel_holds_no_buffer_twice(ledger: Ledger, seen: Seen[Resources]
     held = (seen.value.segments or 0) + (seen.value.heap or 0)
     if held <= (most := ledger.recovered.there()):
         return True
-    owed = f"{most} buffers were pushed and not taken, so the channel may hold {most or 'no'} segments"
-    return Broken(FailureClass.LEAKED, owed, f"it holds {held}")
+    owed = f"{are(most, 'buffer')} pushed and not taken, so the channel may hold {counted(most, 'segments')}"
+    return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, 'segments')}")
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------

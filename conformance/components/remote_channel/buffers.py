@@ -31,7 +31,7 @@ def credit_is_what_is_set_aside(ledger: Ledger, seen: Seen[int]) -> Judgement:
     granted = ledger.credit.granted
     if seen.value == granted:
         return True
-    owed = f"the producer has a credit of {granted}, so {granted} buffers must be set aside for live data"
+    owed = f"the producer has a credit of {granted}, so as many buffers must be set aside for live data"
     return Broken(FailureClass.PROTOCOL, owed, f"{are(seen.value, 'buffer')} set aside")
 
 
@@ -65,12 +65,14 @@ def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgemen
         return False
     if min(announced) < 1:
         return Broken(
-            FailureClass.PROTOCOL, "at least 1 credit is announced", f"the channel announced {min(announced)}"
+            FailureClass.PROTOCOL,
+            "an announcement must grant a credit of at least 1",
+            f"the channel announced a credit of {min(announced)}",
         )
     missing = -ledger.covered()
-    owed = f"the channel and the pool have {many(sum(ledger.buffers), 'buffer')}"
+    owed = f"the channel and the pool together have {many(sum(ledger.buffers), 'buffer')}"
     return missing <= 0 or Broken(
-        FailureClass.PROTOCOL, owed, f"{missing} more {'is' if missing == 1 else 'are'} in use or announced as credit"
+        FailureClass.PROTOCOL, owed, f"{are(missing, 'buffer')} missing for what is in use or announced as credit"
     )
 
 
@@ -82,7 +84,7 @@ def no_credit_is_announced_during_recovery(ledger: Ledger, seen: Seen[object]) -
     """The channel announces no credit to the producer before its recovery is over."""
     if ledger.credit.early:
         owed = "the channel must announce no credit before its recovery is over"
-        return Broken(FailureClass.PROTOCOL, owed, "it announced some")
+        return Broken(FailureClass.PROTOCOL, owed, "it announced credit")
     return not ledger.lane.consumed and ledger.phase != "new"
 
 
@@ -159,8 +161,8 @@ def a_channel_holds_what_waits_what_is_taken_and_what_is_set_aside(ledger: Ledge
         owed = "the producer has sent something, and the channel is not in recovery"
         return Broken(FailureClass.LEAKED, owed, f"the channel holds {many(seen.value.futures, 'future')}")
     if seen.value.listeners and seen.value.listeners > 1:
-        owed = "the channel waits for floating buffers at one place in the line of the pool"
-        return Broken(FailureClass.LEAKED, owed, f"it holds {seen.value.listeners} listeners")
+        owed = "the channel may wait for floating buffers at one place in the line of the pool"
+        return Broken(FailureClass.LEAKED, owed, f"it holds {many(seen.value.listeners, 'listener')}")
     return True
 
 

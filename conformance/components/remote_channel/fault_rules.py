@@ -12,6 +12,7 @@ from conformance.components.remote_channel.state import OPEN
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts import faults, recovery
 from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.fault_words import call_at
 from conformance.parts.faults import struck_again, struck_by
 from conformance.parts.notice import notifies
 from conformance.parts.words import are, many, must_succeed
@@ -50,8 +51,10 @@ def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any
         return True
     if seen.error is None and ledger.flying > 1:
         return UNSURE  # a take in flight may answer the error
-    owed = f"{struck.place} failed: the operation must fail with an error of kind io, or the gate must be notified"
-    observed = "nobody was told" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
+    owed = f"{call_at(struck.place)} failed: the operation must fail with kind io, or the gate be notified"
+    observed = (
+        "nobody was notified" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
+    )
     return Broken(FailureClass.STUCK, owed, observed)
 
 
@@ -59,7 +62,9 @@ def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any
 def the_arrival_of_an_error_succeeds(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """The error of the producer is for the task: its arrival answers no error, be it the first one, a later one, or one
     after release."""
-    return must_succeed(seen.error, "the network thread delivers the error, and must not get one")
+    return must_succeed(
+        seen.error, "the network thread delivers the error of the producer, so its operation must succeed"
+    )
 
 
 @shared("I-22", struck=True)

@@ -20,6 +20,7 @@ from conformance.parts import notice, recovery, starts, taking
 from conformance.parts.designs import PUSHED, READBACK
 from conformance.parts.input_state import judge_written
 from conformance.parts.kept import must_be_refused
+from conformance.parts.signal_words import signalled
 from conformance.parts.words import must_be, must_fail, must_succeed, name
 from conformance.ports import (
     Announcement,
@@ -50,7 +51,7 @@ def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: T
     if lane.waiting and type(value.element) is Buffer:
         return True
     owed = "the task has not taken all recovered data of the channel: no live element without priority may come"
-    return Broken(FailureClass.REORDERED, owed, f"the take answered {name(value.element)}")
+    return Broken(FailureClass.REORDERED, owed, f"the take returned {name(value.element)}")
 
 
 @rule(steps.take, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
@@ -62,8 +63,8 @@ def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: T
         return False
     if value.element == stashed:
         return True
-    owed = f"{name(stashed)} arrived first during recovery and must be handed out next"
-    return Broken(FailureClass.LOST, owed, f"the take answered {name(value.element)}")
+    owed = f"{name(stashed)} arrived first during recovery and must come next"
+    return Broken(FailureClass.LOST, owed, f"the take returned {name(value.element)}")
 
 
 @rule(steps.take, invariant="I-30")
@@ -80,7 +81,7 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     return Broken(
         FailureClass.REORDERED,
         f"{name(urgent[0].element)} has priority and must come first",
-        f"the take answered {came}",
+        f"the take returned {came}",
     )
 
 
@@ -96,11 +97,11 @@ def elements_arrive_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
         if element == first or (type(element) is Announcement and type(first) is Announcement):
             return True
         owed = "no priority event is queued" if first is None else f"{name(first)} is the first priority event"
-        return Broken(FailureClass.REORDERED, owed, f"the take answered {name(element)}")
+        return Broken(FailureClass.REORDERED, owed, f"the take returned {name(element)}")
     head = lane.head()
     if head is None:
         return Broken(
-            FailureClass.DUPLICATED, "all received elements were taken before", f"the take answered {name(element)}"
+            FailureClass.DUPLICATED, "all received elements were taken before", f"the take returned {name(element)}"
         )
     return must_be(head.element, element)
 
@@ -117,18 +118,22 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
         if lane.seq is None or value.seq == lane.seq:
             return lane.seq is not None
         owed = f"recovered buffers have consecutive sequence numbers, and the last one had {lane.seq - 1}"
-        return Broken(FailureClass.PROTOCOL, owed, f"this one carries {value.seq}")
+        return Broken(FailureClass.PROTOCOL, owed, f"this one has {value.seq}")
     if not line or ledger.number(line[0].number) == value.seq:
         return bool(line)
     owed = f"the element was received with sequence number {ledger.number(line[0].number)}"
-    return Broken(FailureClass.PROTOCOL, owed, f"it is handed out with sequence number {value.seq}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the take returned it with sequence number {value.seq}")
 
 
 @rule(steps.take, invariant="I-09", needs=PUSHED, after_learning=True)
 def the_end_of_recovery_is_told_once(ledger: Ledger, seen: Took) -> Judgement:
     """When recovery is over, the channel emits StateConsumed, once."""
     if ledger.twice:
-        return Broken(FailureClass.DUPLICATED, "the channel must emit StateConsumed once", "it emitted it again")
+        return Broken(
+            FailureClass.DUPLICATED,
+            "the channel must signal once that its recovered state is consumed",
+            "it signalled that again",
+        )
     return recovery.ends(seen.signals) > 0
 
 
@@ -146,11 +151,11 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
         return UNSURE
     owed = ledger.following()
     if value.next is not owed and not (value.next is Next.EVENT and ledger.end_may_follow()):
-        what = f"the next type is {owed}"
-        return Broken(FailureClass.PROTOCOL, what, f"the take says that it is {value.next}")
+        what = f"the next type must be {owed}"
+        return Broken(FailureClass.PROTOCOL, what, f"the take returned the next type {value.next}")
     if value.backlog:
-        what = "the backlog is 0, because the channel asks the producer for nothing"
-        return Broken(FailureClass.PROTOCOL, what, f"the take says that it is {value.backlog}")
+        what = "the backlog must be 0, because the channel asks the producer for nothing"
+        return Broken(FailureClass.PROTOCOL, what, f"the take returned the backlog {value.backlog}")
     return True
 
 
@@ -163,7 +168,11 @@ def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
         return UNSURE
     for signal in seen.signals:
         if type(signal) in (DataAvailable, PriorityAvailable):
-            return Broken(FailureClass.PROTOCOL, "nothing can be taken", f"it emitted {type(signal).__name__}")
+            return Broken(
+                FailureClass.PROTOCOL,
+                "nothing can be taken, so the take must notify nobody",
+                f"it signalled this: {signalled(signal)}",
+            )
     return True
 
 
@@ -182,7 +191,7 @@ def priority_is_told_with_its_number(ledger: Ledger, seen: Seen[None, int]) -> J
     if not told or all(seq == number for seq in told):
         return bool(told)
     owed = f"the priority event has the sequence number {number}"
-    return Broken(FailureClass.PROTOCOL, owed, f"the notification carries {told[0]}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the notification names the sequence number {told[0]}")
 
 
 adopt(
@@ -256,7 +265,9 @@ def a_converted_barrier_is_announced_by_force(ledger: Ledger, seen: Seen[None, i
     if seen.error is not None:
         return must_succeed(seen.error, "the announced barrier is queued: its conversion must succeed")
     told = any(type(signal) is PriorityAvailable for signal in seen.signals)
-    return told or Broken(FailureClass.STUCK, "the channel must emit PriorityAvailable", "it did not")
+    return told or Broken(
+        FailureClass.STUCK, "the channel must signal that a priority event is available", "it did not signal that"
+    )
 
 
 @rule(
@@ -274,7 +285,7 @@ def the_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None]) -> Judgement
     if seen.error is not None:
         return False  # only-an-error-that-came-fails-an-operation judges it
     told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
-    return told or Broken(FailureClass.STUCK, "the channel must emit ConsumptionResumed", "it did not")
+    return told or Broken(FailureClass.STUCK, "the channel must resume its producer", "it did not resume it")
 
 
 @rule(
@@ -287,8 +298,8 @@ def a_producer_goes_on_only_if_the_task_says_so(ledger: Ledger, seen: Seen[objec
         return False
     if not seen.signals or not any(type(signal) is ConsumptionResumed for signal in seen.signals):
         return True
-    owed = "the producer is blocked, and the task has not resumed consumption"
-    return Broken(FailureClass.PROTOCOL, owed, "the channel emitted ConsumptionResumed")
+    owed = "the producer is blocked, and the task has not resumed it"
+    return Broken(FailureClass.PROTOCOL, owed, "the channel resumed the producer")
 
 
 @rule(steps.resume_after_release, invariant="I-17")
@@ -305,5 +316,5 @@ def a_released_channel_tells_nobody_anything(ledger: Ledger, seen: Seen[None, *t
         return False
     if not seen.signals:
         return True
-    owed = "the channel is released, so nobody is told anything"
-    return Broken(FailureClass.PROTOCOL, owed, f"it emitted {type(seen.signals[0]).__name__}")
+    owed = "the channel is released, so it must signal nothing"
+    return Broken(FailureClass.PROTOCOL, owed, f"it signalled this: {signalled(seen.signals[0])}")

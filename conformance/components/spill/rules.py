@@ -11,7 +11,7 @@ from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.lifetime import BROKEN
 from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import are, must_fail, truth
+from conformance.parts.words import are, many, must_fail, truth
 from conformance.ports import ErrorKind, Piece, Resources, SpillPort
 
 RULES = Rules[Ledger]("spill", answers_property("spill"))
@@ -25,19 +25,19 @@ def _next(left: list[Entry], piece: Piece | None, most: int) -> Judgement:
     if piece is None:
         if not left:
             return True
-        owed = f"{are(len(left), 'record')} still to be read, so this is not the end"
-        return Broken(FailureClass.LOST, owed, "the answer was the end")
+        owed = f"{are(len(left), 'record')} still to be read, so there must be a next piece"
+        return Broken(FailureClass.LOST, owed, "the read returned nothing")
     count = len(piece.records)
     if not 0 < count <= most:
         return Broken(FailureClass.PROTOCOL, f"a piece has at least one record and at most {most}", f"it has {count}")
     owed_ids = tuple(entry.record for entry in left[:count])
     if piece.records != owed_ids:
         kind = compare_ids(owed_ids, piece.records, owed_ids[0] if owed_ids else 0)
-        return Broken(kind, f"{in_words(owed_ids)} must come next", in_words(piece.records))
+        return Broken(kind, f"{in_words(owed_ids)} must come next", f"{in_words(piece.records)} came")
     for entry in left[:count]:
         if (entry.gate, entry.channel) != (piece.gate, piece.channel):
             owed = f"record {entry.record} belongs to channel {entry.channel} of gate {entry.gate}"
-            observed = f"it came for channel {piece.channel} of gate {piece.gate}"
+            observed = f"it was read for channel {piece.channel} of gate {piece.gate}"
             return Broken(FailureClass.CORRUPTED, owed, observed)
     return True
 
@@ -69,8 +69,8 @@ def nothing_fetched_leaves_nothing_to_read(ledger: Ledger, seen: Seen[bool]) -> 
     owed = bool(ledger.entries)
     if seen.value is owed:
         return True
-    text = f"{are(len(ledger.entries), 'record')} fetched, so the answer is {truth(owed)}"
-    return Broken(FailureClass.LOST if owed else FailureClass.PROTOCOL, text, f"it was {truth(seen.value)}")
+    text = f"{are(len(ledger.entries), 'record')} fetched, so `finish` must return {truth(owed)}"
+    return Broken(FailureClass.LOST if owed else FailureClass.PROTOCOL, text, f"it returned {truth(seen.value)}")
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------
@@ -128,7 +128,11 @@ def a_full_segment_is_written(ledger: Ledger, seen: Seen[int]) -> Judgement:
     most = ledger.segment_records + ledger.largest
     if seen.value <= most:
         return seen.value > 0
-    return Broken(FailureClass.LEAKED, f"a segment is full with {ledger.segment_records} records", f"{seen.value} wait")
+    return Broken(
+        FailureClass.LEAKED,
+        f"a segment is full with {many(ledger.segment_records, 'record')}, and must be written then",
+        f"{are(seen.value, 'record')} in memory",
+    )
 
 
 @rule(steps.resources, invariant="I-72", needs=RESOURCES)
@@ -139,8 +143,8 @@ def a_full_file_is_followed_by_another(ledger: Ledger, seen: Looked) -> Judgemen
         return False
     if seen.value.files >= least:
         return True
-    owed = f"{are(len(ledger.entries), 'record')} appended, so there must be {least} files"
-    return Broken(FailureClass.LEAKED, owed, f"there are {seen.value.files}")
+    owed = f"{are(len(ledger.entries), 'record')} appended, so there must be at least {many(least, 'file')}"
+    return Broken(FailureClass.LEAKED, owed, f"{are(seen.value.files, 'file')} there")
 
 
 # ---- files and grants ------------------------------------------------------------------------------------------------
@@ -158,8 +162,10 @@ def files_are_deleted_with_the_last_grant(ledger: Ledger, seen: Looked) -> Judge
         return False
     if seen.value.files <= ledger.undeleted:
         return bool(ledger.next_id)
-    owed = f"nobody may read the files, so {ledger.undeleted or 'none'} may be left"
-    return Broken(FailureClass.LEAKED, owed, f"{seen.value.files} are left")
+    owed = (
+        f"nobody may read the files, so {many(ledger.undeleted, 'file') if ledger.undeleted else 'no file'} may be left"
+    )
+    return Broken(FailureClass.LEAKED, owed, f"{are(seen.value.files, 'file')} left")
 
 
 @rule(steps.resources, invariant="I-69", needs=RESOURCES)
@@ -172,8 +178,8 @@ def everybody_who_may_read_has_one_grant(ledger: Ledger, seen: Looked) -> Judgem
     if least <= seen.value.grants <= most:
         return bool(ledger.snapshots)
     kind = FailureClass.LOST if seen.value.grants < least else FailureClass.LEAKED
-    owed = f"there must be {least} grants" if least == most else f"there must be between {least} and {most} grants"
-    return Broken(kind, owed, f"there are {seen.value.grants}")
+    owed = f"{many(least, 'grant') if least == most else f'{least} to {most} grants'} must be there"
+    return Broken(kind, owed, f"{are(seen.value.grants, 'grant')} there")
 
 
 @rule(steps.resources, invariant="I-69", needs=RESOURCES)
@@ -191,7 +197,7 @@ def a_file_is_open_only_for_those_who_use_it(ledger: Ledger, seen: Looked) -> Ju
         most = ledger.grants()[1]
     if held <= most:
         return True
-    return Broken(FailureClass.LEAKED, f"at most {most or 'no'} files may be open", f"{held} are open")
+    return Broken(FailureClass.LEAKED, f"at most {many(most, 'file')} may be open", f"{are(held, 'file')} open")
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def what_the_writer_did_not_take_is_no_output_state(ledger: Ledger, seen: Seen[O
         return Broken(FailureClass.PROTOCOL, f"{owed}: nothing may count as written", "the output state is written")
     if got is StateStatus.PENDING and ledger.released:
         what = f"{owed}: after the release, no channel state future may be open for it"
-        return Broken(FailureClass.ORPHANED, what, "it is open")
+        return Broken(FailureClass.ORPHANED, what, "one is open")
     return True
 
 
@@ -58,7 +58,7 @@ def a_poll_answers_that_the_producer_has_failed(ledger: Ledger, seen: Seen[Buffe
     if seen.value is not None:
         return True
     owed = "the producer has failed, and the consumer must learn it from the poll"
-    return Broken(FailureClass.STUCK, owed, "the poll answered nothing")
+    return Broken(FailureClass.STUCK, owed, "the poll returned nothing")
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------

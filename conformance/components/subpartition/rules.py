@@ -19,6 +19,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rul
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
+from conformance.parts.signal_words import signalled
 from conformance.parts.words import must_fail, must_succeed, name, truth
 from conformance.ports import (
     Availability,
@@ -77,7 +78,7 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Polled) ->
     if type(owed) is Buffer and type(element) is Buffer:
         if element.ids == owed.ids:
             if head.open and not owed.ids:
-                what = "nothing is left to read in the unfinished buffer, so the poll must answer nothing"
+                what = "nothing is left to read in the unfinished buffer, so the poll must return nothing"
                 return Broken(FailureClass.DUPLICATED, what, _answered(seen.value))
             return True
         kind = compare_ids(owed.ids, element.ids, ledger.delivered)
@@ -155,7 +156,7 @@ def priority_events_leave_with_and_without_credit(ledger: Ledger, seen: Seen[Ava
         return True
     credit = "with" if seen.operands[0] else "without"
     owed = f"{ledger.first()} must be available to a reader {credit} credit, although the subpartition is blocked"
-    return Broken(FailureClass.STUCK, owed, "the subpartition answered that nothing is available")
+    return Broken(FailureClass.STUCK, owed, "the subpartition says that nothing is available")
 
 
 @rule(steps.unaligned_barrier, steps.aligned_timeout, invariant="I-16")
@@ -191,7 +192,7 @@ def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> 
     if DataAvailable() not in seen.signals:
         return True
     owed = "the subpartition is blocked, so it must not notify the consumer of data"
-    return Broken(FailureClass.PROTOCOL, owed, "it emitted DataAvailable")
+    return Broken(FailureClass.PROTOCOL, owed, "it signalled that data is available")
 
 
 @rule(steps.poll, invariant="I-16", after_learning=True)
@@ -214,8 +215,8 @@ def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
         return True
     if told is NONE:
         what = f"{ledger.first()} can be polled next, so the next type must be {owed}"
-        return Broken(FailureClass.STUCK, what, f"the poll answered {told}")
-    return Broken(FailureClass.PROTOCOL, f"the next type must be {owed}", f"the poll answered {told}")
+        return Broken(FailureClass.STUCK, what, f"the poll returned the next type {told}")
+    return Broken(FailureClass.PROTOCOL, f"the next type must be {owed}", f"the poll returned the next type {told}")
 
 
 @rule(steps.poll, level=Level.SHOULD, invariant="I-21", after_learning=True)
@@ -234,7 +235,7 @@ def resuming_makes_waiting_elements_available(ledger: Ledger, seen: Seen[Availab
     if seen.value.available:
         return True
     owed = f"{ledger.first()} waited while the subpartition was blocked, and must be available now"
-    return Broken(FailureClass.STUCK, owed, "the subpartition answered that nothing is available")
+    return Broken(FailureClass.STUCK, owed, "the subpartition says that nothing is available")
 
 
 @rule(steps.available, invariant="I-16")
@@ -247,21 +248,23 @@ def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool])
         if not seen.operands[0] or ledger.can_be_polled():
             return False  # left open; priority-events-leave-with-and-without-credit judges what can leave
         if told:
-            owed = "the subpartition is blocked and nothing can leave it, so the answer must be false"
-            return Broken(FailureClass.PROTOCOL, owed, "it is true")
+            owed = "the subpartition is blocked and nothing can leave it, so `available` must return false"
+            return Broken(FailureClass.PROTOCOL, owed, "it returned true")
         return _judge_backlog(ledger, seen.value.backlog)
     if not seen.operands[0]:
         event = bool(ledger.urgent) or (bool(ordinary) and ordinary[0].element is not None)
         if told is not event:
             kind = FailureClass.STUCK if event else FailureClass.PROTOCOL
             next_one = "an event" if event else "no event"
-            owed = f"the reader has no credit and the next element is {next_one}, so the answer must be {truth(event)}"
-            return Broken(kind, owed, f"it is {truth(told)}")
+            owed = f"without credit, and with {next_one} in front, `available` must return {truth(event)}"
+            return Broken(kind, owed, f"it returned {truth(told)}")
     elif told and ((not ordinary and not ledger.urgent) or ledger.only_waits_for_records()):
         queued = "nothing is left to read in the unfinished buffer" if ordinary else "no element is queued"
-        return Broken(FailureClass.PROTOCOL, f"{queued}, so the answer must be false", "it is true")
+        return Broken(FailureClass.PROTOCOL, f"{queued}, so `available` must return false", "it returned true")
     elif not told and (ledger.due() or (ledger.flushed and ledger.readable())):
-        return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled, so the answer must be true", "it is false")
+        return Broken(
+            FailureClass.STUCK, f"{ledger.first()} can be polled, so `available` must return true", "it returned false"
+        )
     return _judge_backlog(ledger, seen.value.backlog)
 
 
@@ -296,7 +299,7 @@ def overtaken_data_is_written_once_and_in_order(ledger: Ledger, seen: State) -> 
         if checkpoint in ledger.unwritten:
             return False
         what = f"barrier {checkpoint} overtook no data, so the output state must be empty"
-        return Broken(FailureClass.DUPLICATED, what, f"it is {got.status} with {in_words(got.ids)}")
+        return Broken(FailureClass.DUPLICATED, what, f"the output state is {got.status} with {in_words(got.ids)}")
     if owed in (PENDING, FAILED):
         return False
     if got == owed:
@@ -379,7 +382,7 @@ def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
     if not ledger.view or ledger.probe or not ledger.due():
         return False
     owed = f"{ledger.first()} can be polled, so the consumer must have a reason to poll"
-    return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer told it")
+    return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer has said that more follows")
 
 
 @rule(*steps.BRINGS_NOTHING, invariant="I-22", after_learning=True)
@@ -390,7 +393,8 @@ def nobody_is_woken_for_nothing(ledger: Ledger, seen: Seen[object]) -> Judgement
         return ledger.view and not ledger.awake
     if ledger.can_be_polled() or not any(type(signal) is DataAvailable for signal in seen.signals):
         return False
-    return Broken(FailureClass.PROTOCOL, "nothing can be polled, so nobody must be woken", "it emitted DataAvailable")
+    owed = "nothing can be polled, so nobody must be notified"
+    return Broken(FailureClass.PROTOCOL, owed, "it signalled that data is available")
 
 
 @rule(*steps.BRINGS, *steps.AFTER_THE_END, steps.flush, steps.finish_again, steps.abort_checkpoint, invariant="I-22")
@@ -402,13 +406,13 @@ def nobody_is_told_without_a_view(ledger: Ledger, seen: Seen[object]) -> Judgeme
         return True
     why = "the subpartition was released" if ledger.failed else "no view is attached"
     return Broken(
-        FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it emitted {type(seen.signals[0]).__name__}"
+        FailureClass.PROTOCOL, f"{why}, so nobody must be notified", f"it signalled this: {signalled(seen.signals[0])}"
     )
 
 
 # ---- judgements that several rules share -----------------------------------------------------------------------------
 def _answered(taken: BufferAndBacklog | None) -> str:
-    return f"the poll answered {'nothing' if taken is None else name(taken.element)}"
+    return f"the poll returned {'nothing' if taken is None else name(taken.element)}"
 
 
 def _judge_announcement(ledger: Ledger, seen: Seen[object], although: str = "") -> Judgement:
@@ -438,4 +442,4 @@ def _judge_backlog(ledger: Ledger, told: int) -> Judgement:
     if least <= told <= most:
         return True
     owed = f"{most}" if least == most else f"{least} or {most}"
-    return Broken(FailureClass.PROTOCOL, f"the backlog must be {owed}", f"the answer was {told}")
+    return Broken(FailureClass.PROTOCOL, f"the backlog must be {owed}", f"the backlog is {told}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from conformance.components.subtask_checkpoint import steps
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.components.subtask_checkpoint.state import ABORTS, BARRIERS, WRITER_CALLS, Stage
+from conformance.components.subtask_checkpoint.words import happens, weighed
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.words import got, refusal
+from conformance.parts.signal_words import signalled
+from conformance.parts.words import counted, got, many, refusal
 from conformance.ports import (
     OPERATOR_SNAPSHOT,
     Alignment,
@@ -44,16 +45,6 @@ def acknowledged(seen: Acted) -> list[int]:
     return [one.checkpoint for one in seen.signals if type(one) is CheckpointAcknowledged]
 
 
-def listed(calls: Sequence[SubtaskCall]) -> str:
-    """The calls in words."""
-    return ", ".join(calls) or "nothing"
-
-
-def weighed(reason: CheckpointReason) -> str:
-    """A reason in words, and whether the checkpoint coordinator counts it."""
-    return f"{reason} (which {'counts' if reason.counts else 'does not count'} as a failure)"
-
-
 # ---- what the checkpoint coordinator is told -------------------------------------------------------------------------
 @rule(
     *steps.ACTS, invariant="I-52", tickets=("FLINK-25305",), after_learning=True, signals=(CheckpointAcknowledged,)
@@ -65,7 +56,8 @@ def an_acknowledged_checkpoint_is_final(ledger: Ledger, seen: Acted) -> Judgemen
         one = ledger.checkpoints[checkpoint]
         if one.missing or one.failed:
             owed = f"the state of checkpoint {checkpoint} is not final, so it must not be acknowledged"
-            return Broken(FailureClass.LOST, owed, f"it was, without {', '.join(one.missing) or 'what has failed'}")
+            without = " and ".join(one.missing) or "part that has failed"
+            return Broken(FailureClass.LOST, owed, f"it was acknowledged without the {without}")
     return True
 
 
@@ -78,8 +70,8 @@ def a_final_checkpoint_is_acknowledged(ledger: Ledger, seen: Seen[None, int]) ->
         return False
     if one.acknowledged:
         return True
-    owed = f"all of the state of checkpoint {seen.operands[0]} is final, so it must be acknowledged"
-    return Broken(FailureClass.STUCK, owed, "it was not")
+    owed = f"all of the state of checkpoint {seen.operands[0]} is final, so the checkpoint must be acknowledged"
+    return Broken(FailureClass.STUCK, owed, "it was not acknowledged")
 
 
 @rule(*steps.ACTS, invariant="I-45", signals=TOLD)
@@ -151,7 +143,7 @@ def a_checkpoint_with_a_failed_part_is_declined(ledger: Ledger, seen: Seen[None,
     if one.declined:
         return True
     owed = f"a part of checkpoint {seen.operands[0]} has failed, so it must be declined"
-    return Broken(FailureClass.STUCK, owed, "it was not")
+    return Broken(FailureClass.STUCK, owed, "it was not declined")
 
 
 @rule(*steps.ACTS, invariant="I-57", after_learning=True)
@@ -163,13 +155,15 @@ def a_task_that_is_not_running_tells_nobody(ledger: Ledger, seen: Acted) -> Judg
     for signal in seen.signals:
         did = ""
         if type(signal) is SubtaskCalled and signal.call in ENDS:
-            did = f"{signal.call} was called for checkpoint {signal.checkpoint}"
+            did = signalled(signal)
         elif type(signal) is CheckpointAcknowledged:
             did = f"checkpoint {signal.checkpoint} was acknowledged"
         elif type(signal) is CheckpointDeclined:
             did = f"checkpoint {signal.checkpoint} was declined"
         if did:
-            return Broken(FailureClass.PROTOCOL, "the task is not running any more: nobody may be told", did)
+            return Broken(
+                FailureClass.PROTOCOL, "the task is not running any more: nothing may be called or reported", did
+            )
     return True
 
 
@@ -190,8 +184,8 @@ def a_new_checkpoint_is_taken(ledger: Ledger, seen: Seen[None, int]) -> Judgemen
     left = [call for call in due if call not in calls]
     if not left and (BARRIERS[0] in calls or BARRIERS[1] in calls):
         return True
-    owed = f"checkpoint {checkpoint} is new, so the task must take its part: a barrier, {listed(due)}"
-    return Broken(FailureClass.STUCK, owed, f"it called {listed(calls)}")
+    owed = f"checkpoint {checkpoint} is new, so a barrier must be sent, and: {happens(due, checkpoint)}"
+    return Broken(FailureClass.STUCK, owed, happens(calls, checkpoint))
 
 
 @rule(steps.trigger, invariant="I-45")
@@ -205,7 +199,7 @@ def an_old_checkpoint_is_dropped(ledger: Ledger, seen: Seen[None, int]) -> Judge
     if not calls:
         return True
     owed = f"checkpoint {ledger.last} is over or has begun, so checkpoint {checkpoint} must be dropped"
-    return Broken(FailureClass.PROTOCOL, owed, f"it called {listed(calls)}")
+    return Broken(FailureClass.PROTOCOL, owed, happens(calls, checkpoint))
 
 
 @rule(steps.trigger, invariant="I-58", tickets=("FLINK-8871",))
@@ -219,7 +213,7 @@ def an_aborted_checkpoint_leads_only_to_a_cancel_marker(ledger: Ledger, seen: Se
     if calls == [SubtaskCall.OUTPUTS_CANCEL_MARKER]:
         return True
     owed = f"checkpoint {checkpoint} was aborted, so its outputs must get the cancel marker and nothing else"
-    return Broken(FailureClass.STUCK, owed, f"it called {listed(calls)}")
+    return Broken(FailureClass.STUCK, owed, happens(calls, checkpoint))
 
 
 @rule(steps.decline, invariant="I-58")
@@ -231,7 +225,7 @@ def a_declined_checkpoint_is_cancelled_downstream(ledger: Ledger, seen: Seen[Non
     if told == 1 or (told == 0 and marker in ledger.checkpoints[checkpoint].told):
         return True
     owed = f"the outputs must get the cancel marker of checkpoint {checkpoint} once"
-    return Broken(FailureClass.STUCK, owed, f"they got it {told} times")
+    return Broken(FailureClass.STUCK, owed, f"they got it {many(told, 'time')}")
 
 
 @rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(SubtaskCalled,))
@@ -241,8 +235,8 @@ def barriers_leave_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
     if ledger.repeated is None or ledger.repeated[1] in WRITER_CALLS:
         return True
     checkpoint, call = ledger.repeated
-    owed = f"{call} of checkpoint {checkpoint} must come once, and in the order of the checkpoints"
-    return Broken(FailureClass.DUPLICATED, owed, "it came when that or its cancel marker had come before")
+    owed = f"this must happen once, and in the order of the checkpoints: {happens([call], checkpoint)}"
+    return Broken(FailureClass.DUPLICATED, owed, "it happened when that, or the cancel marker, was sent before")
 
 
 @rule(*steps.ACTS, invariant="I-10", after_learning=True, signals=(SubtaskCalled,))
@@ -252,8 +246,9 @@ def the_operators_prepare_before_the_barrier(ledger: Ledger, seen: Acted) -> Jud
     if ledger.early is None or ledger.early[1] in WRITER_CALLS:
         return True
     checkpoint, call = ledger.early
-    owed = f"{call} of checkpoint {checkpoint} must not come before the call that it needs"
-    return Broken(FailureClass.REORDERED, owed, f"so far, it called {listed(ledger.checkpoints[checkpoint].told)}")
+    owed = f"this must not happen before what it needs: {happens([call], checkpoint)}"
+    so_far = happens(ledger.checkpoints[checkpoint].told, checkpoint)
+    return Broken(FailureClass.REORDERED, owed, f"so far: {so_far}")
 
 
 @rule(steps.trigger, invariant="I-10", tickets=("FLINK-18136", "FLINK-18252"), signals=(SubtaskCalled,))
@@ -266,8 +261,8 @@ def only_an_unaligned_barrier_has_priority(ledger: Ledger, seen: Seen[None, int]
         return False
     if BARRIERS[not unaligned] not in barriers:
         return True
-    owed = f"checkpoint {checkpoint} is {ledger.checkpoints[checkpoint].alignment}"
-    return Broken(FailureClass.PROTOCOL, owed, f"it called {listed(barriers)}")
+    owed = f"checkpoint {checkpoint} is {ledger.checkpoints[checkpoint].alignment}, and so must be its barrier"
+    return Broken(FailureClass.PROTOCOL, owed, happens(barriers, checkpoint))
 
 
 # ---- channel state ---------------------------------------------------------------------------------------------------
@@ -288,17 +283,17 @@ def the_inputs_start_with_the_writer(ledger: Ledger, seen: Seen[None, int, str])
     due = _STARTED[Alignment(kind)]
     if (calls := called(seen, checkpoint)) == due:
         return True
-    owed = f"checkpoint {checkpoint} is {kind}, so its inputs must be started with {listed(due)}"
-    return Broken(FailureClass.PROTOCOL, owed, f"it called {listed(calls)}")
+    owed = f"checkpoint {checkpoint} is {kind}, so its inputs must start thus: {happens(due, checkpoint)}"
+    return Broken(FailureClass.PROTOCOL, owed, happens(calls, checkpoint))
 
 
 @rule(*steps.ACTS, invariant="I-62", tickets=("FLINK-19681",), after_learning=True, signals=(SubtaskCalled,))
 def the_channel_state_writer_is_called_in_order(ledger: Ledger, seen: Acted) -> Judgement:
     """The writer begins a checkpoint once. Only then it learns that the inputs and the outputs are done, each once, the
     latter once the barrier has left, and hands over the result, which it must still hold."""
-    for wrong, what in ((ledger.repeated, "it came before"), (ledger.early, "it came too early")):
+    for wrong, what in ((ledger.repeated, "it happened before"), (ledger.early, "it happened too early")):
         if wrong is not None and wrong[1] in WRITER_CALLS:
-            owed = f"{wrong[1]} of checkpoint {wrong[0]} must come once, after what it needs"
+            owed = f"this must happen once, after what it needs: {happens([wrong[1]], wrong[0])}"
             return Broken(FailureClass.REORDERED, owed, what)
     return True
 
@@ -313,7 +308,7 @@ def the_writer_learns_that_the_inputs_are_done(ledger: Ledger, seen: Seen[None, 
     if SubtaskCall.WRITER_FINISH_INPUT in one.told:
         return True
     owed = f"the inputs have handed over all data of checkpoint {seen.operands[0]}, and the writer must learn it"
-    return Broken(FailureClass.STUCK, owed, "it did not")
+    return Broken(FailureClass.STUCK, owed, "the writer was not called")
 
 
 @rule(steps.inputs_failed, invariant="I-62", after_learning=True)
@@ -323,7 +318,7 @@ def the_writer_gives_up_what_the_inputs_did_not_finish(ledger: Ledger, seen: See
     if ledger.checkpoints[seen.operands[0]].is_stopped_in_writer():
         return True
     owed = f"the inputs of checkpoint {seen.operands[0]} have failed, so the channel state writer must give it up"
-    return Broken(FailureClass.ORPHANED, owed, "it was not told")
+    return Broken(FailureClass.ORPHANED, owed, "the writer was not called")
 
 
 @rule(steps.decline, steps.abort, invariant="I-53", tickets=("FLINK-20654",), after_learning=True)
@@ -338,7 +333,7 @@ def what_ends_a_checkpoint_ends_its_channel_state(ledger: Ledger, seen: Acted) -
     if one.is_stopped_in_writer():
         return True
     owed = f"checkpoint {seen.operands[0]} can not complete any more, so the channel state writer must give it up"
-    return Broken(FailureClass.LEAKED, owed, "it was not told")
+    return Broken(FailureClass.LEAKED, owed, "the writer was not called")
 
 
 @rule(steps.decline, steps.trigger, invariant="I-53", tickets=("FLINK-20654",), after_learning=True)
@@ -363,7 +358,9 @@ def only_a_late_barrier_times_out(ledger: Ledger, seen: Acted) -> Judgement:
     was not declined; and once."""
     if not ledger.hasty:
         return True
-    owed = f"the barrier of checkpoint {ledger.hasty} is not due, or not the newest one, or did so before"
+    owed = (
+        f"the barrier of checkpoint {ledger.hasty} is not due, or is not the newest one, or has become unaligned before"
+    )
     return Broken(FailureClass.PROTOCOL, owed, "it became unaligned")
 
 
@@ -375,7 +372,7 @@ def a_late_barrier_times_out(ledger: Ledger, seen: Seen[None, int]) -> Judgement
     if not ledger.timer or one.aborted or ledger.now < one.due:
         return bool(seen.signals)
     owed = f"the barrier of checkpoint {ledger.timer} is due, so it must become unaligned in the outputs"
-    return Broken(FailureClass.STUCK, owed, "it did not")
+    return Broken(FailureClass.STUCK, owed, "it did not become unaligned")
 
 
 # ---- the operators ---------------------------------------------------------------------------------------------------
@@ -388,7 +385,8 @@ def the_operators_learn_how_a_checkpoint_ended(ledger: Ledger, seen: Seen[None, 
     due = ENDS[ledger.checkpoints[seen.operands[0]].aborted]
     if (told := [call for call in called(seen, seen.operands[0]) if call in ENDS]) == [due]:
         return True
-    return Broken(FailureClass.STUCK, f"{due} of checkpoint {seen.operands[0]} must be called once", listed(told))
+    owed = f"this must happen once, and nothing else: {happens([due], seen.operands[0])}"
+    return Broken(FailureClass.STUCK, owed, happens(told, seen.operands[0]))
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
@@ -421,7 +419,7 @@ def a_failed_snapshot_ends_its_channel_state(ledger: Ledger, seen: Acted) -> Jud
     if ABORTS[1] in calls or (taken and ABORTS[0] in calls):
         return True
     owed = f"the operators failed in checkpoint {checkpoint}, so the channel state writer must give it up and forget it"
-    return Broken(FailureClass.LEAKED, owed, f"it called {listed(calls)}")
+    return Broken(FailureClass.LEAKED, owed, happens(calls, checkpoint))
 
 
 adopt(faults.an_operation_fails_with_what_it_calls, steps.start_inputs, steps.trigger, needs=FAULTS)
@@ -441,7 +439,8 @@ def no_timer_and_no_part_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Reso
     for what, most in (("listeners", timers), ("futures", parts)):
         held = getattr(seen.value, what)
         if held is not None and held > most:
-            return Broken(FailureClass.LEAKED, f"it may hold {most or 'no'} {what} now", f"it holds {held}")
+            owed = f"it may hold {counted(most, what)} now"
+            return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, what)}")
     return True
 
 

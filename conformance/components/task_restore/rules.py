@@ -9,7 +9,9 @@ from conformance.components.task_restore.ledger import OVER, Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.fault_words import call_at
 from conformance.parts.records import compare_ids, in_words
+from conformance.parts.signal_words import signalled
 from conformance.parts.words import got, must_fail, refusal
 from conformance.ports import (
     CheckpointReason,
@@ -18,6 +20,7 @@ from conformance.ports import (
     GateConverted,
     OperatorsOpened,
     OutputStateRestored,
+    Signal,
     TaskRestorePort,
     TaskState,
     TaskStateChanged,
@@ -39,7 +42,7 @@ def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen
     if ledger.misplaced is None:
         return True
     channel, owed, came = ledger.misplaced
-    return Broken(FailureClass.REORDERED, f"{owed} is the next in channel {channel}", came)
+    return Broken(FailureClass.REORDERED, f"{owed} is the next in channel {channel}", f"the operators got {came}")
 
 
 @rule(steps.turn, invariant="I-87", tickets=("FLINK-38544",), after_learning=True, signals=(ElementTaken,))
@@ -49,7 +52,7 @@ def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Se
     if ledger.before_conversion is None:
         return True
     channel = ledger.before_conversion
-    owed = f"gate {ledger.gate_of[channel]} was not converted, so the operators must not get this out of it"
+    owed = f"gate {ledger.gate_of[channel]} was not converted, so the operators must get nothing from it"
     return Broken(FailureClass.PROTOCOL, owed, f"they got a record of channel {channel}")
 
 
@@ -88,12 +91,14 @@ def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgemen
         return False
     for gate in range(len(ledger.gates)):
         if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.at_first):
-            return Broken(FailureClass.STUCK, f"nothing holds up gate {gate}, so it must be converted", "it was not")
+            return Broken(
+                FailureClass.STUCK, f"nothing holds up gate {gate}, so it must be converted", "it was not converted"
+            )
     for channel, records in enumerate(ledger.records):
         left = len(records) > ledger.taken[channel] or ledger.ends[channel] > ledger.ended[channel]
         if left and ledger.reads(ledger.gate_of[channel]):
             owed = f"the operators read channel {channel}, which is not empty, so the task must not wait"
-            return Broken(FailureClass.STUCK, owed, "it waits")
+            return Broken(FailureClass.STUCK, owed, "the task waits")
     return bool(ledger.gates)
 
 
@@ -105,7 +110,7 @@ def a_task_gets_only_further(ledger: Ledger, seen: Acted) -> Judgement:
     if ledger.backward is None:
         return True
     before, after = ledger.backward
-    return Broken(FailureClass.PROTOCOL, f"the task was {before}", f"then it was {after}")
+    return Broken(FailureClass.PROTOCOL, f"the task was {before}, and must not go back", f"then it was {after}")
 
 
 @rule(*BUSY, invariant="I-88", tickets=("FLINK-38544",), after_learning=True, signals=(TaskStateChanged,))
@@ -115,7 +120,9 @@ def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) 
     runs only after the conversion. It finishes only once the end of every channel was taken."""
     if not ledger.early:
         return ledger.state in (TaskState.RUNNING, TaskState.FINISHED)
-    return Broken(FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", "it was")
+    return Broken(
+        FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", f"it was {ledger.state}"
+    )
 
 
 @rule(*BUSY, invariant="I-98", tickets=("FLINK-38544",), after_learning=True)
@@ -137,10 +144,11 @@ def output_state_is_restored_before_the_operators_open(ledger: Ledger, seen: See
     if seen.error is not None:
         return False
     told = [one for one in seen.signals if type(one) in (OutputStateRestored, OperatorsOpened)]
-    if told == [OutputStateRestored(ledger.output), OperatorsOpened()]:
+    due: list[Signal] = [OutputStateRestored(ledger.output), OperatorsOpened()]
+    if told == due:
         return True
-    owed = f"{in_words(ledger.output)} of the output must be restored, and then the operators be opened"
-    return Broken(FailureClass.REORDERED, owed, f"the task told {len(told)} of the two, or in another order")
+    owed = f"this must be signalled, in this order: {'; '.join(map(signalled, due))}"
+    return Broken(FailureClass.REORDERED, owed, f"this was signalled: {'; '.join(map(signalled, told)) or 'neither'}")
 
 
 @rule(steps.restore_state, invariant="I-91", tickets=("FLINK-38544",))
@@ -148,7 +156,13 @@ def a_task_that_cannot_spill_fails_at_once(ledger: Ledger, seen: Seen[None]) -> 
     """A task that would have to spill and has no directory for it fails, with an error of kind argument. A task that
     spills nothing needs no directory."""
     if ledger.valid:
-        return Broken(FailureClass.PROTOCOL, "the task has all that it needs", got(seen.error)) if seen.error else True
+        return (
+            Broken(
+                FailureClass.PROTOCOL, "the task has all that it needs, so it must begin to restore", got(seen.error)
+            )
+            if seen.error
+            else True
+        )
     return must_fail(seen.error, ErrorKind.ARGUMENT, "there is no directory to spill into")
 
 
@@ -167,8 +181,14 @@ def an_executor_reads_nothing_for_a_task_that_is_over(ledger: Ledger, seen: Seen
 
 def _nothing_more(seen: Acted, says_so: bool) -> Judgement:
     if seen.signals:
-        return Broken(FailureClass.PROTOCOL, "the task is over", f"it signalled {type(seen.signals[0]).__name__}")
-    return says_so or Broken(FailureClass.PROTOCOL, "the task is over", "there was still something to do")
+        return Broken(
+            FailureClass.PROTOCOL,
+            "the task is over, so nothing more may happen",
+            f"it signalled this: {signalled(seen.signals[0])}",
+        )
+    return says_so or Broken(
+        FailureClass.PROTOCOL, "the task is over, so nothing must be left to do", "something was still done"
+    )
 
 
 @rule(steps.cancel, invariant="I-92", tickets=("FLINK-39522",), after_learning=True)
@@ -191,8 +211,12 @@ def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judge
         return False
     if [one.state for one in told] == [TaskState.FAILED] and struck.place in told[0].cause:
         return True
-    owed = f"{struck.place} failed, so the task must fail with that as the cause"
-    what = f"it is {told[0].state}, because of {told[0].cause or 'nothing'}" if told else "it goes on"
+    owed = f"{call_at(struck.place)} failed, so the task must fail with that as the cause"
+    what = (
+        f"it is {told[0].state}, and {f'its cause is: {told[0].cause}' if told[0].cause else 'names no cause'}"
+        if told
+        else "the task goes on"
+    )
     return Broken(FailureClass.LOST, owed, what)
 
 
@@ -218,7 +242,7 @@ def a_checkpoint_that_comes_too_early_is_declined(ledger: Ledger, seen: Seen[Non
         return False
     if refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
         return True
-    owed = "a gate is not converted, so the checkpoint must be declined as declined-task-not-ready"
+    owed = "a gate is not converted, so the checkpoint must be declined with the reason declined-task-not-ready"
     return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
@@ -246,7 +270,7 @@ def a_checkpoint_holds_what_was_recovered_and_not_processed(
         if seen.value[channel] != owed:
             kind = compare_ids(owed, seen.value[channel], owed[0] if owed else 0)
             text = f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {channel}"
-            return Broken(kind, text, in_words(seen.value[channel]))
+            return Broken(kind, text, f"it holds {in_words(seen.value[channel])}")
     return cut is not None
 
 

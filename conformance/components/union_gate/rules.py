@@ -10,7 +10,7 @@ from conformance.parts import kept_errors, lifetime, notice
 from conformance.parts.designs import FAULTS, PUSHED, RESOURCES
 from conformance.parts.kept import must_be_refused
 from conformance.parts.lane import Sent
-from conformance.parts.words import channels, got, must_succeed, name, truth
+from conformance.parts.words import channels, counted, got, must_succeed, name, truth
 from conformance.ports import BufferOrEvent, Recovery, Resources
 from conformance.ports.elements import Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed
@@ -39,7 +39,7 @@ def live_data_waits_for_recovered_data(ledger: Ledger, seen: Polled) -> Judgemen
     owed = f"the recovery of channel {taken.channel} is not over: none of its live elements may come"
     if line.waiting:
         owed = f"recovered {name(line.waiting[0].element)} must come next from channel {taken.channel}"
-    return Broken(FailureClass.REORDERED, owed, f"the poll answered {name(taken.element)}, which is live")
+    return Broken(FailureClass.REORDERED, owed, f"the poll returned {name(taken.element)}, which is live")
 
 
 @rule(steps.poll, steps.poll_for_the_error, invariant="I-28", tickets=("FLINK-39018", "FLINK-20145"))
@@ -50,7 +50,7 @@ def elements_arrive_once_in_order_from_their_channel(ledger: Ledger, seen: Polle
         return False
     if not 0 <= taken.channel < len(ledger.lines):
         owed = f"channels are numbered from 0 to {len(ledger.lines) - 1}"
-        came = f"the poll answered {name(taken.element)} of channel {taken.channel}"
+        came = f"the poll returned {name(taken.element)} of channel {taken.channel}"
         return Broken(FailureClass.PROTOCOL, owed, came)
     line = ledger.lines[taken.channel]
     queue = line.urgent if taken.element.data_type.has_priority else line.waiting or line.live
@@ -64,7 +64,7 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
     owed = f"all elements sent into channel {line.number} were delivered before"
     if queue:
         owed = f"{name(queue[0].element)} must come next from channel {line.number}"
-    observed = f"the poll answered {name(element)} as the next element of that channel"
+    observed = f"the poll returned {name(element)} as the next element of that channel"
     if line.holds(element):
         return Broken(FailureClass.REORDERED, owed, observed)
     if type(element) is Buffer:
@@ -84,7 +84,7 @@ def a_priority_event_of_any_gate_comes_first(ledger: Ledger, seen: Polled) -> Ju
         return True
     line = next(line for line in ledger.lines if line.comes_first())
     owed = f"{line.first()} has priority and was queued before the poll began, so a priority event must come"
-    return Broken(FailureClass.REORDERED, owed, f"the poll answered {name(taken.element)} of channel {taken.channel}")
+    return Broken(FailureClass.REORDERED, owed, f"the poll returned {name(taken.element)} of channel {taken.channel}")
 
 
 @rule(steps.poll, invariant="I-30")
@@ -136,7 +136,7 @@ def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
         return seen.value is not None
     line = next(line for gate in due for line in gate.lines if line.readable())
     owed = f"{line.first()} can be polled, although other gates are empty, recovering or blocked"
-    return Broken(FailureClass.STUCK, owed, f"{ledger.starved + 1} polls in a row answered nothing")
+    return Broken(FailureClass.STUCK, owed, f"{ledger.starved + 1} polls in a row found nothing")
 
 
 @rule(steps.poll, steps.request_partitions, steps.resume, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
@@ -160,8 +160,8 @@ def released_gates_hand_out_nothing(ledger: Ledger, seen: Polled) -> Judgement:
         return False
     if (taken := seen.value) is None:
         return True
-    owed = "the gates were released before the poll began"
-    return Broken(FailureClass.PROTOCOL, owed, f"it answered {name(taken.element)}")
+    owed = "the gates were released before the poll began, so it must return nothing"
+    return Broken(FailureClass.PROTOCOL, owed, f"it returned {name(taken.element)}")
 
 
 @rule(steps.poll, invariant="I-33", tickets=("FLINK-38544",))
@@ -170,8 +170,8 @@ def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
     nothing."""
     taken = seen.value
     if ledger.phase == "ended":
-        owed = "every gate has ended, so a poll must answer nothing"
-        return taken is None or Broken(FailureClass.DUPLICATED, owed, f"the poll answered {name(taken.element)}")
+        owed = "every gate has ended, so a poll must return nothing"
+        return taken is None or Broken(FailureClass.DUPLICATED, owed, f"the poll returned {name(taken.element)}")
     if ledger.failed or taken is None or type(taken.element) is not EndOfPartition:
         return False
     if any(not line.ended and line.number != taken.channel for line in ledger.lines):
@@ -191,7 +191,7 @@ def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgemen
         return False
     if seen.value:
         return True
-    said = "the union answered that it is not available"
+    said = "the union says that it is not available"
     return Broken(FailureClass.STUCK, f"{ledger.first()} can be polled", said)
 
 
@@ -217,8 +217,10 @@ def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> 
         return not seen.value
     if ledger.due() is not None:
         return False
-    owed = f"{ledger.idle} polls in a row answered nothing, and no other operation has run: the answer must be false"
-    return Broken(FailureClass.PROTOCOL, owed, "the union answered that it is available")
+    owed = (
+        f"{ledger.idle} polls in a row found nothing, and no other operation has run: the union must not be available"
+    )
+    return Broken(FailureClass.PROTOCOL, owed, "the union says that it is available")
 
 
 @rule(steps.available, invariant="I-33", quiet=True)
@@ -228,7 +230,7 @@ def a_union_that_has_ended_is_available(ledger: Ledger, seen: Seen[bool]) -> Jud
     if ledger.phase != "ended":
         return False
     owed = "every gate has ended, so the union must be available"
-    return seen.value or Broken(FailureClass.STUCK, owed, "the union answered that it is not available")
+    return seen.value or Broken(FailureClass.STUCK, owed, "the union says that it is not available")
 
 
 @rule(steps.finished, invariant="I-33", quiet=True)
@@ -254,8 +256,8 @@ def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judg
     if seen.error is not None or ledger.failed or ledger.lines[channel].local:
         return False
     resumed = [signal.channel for signal in seen.signals if type(signal) is ConsumptionResumed]
-    owed = f"the union must emit ConsumptionResumed for channel {channel} alone"
-    return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it emitted it for {channels(resumed)}")
+    owed = f"the union must resume the producer of channel {channel} alone"
+    return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it resumed the producers of {channels(resumed)}")
 
 
 @rule(steps.poll, invariant="I-96")
@@ -319,7 +321,7 @@ def live_elements_wait_for_the_request_of_their_gate(ledger: Ledger, seen: Polle
     if line.gate.requesting:
         return True
     owed = f"the partitions of gate {line.gate.number} were not requested: none of its live elements may come"
-    return Broken(FailureClass.PROTOCOL, owed, f"the poll answered {name(taken.element)} of channel {taken.channel}")
+    return Broken(FailureClass.PROTOCOL, owed, f"the poll returned {name(taken.element)} of channel {taken.channel}")
 
 
 @rule(steps.poll, invariant="I-26", after_learning=True)
@@ -330,9 +332,16 @@ def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen:
     if not told or ledger.failed:
         return False
     for number in told:
-        line, observed = ledger.lines[number], f"StateConsumed was emitted for channel {number}"
+        line, observed = (
+            ledger.lines[number],
+            f"the union signalled that the recovered state of channel {number} is consumed",
+        )
         if line.told > 1:
-            return Broken(FailureClass.DUPLICATED, "StateConsumed must be emitted once for a channel", observed)
+            return Broken(
+                FailureClass.DUPLICATED,
+                "the union must signal once for each channel that its recovered state is consumed",
+                observed,
+            )
         if not line.finishing:
             owed = f"the end of recovered data of channel {number} was not pushed"
             return Broken(FailureClass.PROTOCOL, owed, observed)
@@ -351,8 +360,8 @@ def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[
     ended = [line for line in ledger.lines if line.finished and line.expects_end]
     for line in ended:
         if not line.consumed:
-            owed = f"StateConsumed must be emitted for channel {line.number}, whose end of recovered data was pushed"
-            observed = "it was not emitted, and the consumer has no reason to poll again"
+            owed = f"the union must signal that the recovered state of channel {line.number} is consumed"
+            observed = "it did not signal that, and the consumer has no reason to poll again"
             return Broken(FailureClass.STUCK, owed, observed)
     return bool(ended)
 
@@ -370,8 +379,8 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
         held = getattr(seen.value, what)
         if held is not None and not least <= held <= most:
             kind = FailureClass.LEAKED if held > most else FailureClass.LOST
-            between = str(least) if least == most else f"between {least} and {most}"
-            return Broken(kind, f"the union must hold {between} {what} now", f"it holds {held}")
+            between = counted(most, what) if least == most else f"{least} to {counted(most, what)}"
+            return Broken(kind, f"the union must hold {between} now", f"it holds {counted(held, what)}")
     return True
 
 

@@ -6,6 +6,7 @@ from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger, credit_of
 from conformance.components.union_gate.rules import RULES, Polled
 from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Kind, Seen
+from conformance.parts.words import many
 from conformance.ports import Resources
 from conformance.ports.outcomes import PriorityAvailable
 
@@ -24,7 +25,7 @@ def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
         return True
     if ledger.mixed:
         return UNSURE
-    owed = f"{line.first()} can be polled next, so the answer must say that more follows"
+    owed = f"{line.first()} can be polled next, so the poll must say that more follows"
     return Broken(FailureClass.STUCK, owed, "it said that nothing follows, and the consumer was not notified")
 
 
@@ -39,7 +40,7 @@ def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judg
             return True
     if ledger.raced:
         return UNSURE
-    owed = "everything that was sent was polled, so the answer must say that nothing follows"
+    owed = "everything that was sent was polled, so the poll must say that nothing follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
@@ -50,7 +51,7 @@ def more_priority_is_said_only_if_a_priority_event_is_left(ledger: Ledger, seen:
         return False
     if ledger.priority_events() > taken.element.data_type.has_priority:
         return True
-    owed = "every priority event that was sent was polled, so the answer must say that none follows"
+    owed = "every priority event that was sent was polled, so the poll must say that none follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that a priority event follows")
 
 
@@ -66,7 +67,7 @@ def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) ->
     if ledger.mixed:
         return UNSURE
     owed = "every priority event that was sent was polled, so the consumer must not be notified of one"
-    return Broken(FailureClass.PROTOCOL, owed, "it was notified of one")
+    return Broken(FailureClass.PROTOCOL, owed, "it was notified of a priority event")
 
 
 @rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
@@ -79,7 +80,7 @@ def empty_polls_do_not_go_on_for_ever(ledger: Ledger, seen: Polled) -> Judgement
         return not ledger.notice.awake
     if ledger.due() is not None:
         return False
-    owed = f"{ledger.idle} polls in a row answered nothing, and no other operation has run: nobody must be notified"
+    owed = f"{ledger.idle} polls in a row found nothing, and no other operation has run: nobody must be notified"
     return Broken(FailureClass.PROTOCOL, owed, "the last poll notified the consumer")
 
 
@@ -91,8 +92,8 @@ def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) 
     if (taken := seen.value) is None or not seen.signals or ledger.failed or not (credit := credit_of(seen.signals)):
         return False
     free = ledger.lines[taken.channel].gate.free + 1
-    owed = f"{free} data buffers were recycled since credit was announced for all of them"
-    return credit <= free or Broken(FailureClass.PROTOCOL, owed, f"credit for {credit} buffers was announced")
+    owed = f"credit may be announced only for data buffers that were recycled since, that is, for {free}"
+    return credit <= free or Broken(FailureClass.PROTOCOL, owed, f"credit for {many(credit, 'buffer')} was announced")
 
 
 @rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-96", quiet=True)

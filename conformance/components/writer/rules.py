@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
 from conformance.components.writer.results import COMPLETED, Due
-from conformance.components.writer.words import channel_state
+from conformance.components.writer.words import channel_state, executors_of, subtasks
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import lifetime
 from conformance.parts.designs import RESOURCES
-from conformance.parts.words import must_fail, must_succeed
+from conformance.parts.words import counted, must_fail, must_succeed
 from conformance.ports import (
     BufferRecycled,
     ChannelState,
@@ -52,7 +52,7 @@ def a_request_waits_for_its_buffers(ledger: Ledger, seen: Seen[Request | None, i
     queued, _ = executor.find(request.subtask, request.kind, request.checkpoint)
     if queued is not None and not queued.is_ready:
         owed = f"subtask {request.subtask} has promised buffers for checkpoint {request.checkpoint}"
-        return Broken(FailureClass.PROTOCOL, f"{owed}, and the request must wait for them", "it was executed")
+        return Broken(FailureClass.PROTOCOL, f"{owed}, and the request must wait for them", "the request was executed")
     return True
 
 
@@ -132,12 +132,12 @@ def _owed(due: Due) -> str:
 
 
 def _ended(due: Due, end: str) -> Broken:
-    did = "it was completed" if end == COMPLETED else f"it has failed ({end})"
+    did = "the result was completed" if end == COMPLETED else f"it has failed ({end})"
     return Broken(FailureClass.PROTOCOL, _owed(due), did)
 
 
 def _missing(due: Due) -> Broken:
-    return Broken(FailureClass.ORPHANED, _owed(due), "it is open")
+    return Broken(FailureClass.ORPHANED, _owed(due), "the result is open")
 
 
 def _ending(invariant: str, *tickets: str) -> Callable[[Callable[[], None]], None]:
@@ -248,7 +248,7 @@ def a_buffer_is_recycled_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]])
     """Each buffer that was handed in is recycled once."""
     if ledger.buffers.twice < 0:
         return True
-    what = f"that of record {ledger.buffers.twice} was recycled again"
+    what = f"the buffer of record {ledger.buffers.twice} was recycled again"
     return Broken(FailureClass.DUPLICATED, "each buffer must be recycled once", what)
 
 
@@ -268,7 +268,7 @@ def a_buffer_is_recycled_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *
     if ledger.busy or ledger.flying or not ledger.buffers.owed:
         return BufferRecycled in map(type, seen.signals)
     owed = f"the buffer of record {ledger.buffers.owed[0]} is not needed any more"
-    return Broken(FailureClass.LEAKED, f"{owed}, and must be recycled", "it was not")
+    return Broken(FailureClass.LEAKED, f"{owed}, and must be recycled", "it was not recycled")
 
 
 @rule(steps.fail, invariant="I-60", after_learning=True)
@@ -279,7 +279,9 @@ def no_buffer_is_kept_after_the_release(ledger: Ledger, seen: Seen[None]) -> Jud
     if not ledger.buffers.held:
         return ledger.buffers.total > 0
     return Broken(
-        FailureClass.LEAKED, "the writer was released", f"it keeps the buffer of record {ledger.buffers.held[0]}"
+        FailureClass.LEAKED,
+        "the writer was released, so it must keep no buffer",
+        f"it keeps the buffer of record {ledger.buffers.held[0]}",
     )
 
 
@@ -298,7 +300,7 @@ def what_is_read_back_is_what_was_handed_in(
     if seen.value == owed:
         return True
     what = f"subtask {key[0]} has handed in for checkpoint {key[1]}: {channel_state(owed)}"
-    return Broken(FailureClass.CORRUPTED, what, f"what was read back: {channel_state(seen.value)}")
+    return Broken(FailureClass.CORRUPTED, what, f"this was read back: {channel_state(seen.value)}")
 
 
 @rule(steps.read_back, invariant="I-63")
@@ -311,8 +313,8 @@ def nothing_is_read_back_of_what_is_not_completed(
     if seen.value is None:
         return True
     subtask, checkpoint = seen.operands
-    owed = f"the result of subtask {subtask} for checkpoint {checkpoint} is not completed"
-    return Broken(FailureClass.PROTOCOL, owed, f"what was read back: {channel_state(seen.value)}")
+    owed = f"the result of subtask {subtask} for checkpoint {checkpoint} is not completed, so nothing may be read back"
+    return Broken(FailureClass.PROTOCOL, owed, f"this was read back: {channel_state(seen.value)}")
 
 
 @rule(steps.files, invariant="I-64")
@@ -325,18 +327,12 @@ def a_file_is_left_only_of_what_is_stored(ledger: Ledger, seen: Seen[tuple[int, 
     allowed += ledger.filled
     for checkpoint in seen.value:
         if checkpoint not in allowed:
-            owed = f"nothing is stored of checkpoint {checkpoint}, and it is not being written"
-            return Broken(FailureClass.LEAKED, owed, "it has a file")
+            owed = (
+                f"nothing is stored of checkpoint {checkpoint}, and it is not being written, so there must be no file"
+            )
+            return Broken(FailureClass.LEAKED, owed, "there is a file")
         allowed.remove(checkpoint)
     return bool(ledger.ends.ended)
-
-
-def _subtasks(numbers: Sequence[int]) -> str:
-    return f"subtasks {', '.join(map(str, numbers))}" if numbers else "no subtask"
-
-
-def _executors(users: Sequence[Sequence[int]]) -> str:
-    return "; ".join(f"one of {_subtasks(one)}" for one in users) or "none"
 
 
 # ---- executors -------------------------------------------------------------------------------------------------------
@@ -348,17 +344,21 @@ def a_subtask_joins_an_executor_that_others_can_join(ledger: Ledger, seen: Seen[
     shared = ledger.shared_by(seen.value, subtask)
     others = sorted(one for one in seen.value if one != subtask)
     if subtask not in seen.value or (others and (shared is None or others != sorted(shared.users))):
-        owed = "the answer must name the subtasks that use the executor"
-        return Broken(FailureClass.PROTOCOL, owed, f"it named {_subtasks(seen.value)}")
+        owed = "`register` must return the subtasks that use the executor"
+        return Broken(FailureClass.PROTOCOL, owed, f"it returned {subtasks(seen.value)}")
     if not ledger.alone:
         return False
     owing = ledger.joinable()
     if shared is owing:
         return True
-    what = f"shares one with {_subtasks(others)}" if others else "has an executor of its own"
+    what = f"shares an executor with {subtasks(others)}" if others else "has an executor of its own"
     if owing is None:
-        return Broken(FailureClass.PROTOCOL, "no executor can be joined", f"subtask {subtask} {what}")
-    owed = f"subtask {subtask} must join the executor of {_subtasks(sorted(owing.users))}"
+        return Broken(
+            FailureClass.PROTOCOL,
+            "no executor can be joined, so the subtask must get its own",
+            f"subtask {subtask} {what}",
+        )
+    owed = f"subtask {subtask} must join the executor of {subtasks(sorted(owing.users))}"
     return Broken(FailureClass.PROTOCOL, owed, f"it {what}")
 
 
@@ -372,7 +372,7 @@ def an_executor_runs_as_long_as_a_subtask_uses_it(ledger: Ledger, seen: Seen[tup
     if seen.value == owed:
         return bool(owed)
     return Broken(
-        FailureClass.PROTOCOL, f"the executors must be {_executors(owed)}", f"they are {_executors(seen.value)}"
+        FailureClass.PROTOCOL, f"these must run: {executors_of(owed)}", f"these run: {executors_of(seen.value)}"
     )
 
 
@@ -391,7 +391,7 @@ def only_what_is_needed_is_held(ledger: Ledger, seen: Seen[Resources]) -> Judgem
         held = getattr(seen.value, what)
         if held is not None and held > number:
             return Broken(
-                FailureClass.LEAKED, f"the writer may hold {number} {what.replace('_', ' ')}", f"it holds {held}"
+                FailureClass.LEAKED, f"the writer may hold {counted(number, what)}", f"it holds {counted(held, what)}"
             )
     return True
 

@@ -33,8 +33,8 @@ def a_snapshot_is_closed_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *
     executor has stopped; at once if it is empty."""
     if ledger.busy or ledger.flying or not ledger.snapshots.owed:
         return SnapshotClosed in map(type, seen.signals)
-    owed = f"snapshot {ledger.snapshots.owed[0]} is not needed any more, and must be closed"
-    return Broken(FailureClass.LEAKED, owed, "it was not")
+    owed = f"snapshot {ledger.snapshots.owed[0]} is not needed any more, so it must be closed"
+    return Broken(FailureClass.LEAKED, owed, "it was not closed")
 
 
 @rule(steps.fail, invariant="I-69", tickets=("FLINK-40520",), after_learning=True, needs=PUSHED)
@@ -44,4 +44,8 @@ def no_snapshot_is_open_after_the_release(ledger: Ledger, seen: Seen[None]) -> J
         return False
     if not ledger.snapshots.held:
         return ledger.snapshots.total > 0
-    return Broken(FailureClass.LEAKED, "the writer was released", f"snapshot {ledger.snapshots.held[0]} is open")
+    return Broken(
+        FailureClass.LEAKED,
+        "the writer was released, so no snapshot may be open",
+        f"snapshot {ledger.snapshots.held[0]} is open",
+    )

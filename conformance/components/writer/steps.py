@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.components.writer.handed_in import spilled_pieces
 from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
-from conformance.components.writer.words import channel_state, executor_of
+from conformance.components.writer.words import channel_state, executor_of, executors_of
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
 from conformance.parts.answers import each_of
 from conformance.parts.faults import fault_step
@@ -257,7 +257,7 @@ def files(port: WriterPort, ledger: Ledger) -> Answer[tuple[int, ...]]:
     return port.files()
 
 
-@step("observer", LIVE, when=always, weight=3, in_words=each_of("executor", "subtask"))
+@step("observer", LIVE, when=always, weight=3, in_words=executors_of)
 def executors(port: WriterPort, ledger: Ledger) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.executors()
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.parts.answers import listed
+from conformance.parts.answers import each_of, listed
 from conformance.parts.records import in_words
 from conformance.ports import ChannelState
 
 subtasks = listed("subtask")
 """Describes subtasks: `subtasks 0, 1`."""
+
+
+executors_of = each_of("executor", "subtask")
+"""Describes executors by the subtasks that use them."""
 
 
 def executor_of(users: Sequence[int]) -> str:

@@ -1,15 +1,18 @@
-"""Describes signals: what a component has told others while it performed an operation.
+"""Describes signals: what a component has told others while it performed an operation. Rules and reports use the same
+words.
 
 Each signal is a clause that can be read without the signals around it, and it names all that the signal carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.parts.coordinator_words import COORDINATOR_SIGNALS
 from conformance.parts.fault_words import failure_at
 from conformance.parts.records import in_words
+from conformance.parts.words import taken
 from conformance.ports import (
     BarrierPrioritized,
     BufferRecycled,
@@ -29,6 +32,7 @@ from conformance.ports import (
     OperatorsOpened,
     OutputStateRestored,
     PriorityAvailable,
+    Signal,
     SnapshotClosed,
     StateConsumed,
     SubtaskCall,
@@ -36,8 +40,6 @@ from conformance.ports import (
     TaskState,
     TaskStateChanged,
 )
-from conformance.reporting.coordinator_words import COORDINATOR_SIGNALS
-from conformance.reporting.words import noun_of, plain, shortened, value_in_words
 
 Describe = Callable[[Any], str]
 
@@ -70,8 +72,7 @@ TASK_STATES: Mapping[TaskState, str] = {
 
 
 def _state(signal: TaskStateChanged) -> str:
-    cause = shortened(plain(signal.cause))
-    return TASK_STATES[signal.state] + (f": {cause}" if cause else "")
+    return TASK_STATES[signal.state] + (f": {signal.cause}" if signal.cause else "")
 
 
 def _priority(signal: PriorityAvailable) -> str:
@@ -95,7 +96,7 @@ TASK_SIGNALS: Mapping[type, Describe] = {
     BarrierPrioritized: lambda one: (
         f"the barrier with sequence number {one.seq} in channel {one.channel} becomes a priority event"
     ),
-    ElementTaken: lambda one: f"the task takes {noun_of(one.element)} from channel {one.channel}",
+    ElementTaken: lambda one: f"the task takes {taken(one.element)} from channel {one.channel}",
     BufferRecycled: lambda one: f"the buffer of record {one.record} is recycled",
     SnapshotClosed: lambda one: f"snapshot {one.snapshot} of the spill files is closed",
     ChannelStateCompleted: lambda one: (
@@ -116,17 +117,6 @@ SIGNALS: Mapping[type, Describe] = {**TASK_SIGNALS, **COORDINATOR_SIGNALS}
 """By type of signal."""
 
 
-def signal_in_words(signal: Any) -> str:
-    """Describe one signal. One that carries what it must not carry is described by the names of its fields."""
-    said = SIGNALS.get(type(signal))
-    if said is None:
-        return value_in_words(signal)
-    try:
-        return said(signal)
-    except Exception:  # an implementation may put anything into a signal
-        return value_in_words(signal)
-
-
-def signals_in_words(signals: Iterable[Any]) -> tuple[str, ...]:
-    """Describe the signals in the order in which they were emitted."""
-    return tuple(map(signal_in_words, signals))
+def signalled(signal: Signal) -> str:
+    """Describes a signal in a clause: `checkpoint 1 is acknowledged`."""
+    return SIGNALS[type(signal)](signal)
