@@ -65,7 +65,7 @@ class Searching:
     def _checked(self, one: Wanted, baseline: Implementation | None) -> reporting.Checked:
         count = self._call.scenarios
         checks: list[Check] = []
-        with reporting.progress_bar(notes, one.implementation.name, count * len(one.components)) as advance:
+        with reporting.progress_bar(notes, one.name, count * len(one.components)) as advance:
             for component in until(self._interruption, one.components):
                 checks.append(self._check(one, component, baseline, partial(advance, len(checks) * count)))
         begun, rest = one.components[: len(checks)], one.components[len(checks) :]

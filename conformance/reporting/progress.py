@@ -1,4 +1,4 @@
-"""Shows a progress bar on a terminal."""
+"""Shows how far a command is: a bar on a terminal, and plain lines elsewhere, as in the log of a build."""
 
 from __future__ import annotations
 
@@ -8,14 +8,43 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+Advance = Callable[[int, int], None]
+"""Sets the progress: the counts before the present part and within it."""
+_TENTHS = 10
+_FIRST = 1_000
+"""Of what has no end, a line is printed when so much is done, and whenever that has doubled."""
+
 
 @contextmanager
-def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar while the `with` block runs. Nothing is shown if the console is not a terminal.
+def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Advance]:
+    """Show the progress while the `with` block runs, and yield the function that sets it. `total`: None has no end.
 
-    Yield a function that sets the progress: its arguments are the counts before the present part and within it.
+    On a terminal there is a bar, which goes away at the end. Elsewhere there is a line for each tenth.
     """
+    if not console.is_terminal:
+        yield _lines(console, what, total)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda before, within: bar.update(task, completed=before + within)
+
+
+def _lines(console: Console, what: str, total: int | None) -> Advance:
+    """Return a function that prints a line for each tenth. The last one is left out: then the result is printed."""
+    printed = 0
+
+    def advance(before: int, within: int) -> None:
+        nonlocal printed
+        done = before + within
+        mark = _doublings(done) if total is None else _TENTHS * done // total
+        if mark > printed and done != total:
+            printed = mark
+            words = f"{done:,} so far" if total is None else f"{done:,} of {total:,}"
+            console.print(f"{what}: {words}", markup=False, soft_wrap=True)
+
+    return advance
+
+
+def _doublings(done: int) -> int:
+    return (done // _FIRST).bit_length()
