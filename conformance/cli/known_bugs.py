@@ -12,6 +12,7 @@ from conformance.cli.guarding import guarded_by_names
 from conformance.cli.options import (
     check_components,
     component_option,
+    every_option,
     json_option,
     notes,
     out,
@@ -70,11 +71,12 @@ OPERATOR_SCENARIOS = 1_000
     "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
     help="Write the minimal scenario of each bug into this folder, and where the search first found it.",
 )  # fmt: skip
+@every_option
 @json_option
 def bugs(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, processes: int,
     optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None, report_path: Path | None,
-    corpus_path: Path | None, json_path: Path | None,
+    corpus_path: Path | None, everything: bool, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Print the kill matrix: for each known bug, whether the property that must notice it did."""
     check_components(components)
@@ -91,7 +93,7 @@ def bugs(
         asked = Asked(texts, scenarios, optimal, confirm)
         lines = matrix([name for name, _ in chosen], asked, processes, lambda done: advance(done, 0))
     rows = [reporting.bug_row(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)]
-    out.print(reporting.kill_matrix(rows))
+    reporting.print_bugs(out, rows, everything or bool(names))
     for row in rows if names else ():
         if row.change:
             out.print(f"\n{row.id} changes the reference:\n{row.change}", markup=False, highlight=False, soft_wrap=True)

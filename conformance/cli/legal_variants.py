@@ -11,6 +11,7 @@ from conformance.cli.guarding import guarded_by_names
 from conformance.cli.options import (
     check_components,
     component_option,
+    every_option,
     json_option,
     notes,
     out,
@@ -44,10 +45,11 @@ from conformance.scenarios.names import as_file_name
     "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
     help="Write, for each variant, a scenario in which its history differs into this folder.",
 )  # fmt: skip
+@every_option
 @json_option
 def variants(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, scenarios: int, processes: int,
-    report_path: Path | None, corpus_path: Path | None, json_path: Path | None,
+    report_path: Path | None, corpus_path: Path | None, everything: bool, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Check the legal variants: the specification allows each of them, so no property may accuse one."""
     check_components(components)
@@ -60,12 +62,9 @@ def variants(
     with reporting.progress_bar(notes, "legal variants", len(chosen)) as advance:
         trials = try_variants([name for name, _ in chosen], seed, scenarios, processes, lambda done: advance(done, 0))
     rows = [reporting.variant_row(variant, trial) for (_, variant), trial in zip(chosen, trials, strict=True)]
-    out.print(reporting.variants_table(rows))
-    for row in rows:
-        if row.accused:
-            out.print(f"\n{row.id} is accused by {row.property}: {row.observed}", markup=False, soft_wrap=True)
-        if names:
-            out.print(f"\n{row.id}, allowed by {row.reason}\n{row.change}", markup=False, soft_wrap=True)
+    reporting.print_variants(out, rows, everything or bool(names))
+    for row in rows if names else ():
+        out.print(f"\n{row.id}, allowed by {row.reason}\n{row.change}", markup=False, soft_wrap=True)
     if corpus_path is not None:
         corpus_path.mkdir(parents=True, exist_ok=True)
         for (_, variant), trial in zip(chosen, trials, strict=True):

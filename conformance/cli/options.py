@@ -69,6 +69,9 @@ all_option = click.option(
     is_flag=True,
     help="Also print the verdict on every property, and whatever else was left out.",
 )
+every_option = click.option(
+    "--all", "everything", is_flag=True, help="Print all of them, and not only what went wrong and counts."
+)
 known_option = click.option(
     "--known-failures", "known_path", metavar="FILE", type=click.Path(path_type=Path),
     help="A list of known failures (TOML). Other failures, and entries that no longer fail, are violations.",

@@ -74,6 +74,7 @@ from conformance.reporting.tables import (
     property_tables,
     verdict_tables,
 )
+from conformance.reporting.trials import print_bugs, print_variants
 from conformance.reporting.verdicts import Remark, Tried, Verdicts, tried_in_check
 
 __all__ = [
@@ -118,6 +119,8 @@ __all__ = [
     "interruption_lines",
     "kill_matrix",
     "matrix_text",
+    "print_bugs",
+    "print_variants",
     "print_verdicts",
     "progress_bar",
     "properties_document",

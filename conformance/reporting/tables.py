@@ -121,13 +121,14 @@ def kill_matrix(rows: Sequence[BugRow]) -> Table:
         if not row.killed:
             noticed = Slug("SURVIVED", f"{row.property} must notice it", BAD)
         table.add_row(
-            Text(row.id), Text(row.ticket), noticed, f"{row.scenarios:,}", _steps(row), f"{row.cpu_seconds:.2f}",
+            Text(row.id), Text(row.ticket), noticed, f"{row.scenarios:,}", steps_of(row), f"{row.cpu_seconds:.2f}",
             Text(row.summary),
         )  # fmt: skip
     return table
 
 
-def _steps(row: BugRow) -> str:
+def steps_of(row: BugRow) -> str:
+    """Return how many steps the minimal scenario of a bug has, those of the drain, and how few there could be."""
     steps = "" if row.minimal_steps is None else f"{row.minimal_steps}"
     if row.drain_steps:
         steps += f"+{row.drain_steps}"
