@@ -40,8 +40,7 @@ def properties(components: tuple[str, ...], folder: Path | None, json_path: Path
     chosen = [COMPONENTS[name] for name in components or COMPONENTS]
     if folder is not None:
         _write_judged(folder, chosen)
-    for table in reporting.property_tables(chosen):
-        out.print(table)
+    reporting.print_properties(out, chosen)
     if json_path is not None:
         reporting.write_json(json_path, reporting.properties_document(chosen))
     return CONFORMS
@@ -71,7 +70,7 @@ def implementations(json_path: Path | None) -> int:
                 rows.append(reporting.implementation_row(name, implementation))
         except UnusableImplementation as error:
             rows.append(reporting.unusable_row(name, str(error)))
-    out.print(reporting.implementation_table(rows))
+    reporting.print_implementations(out, rows)
     if json_path is not None:
         reporting.write_json(json_path, reporting.implementations_document(rows))
     return CONFORMS

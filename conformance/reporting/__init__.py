@@ -9,6 +9,7 @@ on every machine, except for the environment section of a bug report.
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_verdicts, status_lines
+from conformance.reporting.catalogues import print_implementations, print_properties
 from conformance.reporting.checked import (
     Checked,
     checks_of,
@@ -120,6 +121,8 @@ __all__ = [
     "kill_matrix",
     "matrix_text",
     "print_bugs",
+    "print_implementations",
+    "print_properties",
     "print_variants",
     "print_verdicts",
     "progress_bar",

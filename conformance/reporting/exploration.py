@@ -11,12 +11,13 @@ from conformance.engines.explore import Exploration
 from conformance.engines.recognition import HASH_BITS, Recognition, collision_odds
 from conformance.parts.words import many
 from conformance.reporting.documents import DOCUMENT_SCHEMA
+from conformance.reporting.looks import simple_table
 from conformance.scenarios import encode_scenario
 
 
 def exploration_table(result: Exploration) -> Table:
     """Return a table of the scope, and of how far it was explored."""
-    table = Table(title=f"{result.program.component.name} on {result.program.implementation.name}")
+    table = simple_table(f"{result.program.component.name} on {result.program.implementation.name}")
     table.add_column("scope")
     for name in ("states", "transitions", "depth"):
         table.add_column(name, justify="right")

@@ -50,7 +50,7 @@ def _verdict_table(component: str, columns: Sequence[Column], statements: bool) 
     for kinds in ((Kind.ALWAYS.value, Kind.EVENTUALLY.value), (Kind.SOMETIMES.value,)):
         for one in judged:
             if one.kind in kinds:
-                level = _level(one.level, one.kind)
+                level = level_of(one.level, one.kind)
                 below = "" if level == Level.MUST.value else level
                 name: RenderableType = Slug(one.slug, below)
                 if statements and one.statement:
@@ -66,7 +66,7 @@ def _seen_everywhere(slug: str, columns: Sequence[Column]) -> bool:
     return all(word in (Word.PASSED, Word.NOT_APPLICABLE) for word in cells)
 
 
-def _level(level: str, kind: str) -> str:
+def level_of(level: str, kind: str) -> str:
     """Return the level. A goal binds the search and not the implementation, so its level is not shown."""
     return "to be seen" if kind == Kind.SOMETIMES.value else level
 
@@ -153,7 +153,7 @@ def _properties_of(component: Component) -> Table:
         statement = Text(one.statement)
         if one.needs:
             statement.append(f" Needs {', '.join(sorted(one.needs))}.", style=FAINT)
-        level = _level(one.level.value, one.kind.value)
+        level = level_of(one.level.value, one.kind.value)
         style = OPEN if one.level is Level.UNTESTABLE else FAINT
         table.add_row(Slug(one.slug, origin), Text(level, style=style), statement)
     return table

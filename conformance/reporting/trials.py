@@ -39,9 +39,7 @@ def print_bugs(console: Console, rows: Sequence[BugRow], everything: bool) -> No
         console.print(_bugs_by_component(rows))
     found = sum(row.killed for row in rows)
     scenarios = [row.scenarios for row in rows if row.killed]
-    effort = (
-        f" Scenarios until then: median {median(scenarios):,g}, at most {max(scenarios):,}." if found else ""
-    )
+    effort = f" Scenarios until then: median {median(scenarios):,g}, at most {max(scenarios):,}." if found else ""
     console.print(f"Known bugs: {found:,} of {len(rows):,} found.{effort}", markup=False)
 
 

@@ -1,3 +1,4 @@
+import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +22,8 @@ from conformance.reporting import (
     implementation_table,
     implementations_document,
     kill_matrix,
+    print_implementations,
+    print_properties,
     properties_document,
     property_tables,
     replay_document,
@@ -119,6 +122,20 @@ def test_the_catalogues():
     text = words(shown([implementation_table(rows), *property_tables([COMPONENTS["deque"]])]))
     assert "cannot be used no command was given" in text
     assert "a-poll-takes-the-head" in text
+
+
+def test_in_a_pipe_the_catalogues_have_a_line_for_each():
+    rows = [implementation_row("reference", REFERENCE), unusable_row("jsonl", "no command\nwas given")]
+    out = io.StringIO()
+    console = Console(file=out, width=40)
+    print_implementations(console, rows)
+    print_properties(console, [COMPONENTS["deque"]])
+    first, second, *lines = out.getvalue().splitlines()
+    assert first.startswith("usable reference: barrier-handler, chain, ")
+    assert second == "unusable jsonl: no command was given"
+    assert len(lines) == len(COMPONENTS["deque"].properties)
+    assert lines[1].startswith("must deque a-poll-takes-the-head (deque.md#I-20 FLINK-19681): A poll removes ")
+    assert lines[-1] == "to-be-seen deque a-priority-element-was-removed: A priority element was removed."
 
 
 def test_a_property_without_a_known_bug_is_named():
