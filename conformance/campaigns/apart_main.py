@@ -12,7 +12,9 @@ from conformance.campaigns.block import BlockResult, attempted, programs_of, rep
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.driver import Program, find_components
+from conformance.engines.check import Found, reduce_failures
 from conformance.engines.position import Followed, Writer
+from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.wire import Wire
 from conformance.engines.worker_main import serve
 from conformance.ports import Implementation, Limits
@@ -53,6 +55,14 @@ class _Service:
             return replay_part(self._plan, block, program, name, self._writer.numbers(numbers), spent)
 
         return attempted(self._plan, block, run)
+
+    def reduce(self, component: str, signature: Signature, failure: Failure) -> Found:
+        """Reduce a failure of the only implementation of the plan."""
+        (program,) = programs_of(
+            self._plan, component, self._implementations, self._names.components
+        ).values()  # fmt: skip
+        (found,) = reduce_failures(program, Tally(failures={signature: failure}), self._plan.budget)
+        return found
 
     def _programs(self, block: Block) -> dict[str, Program]:
         found = programs_of(self._plan, block.component, self._implementations, self._names.components)

@@ -19,7 +19,7 @@ from conformance.campaigns.merge import baseline_steps, counting, merge
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan, check_components
 from conformance.campaigns.result import CampaignResult, conclude, load
-from conformance.campaigns.runners import Inline, Processes, Runner
+from conformance.campaigns.runners import Inline, Processes, Runner, cores
 from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.ports import check_chosen, is_built_in
@@ -166,7 +166,7 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
 
     try:
         runner.run(plan, iter(feed), commit, lambda note: progress(feed.advance(note)))
-        return finish(folder, plan, runner.names)
+        return finish(folder, plan, runner.names, 1 if isinstance(runner, Inline) else cores())
     except KeyboardInterrupt:
         raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, feed)}") from None
     except RunnerUnavailable:
@@ -175,9 +175,9 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
         raise CampaignError(f"{error} {_kept(folder, plan, feed)}") from error
 
 
-def finish(folder: Path, plan: Plan, names: Names) -> CampaignResult:
-    """Add up the committed blocks, and write the result."""
-    result = conclude(plan, merge(counting(folder, plan, names.components), names.components), names)
+def finish(folder: Path, plan: Plan, names: Names, processes: int = 1) -> CampaignResult:
+    """Add up the committed blocks, reduce the failures in so many processes, and write the result."""
+    result = conclude(plan, merge(counting(folder, plan, names.components), names.components), names, processes)
     files.write(folder / files.RESULT, result)
     return result
 

@@ -18,6 +18,7 @@ from conformance.campaigns.files import RESULT, cure, read
 from conformance.campaigns.merge import LostBlock, Sum
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import SCHEMA, Plan, check_components
+from conformance.campaigns.reducing import reduced_apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
 from conformance.engines.apart import Apart
@@ -201,10 +202,13 @@ def _name(component: str, finding: FindingResult) -> FindingName:
     return FindingName(component, finding.property, finding.failure_class, finding.operation)
 
 
-def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
-    """Compute the verdicts and reduce the failures. Everything is sorted, so that equal blocks give equal bytes."""
+def conclude(plan: Plan, total: Sum, names: Names, processes: int = 1) -> CampaignResult:
+    """Compute the verdicts and reduce the failures. Everything is sorted, so that equal blocks give equal bytes.
+
+    With more than one of `processes`, so many workers reduce the failures of an implementation of the suite's own.
+    """
     tallies = total.tallies()
-    implementations = tuple(_implementation(plan, name, tallies, names.here) for name in plan.implementations)
+    implementations = tuple(_implementation(plan, name, tallies, names, processes) for name in plan.implementations)
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
         for key, one in total.differences().items()
@@ -214,15 +218,20 @@ def conclude(plan: Plan, total: Sum, names: Names) -> CampaignResult:
 
 
 def _implementation(
-    plan: Plan, name: str, tallies: Mapping[tuple[str, str], Tally], names: Names
+    plan: Plan, name: str, tallies: Mapping[tuple[str, str], Tally], names: Names, processes: int
 ) -> ImplementationResult:
     """Reduce the failures of one implementation, and group them."""
-    with closing(names.find(name)) as implementation:
+    with closing(names.here.find(name)) as implementation:
+        failing = {of: one for (tested, of), one in tallies.items() if tested == name and one.failures}
+        found: dict[str, tuple[Found, ...]] = {}
+        if processes > 1 and not isinstance(implementation, Apart):
+            found = reduced_apart(plan, name, failing, names, processes)
         checks = []
         for component in plan.components:
             for program in programs_of(plan, component, {name: implementation}, names.components).values():
                 tally = tallies.get((name, component), Tally())
-                checks.append(Check(program, tally, _reduced(plan, program, tally)))
+                reduced = found[component] if component in found else _reduced(plan, program, tally)
+                checks.append(Check(program, tally, reduced))
         causes = tuple(_cause(one) for one in likely_causes(checks))
         return ImplementationResult(name, implementation.version, tuple(map(_component, checks)), causes)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
 from operator import attrgetter
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block
 from conformance.campaigns.block import BlockResult
@@ -22,6 +22,9 @@ _LOOK_SECONDS = 0.5
 """How often a runner looks whether it can run more blocks at once than before."""
 _MOST_THREADS = 100_000
 """More than there will ever be: a thread is made when there is a block for it."""
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
 
 Commit = Callable[[BlockResult], None]
 """Commits the result of a block. A runner calls it in the driver's process, in any order of blocks."""
@@ -106,23 +109,23 @@ class Processes:
 
 
 def hand_out(
-    blocks: Iterator[Block],
-    run: Callable[[Block], BlockResult],
-    commit: Commit,
+    works: Iterator[Work],
+    run: Callable[[Work], Result],
+    commit: Callable[[Result], None],
     places: Callable[[], int],
     stop: Callable[[], None],
 ) -> None:
-    """Run blocks in threads that wait for other processes, and commit each result as soon as it is there.
+    """Run works, as blocks, in threads that wait for other processes, and commit each result as soon as it is there.
 
-    `places` returns how many blocks can be run at once, which may change at any time. `stop` lets every thread end
+    `places` returns how many works can be run at once, which may change at any time. `stop` lets every thread end
     soon; it is called before an error is raised.
     """
-    running: set[Future[BlockResult]] = set()
+    running: set[Future[Result]] = set()
     with ThreadPoolExecutor(_MOST_THREADS) as threads:
         try:
             while True:
-                while len(running) < places() and (block := next(blocks, None)) is not None:
-                    running.add(threads.submit(run, block))
+                while len(running) < places() and (work := next(works, None)) is not None:
+                    running.add(threads.submit(run, work))
                 if not running:
                     return
                 done, running = wait(running, _LOOK_SECONDS, FIRST_COMPLETED)

@@ -1,0 +1,92 @@
+"""Reduces the failures of an implementation in several worker processes at once.
+
+A reduction depends only on its scenario, so that it comes to the same result in every process and in any order.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from conformance.campaigns.apart import SERVICE, Stopped
+from conformance.campaigns.names import Names
+from conformance.campaigns.plan import MOST_SECONDS, Plan
+from conformance.campaigns.runners import hand_out
+from conformance.engines.check import Found
+from conformance.engines.lasting import LastingWorker
+from conformance.engines.tally import Failure, Signature, Tally
+from conformance.engines.worker import Ended, Worker, WorkerFailed
+from conformance.ports import Limits, UnusableImplementation
+
+
+class Case(NamedTuple):
+    """A failure to reduce."""
+
+    component: str
+    signature: Signature
+    failure: Failure
+
+
+def reduced_apart(
+    plan: Plan, name: str, tallies: Mapping[str, Tally], names: Names, processes: int
+) -> dict[str, tuple[Found, ...]]:
+    """Reduce one scenario of each signature in the tallies of an implementation, which are given by component.
+
+    Return the findings by component, as `reduce_failures` returns them. A component of which a reduction failed, or
+    whose worker ended, is missing, as is a single failure: the caller reduces those in the process of the driver.
+    """
+    cases = [Case(component, *one) for component, tally in tallies.items() for one in tally.failures.items()]
+    if len(cases) < 2:  # it takes less time than to start a worker
+        return {}
+    cases.sort(key=lambda one: -len(one.failure.scenario.steps))  # the long ones first, so that none is left at the end
+    found: dict[str, dict[Signature, Found]] = {component: {} for component in tallies}
+    failed: set[str] = set()
+    ending = threading.Event()
+
+    def told(number: int) -> None:
+        if ending.is_set():
+            raise Stopped
+
+    # What takes long here is the reduction and no single step, so no step is timed.
+    hello = ("hello", replace(plan, implementations=(name,)), names.finder, names.components.where)
+    limits = Limits(MOST_SECONDS)
+    workers = [
+        LastingWorker(lambda: Worker(hello, limits, names.components, SERVICE, told), name, told)
+        for _ in range(min(processes, len(cases)))
+    ]
+    idle: queue.SimpleQueue[LastingWorker] = queue.SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
+
+    def run(case: Case) -> tuple[Case, Found | None]:
+        worker = idle.get()
+        try:
+            one: Found = worker.ask("reduce", *case)
+        except (Ended, WorkerFailed, UnusableImplementation):
+            return case, None
+        else:
+            return case, one
+        finally:
+            idle.put(worker)
+
+    def keep(result: tuple[Case, Found | None]) -> None:
+        case, one = result
+        if one is None:
+            failed.add(case.component)
+        else:
+            found[case.component][case.signature] = one
+
+    try:
+        hand_out(iter(cases), run, keep, lambda: len(workers), ending.set)
+    finally:
+        for worker in workers:
+            worker.close()
+    return {
+        component: tuple(one for _, one in sorted(by_signature.items()))
+        for component, by_signature in found.items()
+        if component not in failed
+    }
