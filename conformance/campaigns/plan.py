@@ -32,7 +32,10 @@ FEWEST_BLOCKS = 8
 """A small campaign has smaller blocks, so that there are at least this many to share among cores."""
 MOST_BLOCKS = 300_000
 """A huge campaign has larger blocks, so that there are at most about this many to keep and to add up."""
-STEPS_PER_SCENARIO = 30
+FEWEST_ROUNDS = 8
+"""A campaign whose goal is a number of steps has at least about this many blocks of each component. The components take
+turns, so that they share the steps evenly however many they are."""
+STEPS_PER_SCENARIO = 60
 
 SCENARIO_SECONDS = 120.0
 MOST_SECONDS = 1e6
@@ -202,12 +205,12 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
     """Return the scenarios per block: about seven seconds of work, unless that makes few blocks or too many."""
     large = SCENARIOS_PER_SECOND * SECONDS_PER_BLOCK // max(1, implementations)
     if scenarios is not None:
-        total = scenarios * components
+        total, fewest = scenarios * components, FEWEST_BLOCKS
     elif steps is not None:
-        total = steps // STEPS_PER_SCENARIO
+        total, fewest = steps // STEPS_PER_SCENARIO, FEWEST_ROUNDS * max(1, components)
     else:
         return max(1, large)
-    return max(1, min(large, -(-total // FEWEST_BLOCKS)), -(-total // MOST_BLOCKS))
+    return max(1, min(large, -(-total // fewest)), -(-total // MOST_BLOCKS))
 
 
 def _offered(name: str, names: Names) -> frozenset[str]:

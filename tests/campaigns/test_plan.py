@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from conformance.campaigns import Block, CampaignError, Plan, make_plan
-from conformance.campaigns.plan import FEWEST_BLOCKS, MOST_BLOCKS, block_size
+from conformance.campaigns.plan import FEWEST_BLOCKS, FEWEST_ROUNDS, MOST_BLOCKS, STEPS_PER_SCENARIO, block_size
 from conformance.ports import UnusableImplementation
 from conformance.scenarios import canonical
 
@@ -46,6 +46,14 @@ def test_large_campaigns_have_blocks_of_about_seven_seconds(implementations, exp
     assert block_size(implementations, 2, 10**6, None) == expected
     assert block_size(implementations, 2, None, 10**8) == expected
     assert block_size(implementations, 2, None, None) == expected
+
+
+@pytest.mark.parametrize("components", [1, 17, 18, 40])
+def test_components_share_a_goal_in_steps_evenly(components):
+    """More of them have fewer scenarios each, and none of them has only the rest."""
+    size = block_size(3, components, None, 1_200_000)
+    expected = 1_200_000 // STEPS_PER_SCENARIO / components
+    assert expected / 2 < size * FEWEST_ROUNDS < expected * 1.3 or size == block_size(3, 1, None, 10**8)
 
 
 def test_huge_campaigns_have_larger_blocks_instead_of_millions():
