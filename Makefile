@@ -66,7 +66,7 @@ test: campaign ## the test command: a small campaign, then every test that needs
 
 test-spark: venv ## a campaign and the tests on embedded Spark; needs Java 17 or 21
 	$(MAKE) campaign RUNNER=spark
-	$(PYTEST) -m "spark and not slow and not benchmark"
+	$(PYTEST) -m "spark and not benchmark"
 
 test-flink: jdk venv ## the tests and the suite against the released Flink jars; needs a JDK 17 or 21
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5

@@ -16,6 +16,7 @@ COMPONENTS = ("deque", "persister", "recovered-channel", "subpartition")
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.slow,  # six Java machines take more CPU time than any other test
     pytest.mark.skipif(PROBLEM is not None, reason=PROBLEM or ""),
     pytest.mark.xdist_group("spark"),
 ]

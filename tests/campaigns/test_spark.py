@@ -35,7 +35,7 @@ def spark_test(function):
 
 @spark_test
 def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
-    plan = make_plan("spark", NAMES, scenarios=120, budget=300)
+    plan = make_plan("spark", NAMES, scenarios=40, budget=300)
     handler = signal.getsignal(signal.SIGINT)
     variables = dict(os.environ)
     start(tmp_path / "spark", plan, Spark(workers=2))
