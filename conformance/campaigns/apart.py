@@ -135,7 +135,7 @@ class _Parts:
                 if (number := queue.split(part, result, for_others=True)) is not None:
                     without.setdefault(number, set()).add(name)
                     self._endings[name].add(result)
-                    self._fail(name, result, 1)
+                    self._fail(name, result, number)
 
     def replay(self, name: str) -> None:
         """Replay the corpus on one implementation."""
@@ -148,7 +148,7 @@ class _Parts:
             if isinstance(result, Ended):
                 if queue.split(part, result) is not None:
                     endings.add(result)
-                    self._fail(name, result, 0)
+                    self._fail(name, result, None)
                     spent.append(result.failure_class.value)
             elif result is not None and name in result.tallies:
                 spent += _classes(result.tallies[name])
@@ -178,9 +178,11 @@ class _Parts:
             self._spent[name] += _classes(tally)
         return result
 
-    def _fail(self, name: str, ended: Ended, scenarios: int) -> None:
-        """Count the end of a process as a failure of an implementation."""
+    def _fail(self, name: str, ended: Ended, number: int | None) -> None:
+        """Count the end of a process as a failure of an implementation. `number`: None for a scenario of the corpus."""
+        scenarios = 0 if number is None else 1
         signature, failure = failure_of(self._component, ended, with_log=False)
+        failure.first = number
         self._spent[name].append(signature[1])
         tally = Tally(scenarios, scenarios * len(failure.scenario.steps), failures={signature: failure})
         self.results.append(BlockResult(self._plan.digest, self._block, {name: encode_tally(tally)}))

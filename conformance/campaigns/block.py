@@ -22,7 +22,7 @@ from conformance.engines.compare import first_difference
 from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
 from conformance.engines.patience import Patience
-from conformance.engines.search import Search, seeds
+from conformance.engines.search import Search, numbered_seeds
 from conformance.engines.tally import Counter, Failure, Tally
 from conformance.ports import Implementation
 from conformance.scenarios import Scenario
@@ -47,6 +47,9 @@ class FailureRecord(Struct, frozen=True, rename={"failure_class": "class"}):
     owed: str
     observed: str
     scenario: ScenarioFile
+    first: int | None = None
+    """The number of the first scenario that failed so; None if only the corpus did, or in a block of an earlier version
+    of the suite."""
 
 
 class TallyRecord(Struct, frozen=True):
@@ -168,13 +171,13 @@ def run_part(
     ]
     patience = Patience(spent.get(plan.baseline, ()))
     differences: dict[tuple[str, str, str], Failure] = {}
-    for text in () if patience.is_over else seeds(plan.seed, block.component, numbers):
+    for number, text in () if patience.is_over else numbered_seeds(plan.seed, block.component, numbers):
         audited = is_audited(text)
         with limited(plan.scenario_seconds):
             scenario, run = search.run(text, record=bool(others) or audited)
             if audited and (failure := audit(baseline, scenario, run)) is not None:
-                counter.fail(*failure)
-        counter.add(scenario, run)
+                counter.fail(*failure, number)
+        counter.add(scenario, run, number)
         for name, program, counts, left in others:
             if left.is_over or not program.understands(scenario.config):
                 continue
@@ -182,8 +185,8 @@ def run_part(
                 other = run_scenario(program, scenario.config, scenario.steps, record=True)
                 performed = _performed(scenario, other.performed)
                 if audited and (failure := audit(program, scenario, other)) is not None:
-                    counts.fail(*failure)
-            counts.add(performed, other)
+                    counts.fail(*failure, number)
+            counts.add(performed, other, number)
             if other.violation is not None:
                 left.is_over_after(other.violation.signature[1])
             if scenario.config.interleaving != "whole":
@@ -266,7 +269,9 @@ def encode_differences(found: Mapping[tuple[str, str, str], Failure]) -> tuple[D
 def encode_tally(tally: Tally) -> TallyRecord:
     """Convert a tally to its JSON form. Everything in it is sorted, so that equal tallies give equal bytes."""
     failures = tuple(
-        FailureRecord(*signature, failure.count, failure.owed, failure.observed, encode(failure.scenario))
+        FailureRecord(
+            *signature, failure.count, failure.owed, failure.observed, encode(failure.scenario), failure.first
+        )
         for signature, failure in sorted(tally.failures.items())
     )
     exercised = dict(sorted(tally.exercised.items()))
@@ -277,7 +282,7 @@ def decode_tally(record: TallyRecord, components: Components) -> Tally:
     """Return the tally that `encode_tally` converted to `record`."""
     failures = {
         (one.property, one.failure_class, one.operation): Failure(
-            decode(one.scenario, components), one.owed, one.observed, one.count
+            decode(one.scenario, components), one.owed, one.observed, one.count, one.first
         )
         for one in record.failures
     }

@@ -50,6 +50,8 @@ def _wrong(tally: TallyRecord, result: BlockResult, component: Component, compon
         _known(one.failure_class, _CLASSES, "failure class")
         if one.count > most:
             yield f"{one.property} failed in {one.count} of {most} scenarios"
+        if one.first is not None and not result.block.first <= one.first < result.block.first + result.block.count:
+            yield f"{one.property} failed first in scenario {one.first}"
         check_scenario(one.scenario, component, components)
     if tally.exercise is not None:
         yield from _uneven(tally.exercise)

@@ -57,6 +57,9 @@ class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
     """The content of a scenario file, which can be replayed."""
     id: str
     """The content hash of the scenario."""
+    first: int | None = None
+    """The number of the first scenario that failed so; None if only the corpus did, or in the result of an earlier
+    version."""
 
 
 class ComponentResult(Struct, frozen=True):
@@ -195,7 +198,7 @@ def found_of(finding: FindingResult, components: Components = COMPONENTS) -> Fou
     """Return a finding as the check returned it."""
     signature = (finding.property, finding.failure_class.value, finding.operation)
     scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), components, finding.id)
-    return Found(signature, finding.owed, finding.observed, scenario, finding.count)
+    return Found(signature, finding.owed, finding.observed, scenario, finding.count, finding.first)
 
 
 def _name(component: str, finding: FindingResult) -> FindingName:
@@ -259,7 +262,14 @@ def _reduced(plan: Plan, program: Program, tally: Tally) -> tuple[Found, ...]:
         finding = Finding(signature[0], signature[1], program.implementation.name)
         scenario = replace(failure.scenario, finding=finding)
         found.append(
-            Found(signature, failure.owed, f"{failure.observed} (not reduced: {reason})", scenario, failure.count)
+            Found(
+                signature,
+                failure.owed,
+                f"{failure.observed} (not reduced: {reason})",
+                scenario,
+                failure.count,
+                failure.first,
+            )
         )
     return tuple(found)
 
@@ -277,6 +287,7 @@ def _component(check: Check) -> ComponentResult:
             len(one.scenario.steps),
             encode(one.scenario),
             scenario_id(one.scenario),
+            one.first,
         )
         for one in check.found
     ]

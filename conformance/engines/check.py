@@ -13,7 +13,7 @@ from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.patience import PATIENCE, Patience, classes_of
 from conformance.engines.reduce import BUDGET, reduce
-from conformance.engines.search import Search, seeds
+from conformance.engines.search import Search, numbered_seeds
 from conformance.engines.tally import Counter, Signature, Tally
 from conformance.scenarios import Finding, Scenario
 
@@ -38,6 +38,8 @@ class Found:
     """The shortest scenario known, with its finding."""
     count: int
     """How many scenarios failed with this signature."""
+    first: int | None = None
+    """The number of the first scenario of the search that did; None if none with a number did."""
     reduced: bool = True
     """False if an interruption ended the reduction before it had tried everything."""
 
@@ -113,15 +115,15 @@ def search_range(
     """
     search, counter = searching(program), Counter(program)
     patience = Patience(spent)
-    for done, text in enumerate(seeds(seed, program.component.name, numbers)):
+    for done, (number, text) in enumerate(numbered_seeds(seed, program.component.name, numbers)):
         audited = is_audited(text)
         # Over a wire, the audit makes both of its runs step by step: an outcome in one message is never compared with
         # an outcome step by step.
         record = audited or differ is not None if isinstance(search, Search) else differ is not None and not audited
         scenario, run = search.run(text, record)
-        counter.add(scenario, run)
+        counter.add(scenario, run, number)
         if audited and (difference := audit(program, scenario, run)) is not None:
-            counter.fail(*difference)
+            counter.fail(*difference, number)
         if differ is not None:
             differ.see(scenario, run)
         if run.violation is not None and patience.is_over_after(run.violation.signature[1]):
@@ -185,5 +187,5 @@ def reduce_failures(
             whole = True
         finding = Finding(signature[0], signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found.append(Found(signature, owed, observed, evidence, failure.count, whole))
+        found.append(Found(signature, owed, observed, evidence, failure.count, failure.first, whole))
     return tuple(found)

@@ -75,8 +75,11 @@ class ApartCheck:
         try:
             self._tally, found, comparison = self._ask("hypothesis", scenarios, seed, seen, told=told)
         except Ended as ended:
-            self._tally.scenarios = max(ended.position.number, 0) + 1
-            self._tally.fail(*self._failure(ended))
+            number = max(ended.position.number, 0)
+            self._tally.scenarios = number + 1
+            signature, failure = self._failure(ended)
+            failure.first = number
+            self._tally.fail(signature, failure)
             return self._check(self.reduced(self._tally))
         comparison = comparison or self._comparison()
         return Check(self._program, self._tally, found, comparison, self._interruption.requested)
@@ -113,9 +116,10 @@ class ApartCheck:
             if differ is not None and ended.position.side == BASELINE:
                 differ.give_up(f"in a scenario of {differ.name}, {ended.what}")
                 queue.again(part)
-            elif queue.split(part, ended) is not None:
+            elif (number := queue.split(part, ended)) is not None:
                 self._endings.add(ended)
                 signature, failure = self._failure(ended)
+                failure.first = number
                 tally.fail(signature, failure)
                 tally.scenarios += 1
                 tally.steps += len(failure.scenario.steps)
@@ -180,7 +184,7 @@ class ApartCheck:
     ) -> Found:
         finding = Finding(signature[0], signature[1], self._program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        return Found(signature, owed, observed, evidence, failure.count, whole)
+        return Found(signature, owed, observed, evidence, failure.count, failure.first, whole)
 
     def _takes_long(self, signature: Signature) -> bool:
         return signature in self._costly or signature[1] == FailureClass.HUNG.value

@@ -70,7 +70,7 @@ def check_with_hypothesis(
             failing = scenario, violation
         if not shrinking:
             run = Run(world, closing_steps, None)
-            counter.add(scenario, run)
+            counter.add(scenario, run, done)
             if differ is not None:
                 differ.see(scenario, run)
             done += 1

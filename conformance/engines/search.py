@@ -330,4 +330,9 @@ def tables(component: Component, weights: Mapping[str, int]) -> Tables:
 
 def seeds(seed: int | str, component: str, numbers: Iterable[int]) -> Iterable[str]:
     """Yields the seed texts of the scenarios with these numbers."""
-    return (f"{seed}/{component}/{number}" for number in numbers)
+    return (text for _, text in numbered_seeds(seed, component, numbers))
+
+
+def numbered_seeds(seed: int | str, component: str, numbers: Iterable[int]) -> Iterable[tuple[int, str]]:
+    """Yields the numbers of scenarios, each with its seed text."""
+    return ((number, f"{seed}/{component}/{number}") for number in numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import add
 from typing import TypeVar
 
@@ -16,16 +16,21 @@ Signature = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Failure:
-    """All failures with one signature: how many, and the shortest scenario among them."""
+    """All failures with one signature: how many, the shortest scenario among them, and when the first was seen."""
 
     scenario: Scenario
     owed: str
     observed: str
     count: int = 1
+    first: int | None = None
+    """The smallest number of a scenario of the search that failed so; None if only scenarios without a number did, as
+    those of the corpus."""
 
     def absorb(self, other: Failure) -> None:
         """Add further failures of the same signature."""
         self.count += other.count
+        if other.first is not None:
+            self.first = other.first if self.first is None else min(self.first, other.first)
         if _order(other.scenario) < _order(self.scenario):
             self.scenario, self.owed, self.observed = other.scenario, other.owed, other.observed
 
@@ -83,7 +88,7 @@ class Tally:
         """Add failures of one signature."""
         known = self.failures.get(signature)
         if known is None:
-            self.failures[signature] = Failure(failure.scenario, failure.owed, failure.observed, failure.count)
+            self.failures[signature] = replace(failure)
         else:
             known.absorb(failure)
 
@@ -101,8 +106,8 @@ class Counter:
         self._scenarios: dict[Setting, int] = {}
         self._unsure: dict[int, int] = {}
 
-    def add(self, scenario: Scenario, run: Run) -> None:
-        """Count one run."""
+    def add(self, scenario: Scenario, run: Run, number: int | None = None) -> None:
+        """Count one run. `number`: that of the scenario in the search."""
         tally = self._tally
         tally.scenarios += 1
         tally.steps += len(run.performed)
@@ -118,11 +123,12 @@ class Counter:
                 _add(self._unsure, run.evidence.unsure)
         violation = run.violation
         if violation is not None:
-            tally.fail(violation.signature, Failure(scenario, violation.broken.owed, violation.broken.observed))
+            failure = Failure(scenario, violation.broken.owed, violation.broken.observed, first=number)
+            tally.fail(violation.signature, failure)
 
-    def fail(self, signature: Signature, failure: Failure) -> None:
-        """Count a failure that is not the violation of a run."""
-        self._tally.fail(signature, failure)
+    def fail(self, signature: Signature, failure: Failure, number: int | None = None) -> None:
+        """Count a failure that is not the violation of a run. `number`: that of the scenario in the search."""
+        self._tally.fail(signature, replace(failure, first=number))
 
     def tally(self) -> Tally:
         """Returns what was counted so far."""

@@ -191,6 +191,7 @@ def _finding(found: Found) -> Document:
         "owed": found.owed,
         "observed": found.observed,
         "count": found.count,
+        "first": found.first,
         "reduced": found.reduced,
         "scenario": scenario_document(found.scenario),
     }

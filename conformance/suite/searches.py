@@ -78,7 +78,7 @@ class Searches:
         for path in paths:
             total.merge(decode_tally(msgspec.json.decode(path.read_bytes(), type=TallyRecord), COMPONENTS))
         found = tuple(
-            Found(signature, one.owed, one.observed, one.scenario, one.count)
+            Found(signature, one.owed, one.observed, one.scenario, one.count, one.first)
             for signature, one in sorted(total.failures.items())
         )
         return Check(program, total, found)
@@ -103,7 +103,7 @@ def reduced_tally(check: Check) -> Tally:
     tally = Tally()
     tally.merge(check.tally)
     for one in check.found:
-        tally.failures[one.signature] = Failure(one.scenario, one.owed, one.observed, one.count)
+        tally.failures[one.signature] = Failure(one.scenario, one.owed, one.observed, one.count, one.first)
     return tally
 
 

@@ -85,6 +85,17 @@ def test_every_finding_has_a_cause(inline):
         assert replay(cause.shortest.scenario, find_implementation(bug.name)).violation is not None
 
 
+def test_the_result_of_an_earlier_version_knows_no_numbers_of_scenarios(inline, tmp_path):
+    result = load(inline)
+    raw = json.loads((inline / "result.json").read_text(encoding="utf-8"))
+    findings = [found for one in raw["implementations"] for part in one["components"] for found in part["findings"]]
+    assert any(isinstance(found.pop("first"), int) for found in findings)
+    (tmp_path / "result.json").write_text(canonical(raw) + "\n", encoding="utf-8")
+    older = load(tmp_path)
+    assert older.plan == result.plan
+    assert {found.first for part in older.implementations[2].components for found in part.findings} == {None}
+
+
 def test_processes_come_to_the_same_bytes(inline, tmp_path):
     start(tmp_path / "c", PLAN, Processes(2))
     assert (tmp_path / "c" / "result.json").read_bytes() == (inline / "result.json").read_bytes()

@@ -85,6 +85,7 @@ def tally(block: Any) -> Any:
         (lambda block: tally(block)["failures"][0]["scenario"].update(component="deque"), "a scenario of 'deque'"),
         (lambda block: tally(block)["failures"][0]["scenario"].update(config={"x": 1}), "unknown field `x`"),
         (lambda block: tally(block)["failures"][0]["scenario"].update(steps=[["x"]]), "has no step 'x'"),
+        (lambda block: tally(block)["failures"][0].update(first=30), "failed first in scenario 30"),
         (lambda block: tally(block)["exercised"].update({"../x": 1}), "no property '../x'"),
         (lambda block: tally(block)["exercised"].update({"a-view-is-attached-once": 31}), "in 31 of 30 scenarios"),
         (lambda block: tally(block)["exercise"]["scenarios"].pop(), "differ in length"),

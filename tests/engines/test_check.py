@@ -7,6 +7,7 @@ from conformance.driver import ANSWERS, Level, Program, Verdict
 from conformance.engines import check, check_with_hypothesis
 from conformance.engines.check import search_range
 from conformance.engines.patience import PATIENCE
+from conformance.engines.search import Search, seeds
 from conformance.ports import ErrorKind, PortError, find_implementation
 from reference_impl.subpartition import Subpartition
 from tests.implementations import NothingToMake, With
@@ -54,6 +55,29 @@ def test_a_range_is_the_same_whoever_searches_it():
     whole, first, second = (search_range(program, "r", numbers) for numbers in (range(60), range(25), range(25, 60)))
     second.merge(first)
     assert second == whole
+
+
+def test_a_failure_has_the_number_of_the_first_scenario_that_showed_it():
+    program = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-01"))
+    parts = [search_range(program, "first", range(start, start + 40)) for start in (80, 0, 40)]
+    whole = parts[0]
+    whole.merge(parts[2])
+    whole.merge(parts[1])
+    assert whole.failures
+    texts = list(seeds("first", "subpartition", range(120)))
+    for signature, failure in whole.failures.items():
+        failed = [
+            number
+            for number, text in enumerate(texts)
+            if (violation := Search(program).run(text)[1].violation) and violation.signature == signature
+        ]
+        assert failure.first == failed[0]
+
+
+def test_what_only_the_corpus_shows_has_no_number():
+    result = check(ready(find_implementation("known-bug:B-01")), 0, 0)
+    assert result.found
+    assert {one.first for one in result.found} == {None}
 
 
 def test_no_scenarios_are_no_evidence():
