@@ -44,7 +44,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 # Measured on two idle cores. The variables of a target hold for its prerequisites too, so that `make test` says its own.
-TAKES := The campaign takes about a minute on two idle cores; the first time, the installation comes before it.
+TAKES := make campaign: about a minute on two idle cores, without the installation.
 
 announce:
 	@echo "$(TAKES)"
@@ -57,7 +57,7 @@ campaign: announce venv ## STEPS steps on two references and a known bug; findin
 
 # The campaign of the tests is small: the tests search longer themselves.
 test: STEPS := 100000
-test: TAKES := A small campaign and the tests take about 6 minutes on two idle cores; the first time, the installation comes before them.
+test: TAKES := make test: about 6 minutes on two idle cores, without the installation.
 # Many tests start processes. Compiled once, each of them starts in half the time, also if Python may not write bytecode.
 test: campaign ## the test command: a small campaign, then every test that needs no JDK and no patience
 	$(BIN)/python -m compileall -q conformance reference_impl strategies tests

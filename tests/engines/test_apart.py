@@ -204,7 +204,7 @@ def test_a_state_machine_of_a_user_is_not_wrapped():
 def test_the_command_line_is_not_green(capsys):
     arguments = ["check", "--component", "subpartition", "--scenarios", "20", "--implementation"]
     assert cli.main([*arguments, f"{HERE}exits_in_silence"], standalone_mode=False) == INCONCLUSIVE
-    assert "ExitsInSilence: FAILED" in capsys.readouterr().out
+    assert f"{HERE}exits_in_silence: FAILED" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["check", "replay"])

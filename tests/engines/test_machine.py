@@ -36,7 +36,7 @@ def test_every_step_that_is_done_was_enabled(component, monkeypatch):
         done(self, step)
 
     monkeypatch.setattr(machine, "do", do)
-    run_state_machine_as_test(seed(1)(machine), settings=machine_settings(160))
+    run_state_machine_as_test(seed(1)(machine), settings=machine_settings(120))
     assert len(names) > 4
     if ready.threads:
         assert {"run", "finish"} <= names
