@@ -18,11 +18,9 @@ from conformance.engines.check import Check, Progress, reduce_failures
 from conformance.engines.divergence import Differ
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.machine import state_machine
+from conformance.engines.search import LENGTH
 from conformance.engines.tally import Counter, Failure, Signature
 from conformance.scenarios import Scenario, Step
-
-STEPS = 50
-"""The largest number of steps of one example."""
 
 
 class _Interrupted(Interrupt):
@@ -33,7 +31,7 @@ def machine_settings(examples: int) -> settings:
     """Returns settings without deadline, database and health checks, so that verdicts depend only on the seed."""
     return settings(
         max_examples=examples,
-        stateful_step_count=STEPS,
+        stateful_step_count=LENGTH,
         deadline=None,
         database=None,
         derandomize=False,
@@ -62,10 +60,11 @@ def check_with_hypothesis(
     done = 0
     failing: tuple[Scenario, Violation] | None = None
 
-    def count(world: World, steps: list[Step], closing_steps: int, violation: Violation | None) -> None:
+    def count(world: World | None, steps: list[Step], closing_steps: int, violation: Violation | None) -> None:
         nonlocal done, failing
         shrinking = failing is not None  # these runs do not count
-        scenario = Scenario(program.component.name, world.config, tuple(steps))
+        scenario = machine.last
+        assert scenario is not None
         if violation is not None:
             failing = scenario, violation
         if not shrinking:
