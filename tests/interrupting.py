@@ -10,7 +10,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.ports import Capability, Implementation, find_implementation
+from conformance.ports import Capability, Implementation, KnownBug, LegalVariant, find_implementation
 from conformance.ports.implementation import Factory
 
 BUG = "known-bug:B-88"
@@ -23,7 +23,8 @@ class Pressing(Implementation):
 
     name = "pressing"
 
-    def __init__(self, times: int, parent: bool = False) -> None:
+    def __init__(self, times: int, parent: bool = False, runs: int = RUNS) -> None:
+        self._when = runs
         self._times = times
         self._driver = os.getppid() if parent else os.getpid()
         self._buggy = find_implementation(BUG)
@@ -39,7 +40,7 @@ class Pressing(Implementation):
     def _counting(self, factory: Factory) -> Factory:
         def make(config: Any) -> Any:
             self._runs += 1
-            if self._runs == RUNS:
+            if self._runs == self._when:
                 for _ in range(self._times):
                     os.kill(self._driver, signal.SIGINT)
             return factory(config)
@@ -51,9 +52,31 @@ def once() -> Pressing:
     return Pressing(1)
 
 
+def late() -> Pressing:
+    return Pressing(1, runs=10 * RUNS)
+
+
 def twice() -> Pressing:
     return Pressing(2)
 
 
 def once_from_a_worker() -> Pressing:
     return Pressing(1, parent=True)
+
+
+def _usual() -> Implementation:
+    return find_implementation("reference")
+
+
+def _deaf() -> Implementation:
+    """The reference with a bug. Whoever builds it waits until Ctrl-C has gone to the driver and come back from it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.kill(os.getppid(), signal.SIGINT)
+    signal.sigwait({signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.raise_signal(signal.SIGINT)
+    return find_implementation("known-bug:B-D1")
+
+
+PRESSES_WHEN_BUILT = KnownBug("X-CTRL", "own", "deque", "a-poll-takes-the-head", "Nothing is wrong.", _deaf)
+VARIANT = LegalVariant("X-CTRL", "deque", "FD1", "It presses Ctrl-C.", _deaf, _usual)

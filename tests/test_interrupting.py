@@ -10,6 +10,7 @@ import pytest
 from conformance.cli.interrupting import interruptible
 from conformance.engines.replay import read_scenario
 from tests.test_cli import run
+from tests.test_guarding import conformance
 
 PRESSING = "tests.interrupting:"
 MANY = ["--scenarios", "1000000", "--component", "subpartition", "--component", "persister"]
@@ -78,3 +79,49 @@ def test_a_check_that_nobody_interrupts_says_so(tmp_path):
     assert document["interrupted"] is False
     assert document["not_begun"] == []
     assert document["implementations"][0]["ran"] == {"deque": 50}
+
+
+def test_bugs_prints_and_writes_what_is_known_by_then(tmp_path):
+    """The bugs of a module run in a child, to which the command passes Ctrl-C on."""
+    files = ["--json", str(tmp_path / "bugs.json"), "--report", str(tmp_path / "bugs.md")]
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "first_hits.toml").write_text('"B-D4" = "kept/deque/3"\n')
+    names = ["B-D1", f"{PRESSING}PRESSES_WHEN_BUILT", "B-D5"]
+    done = conformance("bugs", *names, *files, "--corpus", str(tmp_path / "corpus"))
+    assert (done.returncode, done.stdout.count("2 known bugs not tried: X-CTRL, B-D5.")) == (130, 1), done
+    document = json.loads((tmp_path / "bugs.json").read_text())
+    assert ([one["id"] for one in document["bugs"]], document["interrupted"]) == (["B-D1"], True)
+    assert "**2 known bugs not tried: X-CTRL, B-D5.**" in (tmp_path / "bugs.md").read_text()
+    assert sorted(one.name for one in (tmp_path / "corpus").iterdir()) == ["B-D1.json", "first_hits.toml"]
+    assert 'B-D4" = "kept/deque/3"' in (tmp_path / "corpus" / "first_hits.toml").read_text()
+
+
+def test_variants_says_nothing_of_those_that_were_not_tried(tmp_path):
+    files = ["--json", str(tmp_path / "variants.json"), "--report", str(tmp_path / "variants.md")]
+    done = conformance("variants", f"{PRESSING}VARIANT", *files)
+    assert (done.returncode, done.stdout.count("1 legal variant not tried: X-CTRL.")) == (130, 1), done
+    document = json.loads((tmp_path / "variants.json").read_text())
+    assert (document["variants"], document["interrupted"]) == ([], True)
+    assert "**1 legal variant not tried: X-CTRL.**" in (tmp_path / "variants.md").read_text()
+
+
+def test_explore_prints_the_steps_that_it_found_and_what_is_missing(tmp_path, capsys):
+    options = ["--component", "subpartition", "--implementation", f"{PRESSING}late", "--in-process"]
+    written = ["--json", str(tmp_path / "explore.json"), "--bug-reports", str(tmp_path / "bugs")]
+    assert run("explore", *options, *written) == 130
+    document = json.loads((tmp_path / "explore.json").read_text())
+    assert document["interrupted"] is True
+    assert document["complete"] is False
+    assert len(document["findings"]) == len(list((tmp_path / "bugs").iterdir())) == 1
+    said = capsys.readouterr().out
+    assert "Interrupted: this is a partial result." in said
+    assert "timeoutable_barrier" in said
+    assert f"The fair drain was not judged from {document['undrained']:,} of {document['states']:,} states." in said
+
+
+def test_explore_in_a_child_ends_early_too(tmp_path):
+    options = ["--component", "subpartition", "--implementation", f"{PRESSING}once_from_a_worker"]
+    done = conformance("explore", *options, "--json", str(tmp_path / "explore.json"))
+    assert done.returncode == 130, done
+    assert json.loads((tmp_path / "explore.json").read_text())["interrupted"] is True
+    assert "Ctrl-C again ends the command at once" in done.stderr

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 import click
 
+from conformance.cli.interrupting import interruptible
 from conformance.cli.options import say
 from conformance.components import COMPONENTS
 from conformance.driver import Program
@@ -28,7 +29,6 @@ from conformance.system.processes import Started, end_with_parent, fate
 
 _PROGRAM = "from conformance.cli.guarding import main; main()"
 _ARGUMENTS = "conformance.arguments"
-_EXIT_SECONDS = 5.0
 
 
 class Guarded(click.Group):
@@ -102,16 +102,16 @@ def followed(program: Program) -> Program:
 def _watched(child: Started, reader: Reader, limits: Limits, takes_steps: bool) -> str | None:
     """Wait until the child ends. Returns why it must be ended, or None if it has ended by itself."""
     watch = Watch(child, reader, limits)
-    try:
+    passed_on = False
+    with interruptible(quiet=True) as interruption:
         while not child.wait(TICK):
+            if interruption.requested and not passed_on:
+                passed_on = True
+                with suppress(OSError):
+                    os.kill(child.pid, signal.SIGINT)  # the command has something to save
             patience = limits.step_seconds if reader.beats > 0 else START_SECONDS
             if (complaint := watch.complaint(patience if takes_steps else None)) is not None:
                 return complaint[0]
-    except KeyboardInterrupt:
-        with suppress(OSError):
-            os.kill(child.pid, signal.SIGINT)  # the command may have something to save
-        child.wait(_EXIT_SECONDS)
-        raise
     return None
 
 

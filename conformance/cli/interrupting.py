@@ -17,8 +17,8 @@ from conformance.engines.interruption import OnRequest
 
 
 @contextmanager
-def interruptible() -> Iterator[OnRequest]:
-    """Yield an interruption that the first Ctrl-C requests while the `with` block runs.
+def interruptible(quiet: bool = False) -> Iterator[OnRequest]:
+    """Yield an interruption that the first Ctrl-C requests while the `with` block runs, which says so if not `quiet`.
 
     The next one raises KeyboardInterrupt, and one after that ends the process, whatever runs in it.
     """
@@ -35,7 +35,8 @@ def interruptible() -> Iterator[OnRequest]:
         signal.signal(signal.SIGINT, again)
         interruption.request()
         with suppress(RuntimeError):  # the signal has come while something was being printed
-            say("interrupted; what was found so far follows. Ctrl-C again ends the command at once.")
+            if not quiet:
+                say("interrupted; what was found so far follows. Ctrl-C again ends the command at once.")
 
     before = signal.signal(signal.SIGINT, first)
     try:

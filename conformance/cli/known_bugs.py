@@ -9,6 +9,7 @@ import click
 
 from conformance import reporting
 from conformance.cli.guarding import guarded_by_names
+from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
     component_option,
@@ -22,12 +23,13 @@ from conformance.cli.options import (
 from conformance.components import COMPONENTS
 from conformance.engines.first_hits import FILE as FIRST_HITS
 from conformance.engines.first_hits import first_hits_text, read_first_hits
+from conformance.engines.interruption import Interruption
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.ports import KnownBug, find_known_bug, known_bugs
 from conformance.ports.changes import CATALOGUES
-from conformance.reporting.status import CONFORMS, VIOLATION
+from conformance.reporting.status import CONFORMS, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario, read_toml
 from conformance.scenarios.names import as_file_name
 
@@ -87,12 +89,19 @@ def bugs(
     chosen = [(name, bug) for name, bug in chosen if not components or bug.component in components]
     if not chosen:
         raise click.UsageError("there is no known bug of these components")
-    hits = read_first_hits(corpus_path) if corpus_path is not None and (names or components) else {}
+    hits = {} if corpus_path is None else read_first_hits(corpus_path)
     texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
-    with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
-        asked = Asked(texts, scenarios, optimal, confirm)
-        lines = matrix([name for name, _ in chosen], asked, processes, lambda done: advance(done, 0))
-    rows = [reporting.bug_row(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)]
+    asked = Asked(texts, scenarios, optimal, confirm)
+    with interruptible() as interruption:
+        with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
+            lines = matrix([name for name, _ in chosen], asked, processes, lambda done: advance(done, 0), interruption)
+        tried = _operators(operators, components, processes, interruption) if operators else []
+    by_name = {line.bug: line for line in lines}
+    found = [(bug, by_name[name]) for name, bug in chosen if name in by_name]
+    remarks = reporting.untried_lines("known bug", [bug.id for name, bug in chosen if name not in by_name])
+    if interruption.requested and operators and len(tried) < operators:
+        remarks.append(f"{len(tried)} of {operators} operator mutants were tried.")
+    rows = [reporting.bug_row(bug, line) for bug, line in found]
     reporting.print_bugs(out, rows, everything or bool(names))
     for row in rows if names else ():
         if row.change:
@@ -100,25 +109,32 @@ def bugs(
     unguarded = reporting.unguarded_properties([bug for _, bug in chosen]) if not names and not components else []
     for slug in unguarded:
         out.print(f"No known bug tests the property {slug}.", markup=False)
-    tried = _operators(operators, components, processes) if operators else []
     for one in tried:
         if not one.killed and one.name not in reasons:
             out.print(
                 f"No property noticed the operator mutant {one.name} (line {one.line}).", markup=False, soft_wrap=True
             )
+    for remark in remarks:
+        out.print(remark, markup=False, soft_wrap=True)
     if corpus_path is not None:
-        _write_corpus(corpus_path, hits, [(bug, line) for (_, bug), line in zip(chosen, lines, strict=True)])
+        part = names or components or interruption.requested
+        _write_corpus(corpus_path, hits if part else {}, found)
     if report_path is not None:
-        reporting.write_text(report_path, reporting.matrix_text(rows, tried, reasons))
+        reporting.write_text(report_path, reporting.matrix_text(rows, tried, reasons, remarks))
     if json_path is not None:
-        reporting.write_json(json_path, reporting.bugs_document(rows, tried))
+        document = reporting.bugs_document(rows, tried)
+        reporting.write_json(json_path, {**document, "interrupted": interruption.requested})
+    if interruption.requested:
+        return INTERRUPTED
     return VIOLATION if unguarded or not all(row.killed for row in rows) else CONFORMS
 
 
-def _operators(count: int, components: tuple[str, ...], processes: int) -> list[OperatorMutant]:
+def _operators(
+    count: int, components: tuple[str, ...], processes: int, interruption: Interruption
+) -> list[OperatorMutant]:
     """Try operator mutants of the reference, except its catalogues. It is found by its name and not imported here."""
     subject = Subject("reference_impl", "reference", CATALOGUES)
-    return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes)
+    return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes, interruption)
 
 
 def _reasons(path: Path) -> dict[str, str]:

@@ -8,6 +8,7 @@ import click
 
 from conformance import reporting
 from conformance.cli.guarding import guarded_by_names
+from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
     component_option,
@@ -20,7 +21,7 @@ from conformance.cli.options import (
 )
 from conformance.engines.variants import MOST_SCENARIOS, try_variants
 from conformance.ports import find_legal_variant, legal_variants
-from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario
 from conformance.scenarios.names import as_file_name
 
@@ -59,23 +60,32 @@ def variants(
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
     if not chosen:
         raise click.UsageError("there is no legal variant of these components")
-    with reporting.progress_bar(notes, "legal variants", len(chosen)) as advance:
-        trials = try_variants([name for name, _ in chosen], seed, scenarios, processes, lambda done: advance(done, 0))
-    rows = [reporting.variant_row(variant, trial) for (_, variant), trial in zip(chosen, trials, strict=True)]
+    with interruptible() as interruption, reporting.progress_bar(notes, "legal variants", len(chosen)) as advance:
+        every = [name for name, _ in chosen]
+        trials = try_variants(every, seed, scenarios, processes, lambda done: advance(done, 0), interruption)
+    by_name = {trial.variant: trial for trial in trials}
+    tried = [(variant, by_name[name]) for name, variant in chosen if name in by_name]
+    remarks = reporting.untried_lines("legal variant", [one.id for name, one in chosen if name not in by_name])
+    rows = [reporting.variant_row(variant, trial) for variant, trial in tried]
     reporting.print_variants(out, rows, everything or bool(names))
     for row in rows if names else ():
         out.print(f"\n{row.id}, allowed by {row.reason}\n{row.change}", markup=False, soft_wrap=True)
+    for remark in remarks:
+        out.print(remark, markup=False, soft_wrap=True)
     if corpus_path is not None:
         corpus_path.mkdir(parents=True, exist_ok=True)
-        for (_, variant), trial in zip(chosen, trials, strict=True):
+        for variant, trial in tried:
             if trial.difference is not None:
                 reporting.write_text(
                     corpus_path / f"{as_file_name(variant.id)}.json", encode_scenario(trial.difference.scenario)
                 )
     if report_path is not None:
-        reporting.write_text(report_path, reporting.variants_text(rows))
+        reporting.write_text(report_path, reporting.variants_text(rows, remarks))
     if json_path is not None:
-        reporting.write_json(json_path, reporting.variants_document(rows))
+        document = reporting.variants_document(rows)
+        reporting.write_json(json_path, {**document, "interrupted": interruption.requested})
+    if interruption.requested:
+        return INTERRUPTED
     if any(row.accused for row in rows):
         return VIOLATION
     return CONFORMS if all(row.differs for row in rows) else INCONCLUSIVE

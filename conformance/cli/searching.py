@@ -159,10 +159,16 @@ def check(
 @step_seconds_option
 @memory_option
 @in_process_option
+@click.option(
+    "--bug-reports",
+    "report_folder",
+    type=click.Path(path_type=Path),
+    help="Write a bug report for each violation into this folder.",
+)
 @json_option
 def explore(
     component: str, scope: tuple[str, ...], depth: int | None, max_states: int, recognition: str, name: str,
-    step_seconds: float, memory: int, in_process: bool, json_path: Path | None,
+    step_seconds: float, memory: int, in_process: bool, report_folder: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one."""
     check_components((component,))
@@ -174,17 +180,27 @@ def explore(
     implementation = find_implementation(name)
     implementation.limit(limits)
     offered_of(implementation, (component,))
-    with closing(implementation), reporting.progress_bar(notes, f"{component}, states", None) as advance:
+    with closing(implementation), interruptible() as interruption:
         program = followed(Program(COMPONENTS[component], implementation))
         try:
             within = scope_of(program.component, dict(one.split("=", 1) for one in scope))
             explorer = Explorer(program, within, recognition=Recognition(recognition))
-            result = explorer.explore(depth, max_states, lambda level, states, transitions: advance(states, 0))
+            with reporting.progress_bar(notes, f"{component}, states", None) as advance:
+                result = explorer.explore(
+                    depth, max_states, lambda level, states, transitions: advance(states, 0), interruption=interruption
+                )
         except (ScopeError, CannotRecognise) as error:
             raise click.UsageError(str(error)) from None
-    out.print(reporting.exploration_table(result))
-    for line in reporting.exploration_lines(result):
-        out.print(line, markup=False, soft_wrap=True)
-    if json_path is not None:
-        reporting.write_json(json_path, reporting.exploration_document(result))
-    return VIOLATION if result.found else CONFORMS if result.complete else INCONCLUSIVE
+        out.print(reporting.exploration_table(result))
+        reporting.print_findings(out, result)
+        for line in reporting.exploration_lines(result):
+            out.print(line, markup=False, soft_wrap=True)
+        if json_path is not None:
+            reporting.write_json(json_path, reporting.exploration_document(result))
+        if report_folder is not None and result.found:
+            for found in result.found:
+                reporting.report_violation(report_folder, name, found, implementation, (), interruption=interruption)
+            out.print(f"Reports: {report_folder}", soft_wrap=True, markup=False)
+        if interruption.requested:
+            return INTERRUPTED
+        return VIOLATION if result.found else CONFORMS if result.complete else INCONCLUSIVE

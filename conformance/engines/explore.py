@@ -15,6 +15,7 @@ from conformance.driver import ONE_ORDER, Bound, Broken, FailureClass, Move, Pro
 from conformance.driver.step import FINISH, RUN
 from conformance.engines.check import Found
 from conformance.engines.digest import Recogniser, check_recognition
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.recognition import Recognition, WideHash
 from conformance.engines.scope import Exchange, Scope, ScopeError
 from conformance.engines.tally import Signature
@@ -46,6 +47,10 @@ class Exploration:
     found: tuple[Found, ...]
     recognition: Recognition
     """How states were recognised."""
+    interrupted: bool = False
+    """Whether an interruption ended it."""
+    undrained: int = 0
+    """From how many states the fair drain was not judged, since an interruption ended the exploration before that."""
 
 
 class Explorer:
@@ -100,6 +105,7 @@ class Explorer:
         """The state that was reached last."""
         self._stop: str | None = None
         self._limits: tuple[int, int | None] = (0, None)
+        self._interruption = NEVER
         self.transitions = 0
         self.work = 0
         """How many values the digests had so far. A million of them takes about a second, whatever the component is."""
@@ -111,13 +117,15 @@ class Explorer:
         progress: Progress | None = None,
         until: str | None = None,
         most_work: int | None = None,
+        interruption: Interruption = NEVER,
     ) -> Exploration:
-        """Explore until no state is left, a limit is reached, or the property `until` is violated.
+        """Explore until no state is left, a limit is reached, the property `until` is violated, or it is interrupted.
 
         Raises: ScopeError if the scope makes steps happen at once without end, or exchanges what is not alike.
         """
         self._stop = until
         self._limits = most_states, most_work
+        self._interruption = interruption
         frontier = self._begin()
         level = 0
         while frontier and (depth is None or level < depth) and not self._over():
@@ -131,11 +139,11 @@ class Explorer:
             else:
                 frontier = following
                 level += 1
-        self._settle()
-        complete = bool(self._parents) and not frontier
+        undrained = self._settle()
+        complete = bool(self._parents) and not frontier and not undrained
         return Exploration(
             self.program, self.scope, len(self._parents), self.transitions, level, complete, tuple(self._findings()),
-            self.recognition,
+            self.recognition, interruption.requested, undrained,
         )  # fmt: skip
 
     def shortest(self, slug: str) -> int | None:
@@ -145,7 +153,8 @@ class Explorer:
     def _over(self) -> bool:
         """Return whether the exploration ends before the next state."""
         states, work = self._limits
-        return len(self._parents) >= states or (work is not None and self.work >= work) or self._done()
+        spent = len(self._parents) >= states or (work is not None and self.work >= work)
+        return spent or self._interruption.requested or self._done()
 
     def _done(self) -> bool:
         return self._stop is not None and any(signature[0] == self._stop for signature in self._found)
@@ -297,24 +306,34 @@ class Explorer:
         possible = step is not None and world.enabled(step)
         return step if possible and step and self._count(step[0], step[1:], counts) is not None else None
 
-    def _settle(self) -> None:
+    def _settle(self) -> int:
         """Find out what the drains have violated that were left to later states. A drain that leads to a state that was
-        not expanded, or back to where it began, is done now."""
+        not expanded, or back to where it began, is done now.
+
+        Returns from how many states the drain is not judged, because an interruption has come before that.
+        """
+        undrained = 0
         for at in self._later:
             way = [at]
             while way[-1] not in self._drained:
                 following = self._next.get(way[-1])
                 if following is None or following in way:
+                    if self._interruption.requested:
+                        break
                     world = self._reach(way[-1])
                     self._drain(world, way[-1])
                     world.close()
                 else:
                     way.append(following)
+            if way[-1] not in self._drained:
+                undrained += 1
+                continue
             violation = self._drained[way[-1]]
             for number in way:
                 self._drained[number] = violation
             if violation is not None:
                 self._fail(tuple(self._path(at)), violation)
+        return undrained
 
     def _orders_that_count(self, world: World) -> frozenset[Edge]:
         """Returns the lock orders so far, which matter only if the exploration looks for a contradiction of them in one

@@ -20,6 +20,10 @@ class Interruption(Protocol):
         """Whether the engine should begin nothing more."""
 
 
+class Unfinished(Exception):
+    """An interruption has ended something that has no partial result."""
+
+
 class _Never:
     requested = False
 

@@ -9,6 +9,7 @@ from time import process_time
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Program, run_scenario
 from conformance.engines.check import Found
+from conformance.engines.interruption import NEVER, Interruption, Unfinished
 from conformance.engines.reduce import BUDGET, Signature, reduce
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure
@@ -62,15 +63,18 @@ class Kill:
 
 
 def hunt(
-    bug: KnownBug, program: Program, seed: int | str, scenarios: int = MOST_SCENARIOS, look_on: int = LOOK_ON
-) -> Hunt:
+    bug: KnownBug, program: Program, seed: int | str, scenarios: int = MOST_SCENARIOS, look_on: int = LOOK_ON,
+    interruption: Interruption = NEVER,
+) -> Hunt:  # fmt: skip
     """Search until the property that must notice the bug fails, and `look_on` scenarios longer; reduce nothing.
 
-    Other properties may fail in other scenarios; only the named one counts.
+    Other properties may fail in other scenarios; only the named one counts. Raises: Unfinished.
     """
     search, counter = Search(program), Counter(program)
     ran, first, last, first_hit = 0, 0, scenarios, ""
     for text in seeds(seed, bug.component, range(scenarios)):
+        if interruption.requested:
+            raise Unfinished
         if ran >= last:
             break
         ran += 1
@@ -89,16 +93,18 @@ def hunt(
 
 def kill(
     bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET,
-    components: Mapping[str, Component] = COMPONENTS,
+    components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER,
 ) -> Kill:  # fmt: skip
     """Search until the property that must notice the bug fails, then reduce.
 
     Since there is only one bug, all failures of this property count as one, whatever the operation at which they show.
+
+    Raises: Unfinished.
     """
     implementation: Implementation = bug.build()
     began = process_time()
     program = Program(components[bug.component], implementation)
-    seen = hunt(bug, program, seed, scenarios)
+    seen = hunt(bug, program, seed, scenarios, interruption=interruption)
     searched = process_time()
     if not seen.hits:
         implementation.close()
@@ -107,7 +113,9 @@ def kill(
     def alike(signature: Signature) -> bool:
         return signature[0] == bug.property
 
-    reduced = reduce(program, seen.shortest, budget, alike)
+    reduced = reduce(program, seen.shortest, budget, alike, interruption=interruption)
+    if reduced.interrupted:
+        raise Unfinished
     again = run_scenario(program, reduced.scenario.config, reduced.scenario.steps, record=True)
     implementation.close()
     finding = Finding(reduced.signature[0], reduced.signature[1], implementation.name)

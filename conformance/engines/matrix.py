@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.fresh import Opinion, in_fresh_process
+from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.kill import Kill, kill
 from conformance.engines.optimum import Optimum, optimum
 from conformance.engines.processes import mapping
@@ -62,36 +64,55 @@ class Line:
         return min(self.forms, key=lambda form: len(form.steps), default=None)
 
 
-def matrix(names: Sequence[str], asked: Asked, processes: int = 1, watch: Watch | None = None) -> list[Line]:
-    """Returns a line for each of these known bugs, in their order, which is the same for any number of processes."""
-    kills: list[Kill] = []
-    with mapping(processes) as over:
-        for one in over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds]):
-            kills.append(one)
-            if watch is not None:
-                watch(len(kills))
-        count = len(asked.seeds)
-        lines = [Line(name, tuple(kills[place * count : (place + 1) * count])) for place, name in enumerate(names)]
+def matrix(
+    names: Sequence[str],
+    asked: Asked,
+    processes: int = 1,
+    watch: Watch | None = None,
+    interruption: Interruption = NEVER,
+) -> list[Line]:
+    """Returns a line for each of these known bugs, in their order, which is the same for any number of processes.
+
+    After an interruption, the bugs are missing that were not searched for with every seed, and of the others what was
+    to be found out about their minimal scenarios.
+    """
+    lines: list[Line] = []
+    with mapping(processes, interruption) as over:
+        results = over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds])
+        done = 0
+        for name in names:
+            kills = [one for one in _counted(islice(results, len(asked.seeds)), done, watch) if one is not None]
+            done += len(kills)
+            if len(kills) == len(asked.seeds):
+                lines.append(Line(name, tuple(kills)))
         if asked.optimal:
             optima = over(_optimum, [(line.bug, line.shortest_form) for line in lines])
             lines = [replace(line, optimum=best) for line, best in zip(lines, optima, strict=True)]
-    return [_confirmed(line) for line in lines] if asked.confirmed else lines
+    return [_confirmed(line, interruption) for line in lines] if asked.confirmed else lines
 
 
-def _confirmed(line: Line) -> Line:
-    if not line.forms:
+def _counted(kills: Iterable[Kill | None], done: int, watch: Watch | None) -> Iterator[Kill | None]:
+    for one in kills:
+        done += one is not None
+        if watch is not None:
+            watch(done)
+        yield one
+
+
+def _confirmed(line: Line, interruption: Interruption) -> Line:
+    if not line.forms or interruption.requested:
         return line
     implementation = line.bug if ":" in line.bug else f"{KNOWN_BUG_SCHEME}{line.bug}"
     return replace(line, opinion=in_fresh_process(line.forms[0], implementation))
 
 
-def _kill(name: str, seed: str, scenarios: int) -> Kill:
-    return kill(find_known_bug(name), seed, scenarios)
+def _kill(name: str, seed: str, scenarios: int, interruption: Interruption) -> Kill:
+    return kill(find_known_bug(name), seed, scenarios, interruption=interruption)
 
 
-def _optimum(name: str, minimal: Scenario | None) -> Optimum | None:
-    """Returns None without a minimal scenario, or if this Python cannot recognise states."""
+def _optimum(name: str, minimal: Scenario | None, interruption: Interruption) -> Optimum | None:
+    """Returns None without a minimal scenario, or if this Python cannot recognise states. Raises: Unfinished."""
     try:
-        return None if minimal is None else optimum(find_known_bug(name), minimal)
+        return None if minimal is None else optimum(find_known_bug(name), minimal, interruption=interruption)
     except CannotRecognise:
         return None

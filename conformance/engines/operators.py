@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import msgspec
@@ -24,9 +23,12 @@ from msgspec import Struct
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
+from conformance.engines.interruption import NEVER, Interruption
+from conformance.engines.processes import mapping
 from conformance.engines.search import Search, seeds
 from conformance.ports import Implementation
 from conformance.ports.changed import Package
+from conformance.system.processes import end_with_parent
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -94,19 +96,22 @@ class OperatorMutant:
 
 
 def try_operators(
-    subject: Subject, components: Sequence[str], count: int, scenarios: int, processes: int = 1
-) -> list[OperatorMutant]:
+    subject: Subject, components: Sequence[str], count: int, scenarios: int, processes: int = 1,
+    interruption: Interruption = NEVER,
+) -> list[OperatorMutant]:  # fmt: skip
     """Try `count` changes, spread evenly over the package.
 
-    Returns the results in the order of the source, whatever the number of processes is.
+    Returns the results in the order of the source, whatever the number of processes is. After an interruption, those
+    are missing that were not tried.
     """
     every = points(Package(subject.package, subject.leave_out))
     chosen = [every[place * len(every) // count] for place in range(min(count, len(every)))]
-    with ThreadPoolExecutor(max(1, processes)) as pool:  # the threads only wait for processes
-        trials = list(pool.map(lambda point: run_apart(subject, point, components, scenarios), chosen))
+    with mapping(processes, interruption) as over:
+        trials = list(over(_run_apart, [(subject, point, tuple(components), scenarios) for point in chosen]))
     return [
         OperatorMutant(point.name, point.line, one.killed, one.component, one.property, one.scenarios)
         for point, one in zip(chosen, trials, strict=True)
+        if one is not None
     ]
 
 
@@ -148,6 +153,13 @@ class _Request(Struct, frozen=True):
     scenarios: int
 
 
+def _run_apart(
+    subject: Subject, point: Point, components: Sequence[str], scenarios: int, interruption: Interruption
+) -> Trial:
+    """Search for the mutant to the end, which is not far."""
+    return run_apart(subject, point, components, scenarios)
+
+
 def run_apart(subject: Subject, point: Point, components: Sequence[str], scenarios: int) -> Trial:
     """Search for the mutant in a process of its own."""
     request = _Request(
@@ -156,6 +168,7 @@ def run_apart(subject: Subject, point: Point, components: Sequence[str], scenari
     done = subprocess.run(
         [sys.executable, "-c", "from conformance.engines.operators import main; main()"],
         input=msgspec.json.encode(request).decode(), capture_output=True, text=True, check=False,
+        process_group=0,  # Ctrl-C is for the command: a mutant that it ended would count as killed
     )  # fmt: skip
     try:
         return msgspec.json.decode(done.stdout, type=Trial)
@@ -166,6 +179,7 @@ def run_apart(subject: Subject, point: Point, components: Sequence[str], scenari
 # ---- in the process of the mutant ------------------------------------------------------------------------------------
 def main() -> None:
     """Make one changed copy, search, and write the result to stdout."""
+    end_with_parent()
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
     asked = msgspec.json.decode(sys.stdin.read(), type=_Request)
     with contextlib.redirect_stdout(sys.stderr):

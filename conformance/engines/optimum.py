@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conformance.components import COMPONENTS
 from conformance.driver import FINISH, RUN, Component, Program
 from conformance.engines.explore import Explorer
+from conformance.engines.interruption import NEVER, Interruption, Unfinished
 from conformance.engines.scope import Scope
 from conformance.ports import KnownBug
 from conformance.scenarios import Scenario
@@ -36,12 +37,12 @@ class Optimum:
 
 def optimum(
     bug: KnownBug, minimal: Scenario, most_work: int = MOST_WORK,
-    components: Mapping[str, Component] = COMPONENTS,
+    components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER,
 ) -> Optimum:  # fmt: skip
     """Judge the scenarios that have the configuration of `minimal` and fewer steps, the shortest first.
 
     `minimal` is a scenario in which the property that must notice the bug fails. If that property fails in no shorter
-    one, nothing shorter exists in this configuration. Raises: CannotRecognise.
+    one, nothing shorter exists in this configuration. Raises: CannotRecognise; Unfinished.
     """
     length = len(minimal.steps)
     if not length:
@@ -51,12 +52,14 @@ def optimum(
         # A scope without limits: with limits, a minimal scenario could be outside the scope.
         program, scope = Program(components[bug.component], implementation), Scope(minimal.config, {})
         explorer = Explorer(program, scope, (RUN, FINISH))
-        seen = explorer.explore(length - 1, until=bug.property, most_work=most_work)
+        seen = explorer.explore(length - 1, until=bug.property, most_work=most_work, interruption=interruption)
         shorter = explorer.shortest(bug.property)
     finally:
         implementation.close()
     if shorter is not None:
         return Optimum(shorter, proved=True)
+    if seen.interrupted:
+        raise Unfinished
     if seen.complete or seen.depth == length - 1:
         return Optimum(length, proved=True)
     return Optimum(seen.depth + 1, proved=False)

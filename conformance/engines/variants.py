@@ -9,6 +9,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Component, Program
 from conformance.engines.check import Found, check
 from conformance.engines.divergence import Differ, Divergence
+from conformance.engines.interruption import NEVER, Interruption, Unfinished, until
 from conformance.engines.processes import mapping
 from conformance.engines.search import Search, seeds
 from conformance.ports import LegalVariant, find_legal_variant
@@ -42,46 +43,68 @@ class Trial:
 
 
 def try_variants(
-    names: Sequence[str], seed: str, scenarios: int = MOST_SCENARIOS, processes: int = 1, watch: Watch | None = None
+    names: Sequence[str],
+    seed: str,
+    scenarios: int = MOST_SCENARIOS,
+    processes: int = 1,
+    watch: Watch | None = None,
+    interruption: Interruption = NEVER,
 ) -> list[Trial]:
-    """Returns what became of these variants, in their order, which is the same for any number of processes."""
+    """Returns what became of these variants, in their order, which is the same for any number of processes.
+
+    After an interruption, the variants are missing of which that is not known.
+    """
     trials: list[Trial] = []
-    with mapping(processes) as over:
+    with mapping(processes, interruption) as over:
         for one in over(_by_name, [(name, seed, scenarios) for name in names]):
-            trials.append(one)
+            if one is not None:
+                trials.append(one)
             if watch is not None:
                 watch(len(trials))
     return trials
 
 
-def _by_name(name: str, seed: str, scenarios: int) -> Trial:
-    return try_variant(name, find_legal_variant(name), seed, scenarios)
+def _by_name(name: str, seed: str, scenarios: int, interruption: Interruption) -> Trial:
+    return try_variant(name, find_legal_variant(name), seed, scenarios, interruption=interruption)
 
 
 def try_variant(
-    name: str, variant: LegalVariant, seed: str, scenarios: int, components: Mapping[str, Component] = COMPONENTS
+    name: str,
+    variant: LegalVariant,
+    seed: str,
+    scenarios: int,
+    components: Mapping[str, Component] = COMPONENTS,
+    interruption: Interruption = NEVER,
 ) -> Trial:
-    """Check a variant as any implementation is checked, then look for a scenario in which it differs."""
+    """Check a variant as any implementation is checked, then look for a scenario in which it differs.
+
+    Raises: Unfinished.
+    """
     implementation = variant.build()
     try:
         program = Program(components[variant.component], implementation)
-        result = check(program, scenarios, seed)
-        return Trial(name, result.tally.scenarios, result.found, _difference(variant, program, seed, scenarios))
+        result = check(program, scenarios, seed, interruption=interruption)
+        difference = _difference(variant, program, seed, scenarios, interruption)
+        if interruption.requested:
+            raise Unfinished
+        return Trial(name, result.tally.scenarios, result.found, difference)
     finally:
         implementation.close()
 
 
-def _difference(variant: LegalVariant, program: Program, seed: str, scenarios: int) -> Divergence | None:
+def _difference(
+    variant: LegalVariant, program: Program, seed: str, scenarios: int, interruption: Interruption
+) -> Divergence | None:
     """Returns the simplest scenario that is known in which the two histories differ."""
     original = variant.original()
     try:
         differ, search = Differ(original.name, original, program, inside=True), Search(program)
-        for text in seeds(seed, variant.component, range(min(scenarios, MOST_COMPARED))):
+        for text in seeds(seed, variant.component, until(interruption, range(min(scenarios, MOST_COMPARED)))):
             scenario, run = search.run(text, record=True)
             differ.see(scenario, run)
             if differ.differs:
                 break
-        comparison = differ.conclude()
+        comparison = differ.conclude(interruption)
         return next(iter(comparison.divergences), None)
     finally:
         original.close()

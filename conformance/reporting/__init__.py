@@ -15,6 +15,7 @@ from conformance.reporting.checked import (
     checks_of,
     interruption_document,
     interruption_lines,
+    untried_lines,
     verdicts_of_check,
 )
 from conformance.reporting.conclusion import conclude_campaign, report_violation, status_of_check
@@ -49,7 +50,12 @@ from conformance.reporting.documents import (
 )
 from conformance.reporting.examined import examined_lines, examined_row
 from conformance.reporting.exercise import exercise_lines, exercise_remarks, write_exercise
-from conformance.reporting.exploration import exploration_document, exploration_lines, exploration_table
+from conformance.reporting.exploration import (
+    exploration_document,
+    exploration_lines,
+    exploration_table,
+    print_findings,
+)
 from conformance.reporting.files import write_json, write_text
 from conformance.reporting.judged import with_judged, without_judged
 from conformance.reporting.kill_matrix import matrix_text
@@ -121,6 +127,7 @@ __all__ = [
     "kill_matrix",
     "matrix_text",
     "print_bugs",
+    "print_findings",
     "print_implementations",
     "print_properties",
     "print_variants",
@@ -148,6 +155,7 @@ __all__ = [
     "this_environment",
     "tried_in_check",
     "unguarded_properties",
+    "untried_lines",
     "unusable_row",
     "variant_row",
     "variants_document",

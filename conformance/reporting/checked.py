@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.engines import Check, Standing
 from conformance.engines.causes import Cause
+from conformance.parts.words import many
 from conformance.ports import Implementation
 from conformance.reporting.divergences import divergence_remarks
 from conformance.reporting.exercise import exercise_remarks
@@ -75,6 +76,14 @@ def interruption_lines(everybody: Sequence[Checked], asked: int) -> list[str]:
         if one.not_begun:
             lines.append(f"{one.name}: nothing was run of {', '.join(one.not_begun)}.")
     return lines
+
+
+def untried_lines(kind: str, names: Sequence[str]) -> list[str]:
+    """Return sentences that say of which known bugs, or others of this `kind`, an interruption left nothing known."""
+    if not names:
+        return []
+    first, more = ", ".join(names[:8]), f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ["Interrupted: this is a partial result.", f"{many(len(names), kind)} not tried: {first}{more}."]
 
 
 def interruption_document(everybody: Sequence[Checked]) -> dict[str, Any]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from rich.console import Console
 from rich.table import Table
 
+from conformance.engines import replay
 from conformance.engines.explore import Exploration
 from conformance.engines.recognition import HASH_BITS, Recognition, collision_odds
 from conformance.parts.words import many
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.reporting.looks import simple_table
+from conformance.reporting.story import tell
 from conformance.scenarios import encode_scenario
 
 
@@ -28,14 +31,31 @@ def exploration_table(result: Exploration) -> Table:
     return table
 
 
+def print_findings(console: Console, result: Exploration) -> None:
+    """Print each finding in a sentence, and its steps as a replay prints them.
+
+    A contradiction of lock orders that no single run has has no steps.
+    """
+    implementation = result.program.implementation
+    components = {result.program.component.name: result.program.component}
+    for found in result.found:
+        steps = many(len(found.scenario.steps), "step")
+        console.print(
+            f"{found.slug} ({found.failure_class}) after {steps}: {found.owed}; {found.observed}",
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
+        seen = replay(found.scenario, implementation, components=components)
+        if seen.violation is not None:
+            console.print(tell(seen).table())
+
+
 def exploration_lines(result: Exploration) -> list[str]:
-    """Return one sentence for each finding, and one that says what the result means."""
-    lines = [
-        f"{found.slug} ({found.failure_class}) after {len(found.scenario.steps)} steps: {found.owed}; {found.observed}"
-        for found in result.found
-    ]
+    """Return sentences that say what the result means."""
+    lines = []
+    if result.interrupted:
+        lines.append("Interrupted: this is a partial result.")
     if result.found:
-        if not result.scope.at_once:
+        if not (result.scope.at_once or result.undrained):
             lines.append(
                 "The exploration is breadth first: no run in this scope shows the same failure in fewer steps."
             )
@@ -44,6 +64,8 @@ def exploration_lines(result: Exploration) -> list[str]:
     else:
         more = " and those that happen at once" if result.scope.at_once else ""
         lines.append(f"Nothing failed in any run of at most {many(result.depth, 'step')}{more}. Longer ones are left.")
+    if result.undrained:
+        lines.append(f"The fair drain was not judged from {result.undrained:,} of {result.states:,} states.")
     if result.recognition is Recognition.HASH:
         odds = collision_odds(result.recognition, result.states)
         lines.append(
@@ -64,6 +86,8 @@ def exploration_document(result: Exploration) -> dict[str, Any]:
         "transitions": result.transitions,
         "depth": result.depth,
         "complete": result.complete,
+        "interrupted": result.interrupted,
+        "undrained": result.undrained,
         "recognition": str(result.recognition),
         "collision_odds": collision_odds(result.recognition, result.states),
         "findings": [

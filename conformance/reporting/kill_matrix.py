@@ -11,10 +11,16 @@ from conformance.reporting.markdown import cell, table
 
 
 def matrix_text(
-    rows: Sequence[BugRow], operators: Sequence[OperatorMutant] = (), reasons: Mapping[str, str] | None = None
+    rows: Sequence[BugRow],
+    operators: Sequence[OperatorMutant] = (),
+    reasons: Mapping[str, str] | None = None,
+    remarks: Sequence[str] = (),
 ) -> str:
-    """Return the page. `reasons` says, by the name of an operator mutant, why no property can notice it."""
-    sections = ["# Kill matrix", _summary(rows)]
+    """Return the page. `reasons` says, by the name of an operator mutant, why no property can notice it.
+
+    `remarks` are sentences that a reader must know before all others, as that the search was interrupted.
+    """
+    sections = ["# Kill matrix", *(f"**{cell(one)}**" for one in remarks), _summary(rows)]
     for component in dict.fromkeys(row.component for row in rows):
         mine = [row for row in rows if row.component == component]
         sections += [f"## {component}", _bugs(mine), *_changes(mine)]

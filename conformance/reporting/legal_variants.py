@@ -79,12 +79,13 @@ def variants_table(rows: Sequence[VariantRow]) -> Table:
     return shown
 
 
-def variants_text(rows: Sequence[VariantRow]) -> str:
-    """Return the rows as a Markdown page."""
+def variants_text(rows: Sequence[VariantRow], remarks: Sequence[str] = ()) -> str:
+    """Return the rows as a Markdown page. `remarks` are sentences that a reader must know before all others."""
     accused = [row for row in rows if row.accused]
     scenarios = min((row.scenarios for row in rows), default=0)
     sections = [
         "# Legal variants",
+        *(f"**{cell(one)}**" for one in remarks),
         "Each legal variant is a change of the reference that the specification allows. The properties must accuse "
         "none of them: an accusation is a false alarm. The [kill matrix](kill-matrix.md) is the counterpart of this "
         "page: there each change is a bug, and a property must notice it.",

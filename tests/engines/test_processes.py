@@ -1,0 +1,128 @@
+"""Work in several processes: nothing of it outlives the driver, and Ctrl-C is the driver's alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from conformance.engines.interruption import Interruption, OnRequest
+from conformance.engines.matrix import Asked, matrix
+from conformance.engines.operators import Subject, try_operators
+from conformance.engines.processes import mapping
+from conformance.engines.variants import try_variants
+from conformance.ports.changes import CATALOGUES
+
+FAR_TOO_LONG = 120
+"""Seconds until a test gives up. No test that passes comes near it."""
+
+DRIVER = """
+from conformance.engines.processes import mapping
+from tests.engines.test_processes import waits
+if __name__ == "__main__":
+    with mapping(2) as over:
+        list(over(waits, [(), ()]))
+"""
+
+
+def waits(interruption: Interruption) -> None:
+    print("waits", flush=True)
+    signal.pause()
+
+
+def answers(text: str, interruption: Interruption) -> str:
+    if text == "never":
+        signal.pause()
+    return text
+
+
+def presses(interruption: Interruption) -> str:
+    signal.raise_signal(signal.SIGINT)
+    return "goes on"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_the_processes_of_a_driver_that_is_killed_end_too():
+    """They hold the pipe to which the driver writes: it ends when the last of them does."""
+    with subprocess.Popen([sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        assert [driver.stdout.readline() for _ in range(2)] == ["waits\n"] * 2
+        driver.kill()
+        assert driver.communicate(timeout=FAR_TOO_LONG)[0] == ""
+
+
+def test_after_an_interruption_nobody_waits_for_what_is_not_there():
+    asked = OnRequest()
+    with mapping(2, asked) as over:
+        results = over(answers, [("first",), ("never",), ("never",), ("last",)])
+        assert next(results) == "first"
+        asked.request()
+        assert list(results) == [None, None, None]
+    assert multiprocessing.active_children() == []
+
+
+def test_an_error_leaves_no_process_behind():
+    def fails() -> None:
+        with mapping(2) as over:
+            assert next(over(answers, [("first",), ("never",)])) == "first"
+            raise RuntimeError("of the caller")
+
+    with pytest.raises(RuntimeError, match="of the caller"):
+        fails()
+    assert multiprocessing.active_children() == []
+
+
+def test_an_interrupt_of_the_terminal_does_not_reach_them():
+    with mapping(2) as over:
+        assert list(over(presses, [(), ()])) == ["goes on"] * 2
+
+
+def test_a_process_whose_driver_has_ended_before_does_not_begin():
+    code = "from conformance.engines.processes import _begin; _begin(-1); print('begun')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    code = code.replace("-1", str(os.getpid()))
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "begun\n"
+
+
+class AfterLooks:
+    """Requested when somebody has looked so many times."""
+
+    def __init__(self, looks: int) -> None:
+        self._left = looks
+
+    @property
+    def requested(self) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+
+def test_a_matrix_has_the_bugs_that_are_known_by_then():
+    names = ["B-D1", "B-D5", "B-D3"]
+    whole = matrix(names, Asked(("a", "b"), 500))
+    seen: list[int] = []
+    looks = 0
+    lines = None
+    while not lines:  # how many runs a bug takes is not for this test to say
+        looks += 200
+        lines = matrix(names, Asked(("a", "b"), 500, optimal=True, confirmed=True), 1, seen.append, AfterLooks(looks))
+    assert 0 < len(lines) < len(names)
+    for one, other in zip(lines, whole, strict=False):
+        assert (one.bug, one.forms) == (other.bug, other.forms)
+        assert (one.optimum, one.opinion) == (None, None)
+
+
+def test_nothing_is_said_of_a_variant_that_was_not_tried_to_the_end():
+    names = ["tests.ports.foreign_variants:COUNTS_THE_END", "tests.ports.foreign_variants:TAKES_THE_LAST"]
+    assert try_variants(names, "0", 50, interruption=AfterLooks(20)) == []
+
+
+def test_operator_mutants_that_were_not_tried_are_missing():
+    asked = OnRequest()
+    asked.request()
+    subject = Subject("reference_impl", "reference", CATALOGUES)
+    assert try_operators(subject, ("deque",), 2, 10, interruption=asked) == []
