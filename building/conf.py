@@ -39,7 +39,13 @@ FILES = (
 
 CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "README": {
-        "First steps": ("docs/tutorial", "docs/pytest", "docs/jsonl-protocol", "examples/*/README"),
+        "First steps": (
+            "docs/tutorial",
+            "docs/pytest",
+            "docs/not-exercised",
+            "docs/jsonl-protocol",
+            "examples/*/README",
+        ),
         "Guides": ("docs/campaigns", "docs/files", "docs/channel-state-files"),
         "Reference": ("docs/specification/README", "CHANGELOG"),
         "Published reports": ("reports/*", "reports/flink-findings/README"),

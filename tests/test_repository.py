@@ -96,3 +96,11 @@ def test_every_marker_is_registered() -> None:
         for marker in re.findall(r"\bpytest\.mark\.(\w+)", file.read_text(encoding="utf-8"))
     }
     assert used - BUILT_IN <= registered
+
+
+def test_every_decision_has_its_own_number_and_a_line_in_the_list() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^- \[(\d+)\]\((\1-[a-z0-9-]+\.md)\)", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
+    pages = sorted(file.name for file in folder.glob("[0-9]*.md"))
+    assert sorted(name for _, name in listed) == pages
+    assert len({number for number, _ in listed}) == len(pages)

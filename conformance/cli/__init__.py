@@ -19,6 +19,7 @@ from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
 from conformance.cli.documentation import docs
 from conformance.cli.examining import audit, doctor
+from conformance.cli.explaining import explain
 from conformance.cli.guarding import Guarded
 from conformance.cli.internal import told
 from conformance.cli.known_bugs import bugs
@@ -88,6 +89,7 @@ for _command in (
     properties,
     implementations,
     doctor,
+    explain,
     audit,
     campaign,
     docs,

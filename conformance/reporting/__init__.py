@@ -82,6 +82,7 @@ from conformance.reporting.tables import (
     verdict_tables,
 )
 from conformance.reporting.trials import print_bugs, print_variants
+from conformance.reporting.unexercised import explanation_lines
 from conformance.reporting.verdicts import Remark, Tried, Verdicts, tried_in_check
 
 __all__ = [
@@ -116,6 +117,7 @@ __all__ = [
     "examined_row",
     "exercise_lines",
     "exercise_remarks",
+    "explanation_lines",
     "exploration_document",
     "exploration_lines",
     "exploration_table",
