@@ -16,7 +16,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs bench kill-matrix variants exercise corpus explore trials nightly clean jdk
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs release bench kill-matrix variants exercise corpus explore trials nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -125,6 +125,9 @@ format: venv ## reformat, and fix what ruff can fix safely
 docs: venv ## the documentation site, into build/site; a broken link is an error
 	$(BIN)/sphinx-build -W --keep-going -q -j auto -d build/doctrees -c building . build/site
 	@echo "Open build/site/index.html"
+
+release: venv ## build and check what is published, into dist; uploads nothing
+	$(BIN)/python -m building.release
 
 bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark
