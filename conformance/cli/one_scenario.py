@@ -62,7 +62,8 @@ def replay_command(
     out.print(story.table())
     if story.in_the_drain is not None:
         out.print(story.in_the_drain, soft_wrap=True, markup=False)
-    out.print(f"{result.verdict.value} on {implementation.name}: {result.reason}", soft_wrap=True, markup=False)
+    verdict = f"{result.verdict.value} on {implementation.name}: {result.reason}"
+    out.print(verdict, soft_wrap=not out.is_terminal, markup=False)
     if json_path is not None:
         reporting.write_json(json_path, reporting.replay_document(result))
     return {ReplayVerdict.FAILED: VIOLATION, ReplayVerdict.FIXED: CONFORMS}.get(result.verdict, INCONCLUSIVE)
