@@ -13,31 +13,9 @@ from conformance.ports import Capability
 from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
+from conformance.reporting.reproducer import reproducer
 from conformance.scenarios import Finding, Scenario, encode_history, encode_scenario, scenario_id
 from conformance.scenarios.names import as_file_name
-
-_TEST = '''\
-"""This test fails until the bug is fixed. Run it with: python -m pytest test_reproduce.py
-
-Needs the package checkpoint-conformance, and scenario.json next to this file. report.md explains what is wrong.
-"""
-
-from contextlib import closing
-from pathlib import Path
-
-from conformance.engines import read_scenario, replay
-from conformance.ports import find_implementation
-
-IMPLEMENTATION = {implementation!r}
-ASSUMED = {assume!r}
-
-
-def test_the_property_holds():
-    scenario = read_scenario(Path(__file__).with_name("scenario.json"))
-    with closing(find_implementation(IMPLEMENTATION)) as implementation:
-        result = replay(scenario, implementation, ASSUMED)
-    assert result.verdict.value == "FIXED", f"{{result.verdict.value}}: {{result.reason}}"
-'''
 
 
 def report_folder_name(found: Found) -> str:
@@ -79,12 +57,12 @@ def write_bug_report(
     told = this_environment(implementation) if environment is None else environment
     finding = Finding(found.slug, found.failure_class, implementation)
     scenario = Scenario(found.scenario.component, found.scenario.config, found.scenario.steps, finding)
+    path = Path(folder) / report_folder_name(found)
     files = {
         "report.md": report_text(Report(found, replay, implementation, reference, assumed, told, reasons, opinion)),
         "scenario.json": encode_scenario(scenario),
         "history.json": encode_history(encodable(replay.history), implementation),
-        "test_reproduce.py": _TEST.format(implementation=implementation, assume=assumed),
+        "test_reproduce.py": reproducer(implementation, assumed, path),
     }
-    path = Path(folder) / report_folder_name(found)
     write_folder(path, files)
     return path

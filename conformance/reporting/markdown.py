@@ -13,7 +13,7 @@ from conformance import __version__
 from conformance.driver import Property
 from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
-from conformance.ports import registered_names
+from conformance.ports import is_built_in
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
@@ -215,16 +215,14 @@ def _reproduce(report: Report) -> str:
         "The second runs a test that fails until the bug is fixed. The test can be put into any test suite, together "
         "with `scenario.json`. `history.json` contains every answer in full.",
     ]
-    if _is_object(report.implementation, registered_names()):
-        module = cell(report.implementation.partition(":")[0])
-        lines.append(f"The module `{module}` must be on the Python path (`PYTHONPATH`).")
+    if not is_built_in(report.implementation):
+        lines.append(
+            "The test looks for the implementation where it was found, seen from this folder. Elsewhere it is skipped, "
+            "and says so, until the environment variable names it: "
+            "`CONFORMANCE_IMPLEMENTATION=module:object python -m pytest test_reproduce.py`, or `jsonl:COMMAND` for a "
+            "program."
+        )
     return "\n\n".join(lines)
-
-
-def _is_object(name: str, registered: Iterable[str]) -> bool:
-    """Return whether the implementation is named as module:object."""
-    head, colon, _ = name.partition(":")
-    return bool(colon) and head not in ("known-bug", "legal-variant") and head.partition("@")[0] not in registered
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,4 +1,3 @@
-import ast
 import json
 import os
 import subprocess
@@ -168,7 +167,7 @@ def test_a_finding_that_does_not_fail_again_is_reported_as_such(found: Found, tm
     passing = replay(found.scenario, find_implementation("reference"))
     text = (write_bug_report(tmp_path, found, passing, implementation="x:y") / "report.md").read_text()
     assert "did **not** fail when the scenario was run again (FIXED" in text
-    assert "The module `x` must be on the Python path" in text
+    assert "until the environment variable names it" in text
 
 
 def test_assumed_capabilities_go_into_command_and_test(found: Found, failing: Replay, tmp_path: Path):
@@ -177,10 +176,9 @@ def test_assumed_capabilities_go_into_command_and_test(found: Found, failing: Re
     )
     text = (path / "report.md").read_text()
     assert "--implementation 'jsonl:node a.js' --assume blocked-priority-local\n" in text
-    assert "Python path" not in text
-    tree = ast.parse((path / "test_reproduce.py").read_text())
-    values = {node.targets[0].id: ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)}  # type: ignore[attr-defined]
-    assert values == {"IMPLEMENTATION": "jsonl:node a.js", "ASSUMED": ("blocked-priority-local",)}
+    text = (path / "test_reproduce.py").read_text()
+    assert "IMPLEMENTATION = 'jsonl:node a.js'\n" in text
+    assert "ASSUMED = ('blocked-priority-local',)\n" in text
 
 
 class Nonsense(Implementation):
