@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from conformance import campaigns, reporting
+from conformance.cli.destinations import TO_FOLDER
 from conformance.cli.options import (
     RUNNERS,
     all_option,
@@ -160,7 +161,7 @@ def _conclude(
 
 @campaign.command(name="report")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: DIR/report]")
+@click.option("-o", "--output", metavar="FOLDER", type=TO_FOLDER, help="[default: DIR/report]")
 @chosen_option
 @known_option
 @all_option

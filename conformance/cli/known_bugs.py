@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.guarding import guarded_by_names
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
@@ -66,11 +67,11 @@ OPERATOR_SCENARIOS = 1_000
     "--report",
     "report_path",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=TO_FILE,
     help="Write the kill matrix as a Markdown page.",
 )
 @click.option(
-    "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
+    "--corpus", "corpus_path", metavar="FOLDER", type=TO_FOLDER,
     help="Write the minimal scenario of each bug into this folder, and where the search first found it.",
 )  # fmt: skip
 @every_option

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.guarding import guarded_by_names
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
@@ -39,11 +40,11 @@ from conformance.scenarios.names import as_file_name
     "--report",
     "report_path",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=TO_FILE,
     help="Write the table as a Markdown page.",
 )
 @click.option(
-    "--corpus", "corpus_path", metavar="FOLDER", type=click.Path(path_type=Path),
+    "--corpus", "corpus_path", metavar="FOLDER", type=TO_FOLDER,
     help="Write, for each variant, a scenario in which its history differs into this folder.",
 )  # fmt: skip
 @every_option

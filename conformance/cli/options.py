@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.cli.destinations import TO_FILE
 from conformance.components import COMPONENTS
 from conformance.ports import (
     Capability,
@@ -58,7 +59,7 @@ component_option = click.option(
     multiple=True,
     help="Use only this component. May be given more than once.",
 )
-json_option = click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
+json_option = click.option("--json", "json_path", type=TO_FILE, help="Write the result as JSON.")
 assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,
     help="Also judge properties that need this capability, on implementations that do not claim it.",

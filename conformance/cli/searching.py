@@ -9,6 +9,7 @@ import click
 
 from conformance import reporting
 from conformance.cli.checks import Searching, Wanted
+from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.guarding import followed, guarded
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
@@ -58,14 +59,14 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VI
 @click.option(
     "--bug-reports",
     "report_folder",
-    type=click.Path(path_type=Path),
+    type=TO_FOLDER,
     help="Write a bug report for each violation into this folder.",
 )
 @click.option(
     "--report",
     "page",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=TO_FILE,
     help="Write a conformance report (Markdown), and scenario files into a folder beside it.",
 )
 @click.option(
@@ -77,7 +78,7 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VI
     "--exercise",
     "exercise_page",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=TO_FILE,
     help="Write in which settings each property was judged (Markdown), and all counts beside it (JSON).",
 )
 @all_option
@@ -98,6 +99,8 @@ def check(
         check_page(page)
     if exercise_page is not None and exercise_page.suffix in ("", ".json"):
         raise click.UsageError("--exercise: the page needs a suffix such as .md; the JSON file beside it has .json")
+    if exercise_page is not None:
+        TO_FILE(exercise_page.with_suffix(".json"))
     entries = load_known_failures(known_path) if known_path is not None else ()
     limits = Limits(step_seconds, memory)
     chosen = [(name, find(name, limits, against, in_process)) for name in implementations]
@@ -162,7 +165,7 @@ def check(
 @click.option(
     "--bug-reports",
     "report_folder",
-    type=click.Path(path_type=Path),
+    type=TO_FOLDER,
     help="Write a bug report for each violation into this folder.",
 )
 @json_option
