@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-
 _LONGEST_NAME = 255
 """In bytes. The usual file systems take no longer ones."""
 
