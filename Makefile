@@ -9,6 +9,10 @@ RUNNER    ?= auto
 # Searches at once; a number of cores.
 PROCESSES ?= 2
 
+# What is measured by `make coverage`, and where the table is written.
+TESTS     ?= tests
+COVERAGE  ?= reports/coverage.md
+
 REPORT      := build/campaign
 BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
@@ -16,7 +20,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs release bench kill-matrix variants exercise corpus explore trials nightly clean jdk
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix variants exercise corpus explore trials nightly clean jdk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -126,6 +130,14 @@ docs: venv ## the documentation site, into build/site; a broken link is an error
 	$(BIN)/sphinx-build -W --keep-going -q -j auto -d build/doctrees -c building . build/site
 	@echo "Open build/site/index.html"
 
+# One process, so that nothing depends on how tests are shared out; the processes that tests start are measured, too.
+coverage: venv ## branch coverage of the tests, by room, into reports/; slow, so it runs at night
+	@rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/coverage run -m pytest -n 0 $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o build/coverage/measured.json
+	$(BIN)/python -m building.branches build/coverage/measured.json $(COVERAGE)
+
 release: venv ## build and check what is published, into dist; uploads nothing
 	$(BIN)/python -m building.release
 
@@ -190,9 +202,9 @@ define explore-coordinator
 	  --json reports/exploration/coordinator-$(1).json
 endef
 
-nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations and trials
+nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix variants explore trials
+	$(MAKE) kill-matrix variants explore trials coverage
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
