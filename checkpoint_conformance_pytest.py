@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -99,6 +100,16 @@ def pytest_configure(config: pytest.Config) -> None:
     from conformance.suite.run import ConformancePlugin
 
     config.pluginmanager.register(ConformancePlugin(config), "checkpoint-conformance-run")
+
+
+@pytest.hookimpl(tryfirst=True, hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Before a failure is shown, remove the lines of the suite from Hypothesis' explanation, if a test used `judge`."""
+    if call.excinfo is not None and "conformance.suite.judging" in sys.modules:
+        from conformance.system.notes import without_our_lines
+
+        without_our_lines(call.excinfo.value)
+    yield
 
 
 def _home() -> Path:

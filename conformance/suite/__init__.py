@@ -1,4 +1,7 @@
-"""The tests that an implementer runs: `pytest --pyargs conformance.suite --implementation my_adapter:MyEngine`."""
+"""The tests that an implementer runs: `pytest --pyargs conformance.suite --implementation my_adapter:MyEngine`.
+
+`judge` judges one scenario, for tests of one's own.
+"""
 
 from importlib.util import find_spec
 
@@ -7,3 +10,7 @@ if find_spec("pytest") is None:
         "The tests of the suite need pytest, which is not installed: pip install 'checkpoint-conformance[pytest]'. "
         "The command `conformance check` tests the same properties without it."
     )
+
+from conformance.suite.judging import judge
+
+__all__ = ["judge"]

@@ -1,0 +1,185 @@
+"""`judge` and the state machine in tests of a user, with the habits of Hypothesis: settings, database, seeds."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+from hypothesis.stateful import run_state_machine_as_test
+
+from conformance.components import COMPONENTS
+from conformance.driver import Program, Violation
+from conformance.engines import state_machine
+from conformance.engines.replay import ReplayVerdict, read_scenario
+from conformance.ports import Capability, find_implementation
+from conformance.suite import judge
+
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "tests" / "corpus"
+DOCUMENT = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOY = Path(__file__).with_name("toy_engine.py").read_text(encoding="utf-8")
+NO_ELEMENTS = "ToySubpartition.poll = lambda self: None"
+B88 = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-88"))
+
+
+def test_judge_returns_the_verdict_if_every_property_holds():
+    scenario = read_scenario(CORPUS / "B-88.json")
+    assert judge(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+def test_judge_tells_what_is_broken_and_how_to_replay_it(tmp_path):
+    scenario = read_scenario(CORPUS / "B-88.json")
+    with pytest.raises(AssertionError) as caught:
+        judge(scenario, find_implementation("known-bug:B-88"), assume=[Capability.RESOURCES])
+    story, _, command = str(caught.value).partition("\n\n")
+    assert "expected: a newer timeoutable barrier was added" in story
+    assert "observed: its output state is pending" in story
+    assert "1 producer  timeoutable_barrier (checkpoint 1)" in story
+    assert "drain, here" in story
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "FAILED on known-bug:B-88" in done.stdout
+
+
+def readme_snippet() -> str:
+    (snippet,) = (one for one in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "state_machine" in one)
+    return f"from toy_engine import Toy as MyEngine\n{snippet}"
+
+
+PROFILES = """import os
+from hypothesis import settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+settings.register_profile("kept", derandomize=False, database=DirectoryBasedExampleDatabase("kept"))
+settings.load_profile(os.environ["HYPOTHESIS_PROFILE"])
+"""
+
+
+def pytest_in(folder: Path, *options: str, hash_seed: int = 0) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_engine.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "HYPOTHESIS_PROFILE": "kept"},
+    )  # fmt: skip
+
+
+def explained_by_us(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The lines of the suite that Hypothesis names as those that only failing examples ran."""
+    named = re.findall(r"^E\s+(/\S+\.py):\d+$", done.stdout, re.MULTILINE)
+    return [one for one in named if one.startswith((str(ROOT / "conformance"), str(ROOT / "strategies")))]
+
+
+def test_the_snippet_of_the_readme_finds_a_rare_bug(tmp_path):
+    (tmp_path / "toy_engine.py").write_text(TOY, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(PROFILES, encoding="utf-8")
+    test = tmp_path / "test_engine.py"
+    test.write_text(readme_snippet(), encoding="utf-8")
+    first = pytest_in(tmp_path, "--hypothesis-seed=1", "--hypothesis-show-statistics")
+    assert first.returncode == 1, first.stdout
+    assert "state.aligned_timeout(checkpoint=1)" in first.stdout
+    assert "    - Events:\n" in first.stdout
+    assert re.search(r"%, goal reached: [a-z-]+$", first.stdout, re.MULTILINE)
+    assert "Retried draw" not in first.stdout
+    assert not explained_by_us(first)
+
+
+SEEDED = """from hypothesis import Phase, seed, settings
+from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines import state_machine
+from toy_engine import Toy
+
+Machine = seed(1)(state_machine(Program(COMPONENTS["subpartition"], Toy())))
+TestMyEngine = Machine.TestCase
+TestMyEngine.settings = settings(phases=[Phase.PHASE], deadline=None, stateful_step_count=100)
+"""
+
+
+def test_a_failing_example_is_run_again_by_another_process(tmp_path):
+    (tmp_path / "toy_engine.py").write_text(TOY, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(PROFILES, encoding="utf-8")
+    test = tmp_path / "test_engine.py"
+    for hash_seed, phase in enumerate(("generate", "reuse")):  # the second only reads the database
+        test.write_text(SEEDED.replace("PHASE", phase), encoding="utf-8")
+        done = pytest_in(tmp_path, hash_seed=hash_seed)
+        assert done.returncode == 1, done.stdout
+        assert "state.aligned_timeout(checkpoint=1)" in done.stdout
+
+
+def quick(**more: object) -> settings:
+    chosen = {"max_examples": 60, "deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": False}
+    chosen["phases"] = [Phase.reuse, Phase.generate]
+    return settings(**{**chosen, "report_multiple_bugs": False, **more})  # type: ignore[arg-type]
+
+
+def test_another_implementation_has_other_entries_in_the_database(tmp_path):
+    database = DirectoryBasedExampleDatabase(tmp_path)
+    with pytest.raises(Violation):
+        run_state_machine_as_test(hypothesis.seed(1)(state_machine(B88)), settings=quick(database=database))
+    reference = Program(COMPONENTS["subpartition"], find_implementation("reference"))
+    run_state_machine_as_test(state_machine(reference), settings=quick(database=database, max_examples=5))
+    only_again = quick(database=database, phases=[Phase.reuse])
+    with pytest.raises(Violation):  # the clean run of another implementation did not remove it
+        run_state_machine_as_test(state_machine(B88), settings=only_again)
+
+
+def test_a_seed_and_derandomize_give_the_same_failure_again():
+    def reported(seeded: bool) -> object:
+        machine = state_machine(B88)
+        one = hypothesis.seed(5)(machine) if seeded else machine
+        with pytest.raises(Violation):
+            run_state_machine_as_test(one, settings=quick(database=None, derandomize=not seeded))
+        return machine.last
+
+    assert reported(True) == reported(True)
+    assert reported(False) == reported(False)
+
+
+def test_the_settings_of_the_profile_are_kept_and_can_be_replaced():
+    assert state_machine(B88).TestCase.settings.stateful_step_count == 100
+    settings.register_profile("conformance-test", max_examples=7, stateful_step_count=20)
+    before = settings.get_current_profile_name()
+    settings.load_profile("conformance-test")
+    try:
+        found = state_machine(B88).TestCase.settings
+    finally:
+        settings.load_profile(before)
+    assert (found.max_examples, found.stateful_step_count) == (7, 20)
+    machine = state_machine(B88)
+    machine.TestCase.settings = settings(max_examples=3)
+    assert machine.TestCase.settings.max_examples == 3
+
+
+def test_the_printed_program_can_be_run():
+    state: Any = state_machine(B88)()
+    state.configure(config=B88.configs[0])
+    state.timeoutable_barrier(checkpoint=1)
+    state.timeoutable_barrier(checkpoint=2)
+    with pytest.raises(Violation):
+        state.teardown()
+
+
+def test_the_test_of_the_document_runs(tmp_path):
+    (snippet,) = (one for one in re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL) if "judge" in one)
+    (tmp_path / "toy_engine.py").write_text(f"{TOY}\n{NO_ELEMENTS}", encoding="utf-8")
+    (tmp_path / "test_engine.py").write_text(
+        snippet.replace("from my_adapter import MyEngine", "from toy_engine import Toy as MyEngine"), encoding="utf-8"
+    )
+    done = pytest_in(tmp_path, "--hypothesis-seed=1")
+    assert done.returncode == 1, done.stdout
+    assert "expected: " in done.stdout
+    assert not explained_by_us(done)
+    assert "conformance replay /dev/stdin --implementation toy_engine:Toy <<'SCENARIO'" in done.stdout
