@@ -34,6 +34,7 @@ include_patterns = ["*.md", "docs/**.md", "examples/*/README.md", "reports/**.md
 FILES = (
     "LICENSE", "docs/*.schema.json", "examples/*/adapter.*", "reports/exploration/*.json",
     "reports/flink-findings/**/*.java",
+    "reports/*/*.html",
 )  # fmt: skip
 """What pages link to and is published as it is."""
 
@@ -48,7 +49,7 @@ CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         ),
         "Guides": ("docs/campaigns", "docs/files", "docs/channel-state-files"),
         "Reference": ("docs/specification/README", "CHANGELOG"),
-        "Published reports": ("reports/*", "reports/flink-findings/README"),
+        "Published reports": ("reports/README", "reports/*", "reports/flink-findings/README"),
         "Working on the suite": ("CONTRIBUTING", "ARCHITECTURE", "docs/decisions/README"),
     },
     "docs/specification/README": {"": ("docs/specification/*",)},

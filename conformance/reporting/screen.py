@@ -237,6 +237,7 @@ def _open(tried: Sequence[Tried], width: int, everything: bool) -> Iterator[Text
     if names:
         text = f"Not exercised, so not passed: {len(names):,}: {', '.join(names)}"
         yield from map(Text, _cut(text, width, MOST_OPEN, everything))
+        yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
     if everything:
         lists = {
             "Untestable": _named(tried, (Word.UNTESTABLE,), situations=False),
