@@ -4,7 +4,7 @@ A plan says what to run, and a runner decides where. The result depends only on 
 prints the result.
 """
 
-from conformance.campaigns.campaign import Advance, Progress, choose, resume, start
+from conformance.campaigns.campaign import Advance, Progress, Remembered, choose, remembered, resume, start
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.files import own
 from conformance.campaigns.merge import LostBlock
@@ -46,6 +46,7 @@ __all__ = [
     "Processes",
     "Progress",
     "PropertyResult",
+    "Remembered",
     "Runner",
     "RunnerUnavailable",
     "Spark",
@@ -56,6 +57,7 @@ __all__ = [
     "load",
     "make_plan",
     "own",
+    "remembered",
     "resume",
     "start",
     "status",

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
+
 from conformance.campaigns import files, shards
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.code import Code, CodeLog, code_of
@@ -78,6 +80,27 @@ def choose(
     return Processes(workers, names), problem
 
 
+class Remembered(Struct, frozen=True):
+    """How a campaign was run when it was started. No result depends on it."""
+
+    runner: str
+    master: str | None = None
+    """The master of a Spark cluster. It is only shown: a file does not decide where code runs."""
+
+
+def remembered(folder: Path) -> Remembered | None:
+    """Return how a campaign was run when it was started; None if its folder does not say so.
+
+    Raises: SchemaError if the file is damaged.
+    """
+    path = Path(folder) / files.RUNNER
+    return files.read(path, Remembered) if path.exists() else None
+
+
+def _master_of(runner: Runner) -> str | None:
+    return runner.master if isinstance(runner, Spark) and not runner.local else None
+
+
 def start(
     folder: Path,
     plan: Plan,
@@ -99,6 +122,7 @@ def start(
         try:
             files.write(folder / files.PLAN, plan)
             files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
+            files.write(folder / files.RUNNER, Remembered(runner.name, _master_of(runner)))
             (folder / shards.BLOCKS).mkdir()
             return _run(folder, plan, runner, progress, clock)
         except RunnerUnavailable:

@@ -3,6 +3,7 @@
     DIR/plan.json                              the plan
     DIR/blocks/                                the committed blocks, which alone count (see `shards`)
     DIR/code.json                              the code at the start, and each changed code that was accepted later
+    DIR/runner.json                            the kind of the runner at the start, for whoever resumes the campaign
     DIR/driver.lock                            locked by the process that runs the campaign
     DIR/result.json                            the result
 
@@ -33,6 +34,7 @@ from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, re
 
 PLAN = "plan.json"
 CODE = "code.json"
+RUNNER = "runner.json"
 RESULT = "result.json"
 
 T = TypeVar("T", bound=Struct)
@@ -59,7 +61,7 @@ def check_empty(folder: Path) -> None:
 
 def give_up(folder: Path) -> None:
     """Remove the files and the folder of a campaign that ran no block. The caller holds the lock, and ends then."""
-    for name in (PLAN, CODE):
+    for name in (PLAN, CODE, RUNNER):
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):  # there is something else in the folder, so it stays
         (folder / BLOCKS).rmdir()
@@ -125,7 +127,7 @@ def _read(path: Path, kind: type[T]) -> tuple[T, bytes]:
 
 def cure(path: Path) -> str:
     """What to do if a file of a campaign is damaged."""
-    is_block = path.name not in (PLAN, CODE, RESULT)
+    is_block = path.name not in (PLAN, CODE, RUNNER, RESULT)
     folder = path.parents[3] if is_block else path.parent
     result = folder / RESULT
     resume = f"conformance campaign resume {shlex.quote(str(folder))}"

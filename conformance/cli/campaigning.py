@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,17 +105,37 @@ def resume(
     folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, accept_changed_code: bool,
     known_path: Path | None, everything: bool,
 ) -> int:  # fmt: skip
-    """Continue a campaign that was stopped. Committed blocks are not run again."""
+    """Continue a campaign that was stopped, with the runner of its start. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
     now = campaigns.status(folder)
     if now.finished:
         notes.print(f"The campaign in {folder} already has a result.", markup=False)
+    elif runner == "auto" and master is None:
+        runner = _runner_of(folder, chosen)
     runs, note = campaigns.choose(runner, master)
     if note is not None and not now.finished:
         notes.print(note, markup=False)
     with _watching(now.planned) as watch:
         result = campaigns.resume(folder, runs, watch, accept_changed_code=accept_changed_code, chosen=chosen)
     return _conclude(result, folder, entries, chosen, everything)
+
+
+def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
+    """Return the runner with which a campaign was started. Raises: click.UsageError if its master must be named."""
+    before = campaigns.remembered(folder)
+    if before is None or before.runner not in RUNNERS:
+        return "auto"
+    if before.master is None:
+        return before.runner
+    words = ["conformance", "campaign", "resume", str(folder)]
+    words += [word for name in chosen for word in ("--implementation", name)]
+    if not before.master.isprintable():
+        raise click.UsageError("the campaign was started on a Spark master whose name cannot be shown; pass --master")
+    raise click.UsageError(
+        f"the campaign was started on the Spark master {before.master}, and a file does not decide where code runs. To "
+        f"continue there:\n{shlex.join([*words, '--master', before.master])}\n"
+        "With --runner spark or --runner processes, it continues on this machine."
+    )
 
 
 @campaign.command(name="status")

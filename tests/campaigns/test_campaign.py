@@ -89,7 +89,8 @@ def test_the_result_of_an_earlier_version_knows_no_numbers_of_scenarios(inline, 
     result = load(inline)
     raw = json.loads((inline / "result.json").read_text(encoding="utf-8"))
     findings = [found for one in raw["implementations"] for part in one["components"] for found in part["findings"]]
-    assert any(isinstance(found.pop("first"), int) for found in findings)
+    numbers = [found.pop("first") for found in findings]
+    assert any(isinstance(number, int) for number in numbers)
     (tmp_path / "result.json").write_text(canonical(raw) + "\n", encoding="utf-8")
     older = load(tmp_path)
     assert older.plan == result.plan
