@@ -17,7 +17,7 @@ SMALL = ["--component", "deque", "--scenarios", "8"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a campaign that was interrupted at once."""
 
     def interrupted(*arguments: object) -> None:
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def chosen(monkeypatch) -> list[tuple[str, str | None]]:
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
     """The runners that were asked for. All of them are inline."""
     asked: list[tuple[str, str | None]] = []
 
