@@ -20,7 +20,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix hypothesis variants exercise corpus explore trials nightly clean jdk
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -140,6 +140,17 @@ coverage: venv ## branch coverage of the tests, by room, into reports/; slow, so
 
 release: venv ## build and check what is published, into dist; uploads nothing
 	$(BIN)/python -m building.release
+
+test-browser: venv ## the page in a real browser; needs chromium
+	$(BIN)/pytest -n 0 -m browser tests/reporting/test_page_in_a_browser.py
+
+campaign-example: venv ## a page of a campaign with three planted bugs, into reports/
+	rm -rf build/campaign-example
+	$(CONFORMANCE) campaign start build/campaign-example --scenarios 300 --runner inline --component subpartition \
+	  --component gate --component barrier-handler --implementation reference --implementation known-bug:B-01 \
+	  --implementation known-bug:B-G84 --implementation known-bug:B-45
+	mkdir -p reports/campaign-example
+	cp build/campaign-example/report/index.html reports/campaign-example/index.html
 
 bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark

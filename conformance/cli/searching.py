@@ -60,7 +60,7 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VI
     "--bug-reports",
     "report_folder",
     type=TO_FOLDER,
-    help="Write a bug report for each violation into this folder.",
+    help="Write index.html into this folder, and a bug report for each violation.",
 )
 @click.option(
     "--report",
@@ -97,6 +97,8 @@ def check(
     check_components(components)
     if page is not None:
         check_page(page)
+    if report_folder is not None:
+        reporting.check_index(report_folder)
     if exercise_page is not None and exercise_page.suffix in ("", ".json"):
         raise click.UsageError("--exercise: the page needs a suffix such as .md; the JSON file beside it has .json")
     if exercise_page is not None:
@@ -110,20 +112,23 @@ def check(
     call = reporting.Call(implementations, components, scenarios, seed, engine, assume, known, against)
     everybody: list[reporting.Checked] = []
     reported: list[reporting.Tested] = []
+    reports: list[reporting.Report] = []
     with interruptible() as interruption:
         for one in Searching(call, assumed, entries, limits, in_process, interruption).results(wanted):
             everybody.append(one)
             name, implementation = one.name, one.implementation
             if report_folder is not None:
                 for found in (found for checked in one.checks for found in checked.found):
-                    reporting.report_violation(
+                    report = reporting.report_violation(
                         report_folder, name, found, implementation, assumed, interruption=interruption
                     )
+                    reports.append(report)
             if page is not None:
                 reported.append(reporting.evidence_of(name, implementation, one.checks, one.standing, assumed))
         written = report_folder if any(one.found for one in reporting.checks_of(everybody)) else None
         status = INTERRUPTED if interruption.requested else reporting.status_of_check(everybody)
-        reporting.print_verdicts(out, reporting.verdicts_of_check(everybody, scenarios, written), everything)
+        verdicts = reporting.verdicts_of_check(everybody, scenarios, written)
+        reporting.print_verdicts(out, verdicts, everything)
         out.print(status_in_words(status))
         if written is not None:
             out.print(f"Reports: {written}", soft_wrap=True, markup=False)
@@ -143,6 +148,12 @@ def check(
             if against is not None:
                 document["divergences"] = reporting.divergences_document(against, reporting.checks_of(everybody))
             reporting.write_json(json_path, {**document, **reporting.interruption_document(everybody)})
+        if report_folder is not None:
+            content = reporting.content_of_check(
+                everybody, verdicts, status_in_words(status), reports, call,
+                reporting.interruption_lines(everybody, scenarios),
+            )  # fmt: skip
+            reporting.print_page(out, reporting.conclude_folder(report_folder, content))
         return status
 
 

@@ -8,13 +8,14 @@ unsure in more than half of the cases in which there was something to judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Protocol
 
 from msgspec import Struct
 
-from conformance.driver import ANSWERS, Kind, Level, Program, Property, Setting
+from conformance.driver import ANSWERS, Component, Kind, Level, Program, Property, Setting
 from conformance.driver.setting import LOCAL, REMOTE
 from conformance.engines.tally import Cases, Tally
 from conformance.parts.designs import recovers
@@ -112,7 +113,19 @@ def cells(judged: Property, tally: Tally) -> dict[Setting, Cell]:
     return found
 
 
-def shown(program: Program) -> list[Property]:
+class Judging(Protocol):
+    """A component with the properties that apply: a program, or what a result says of one."""
+
+    @property
+    def component(self) -> Component:
+        """What the properties are of."""
+
+    @property
+    def properties(self) -> Sequence[Property]:
+        """Those that apply."""
+
+
+def shown(program: Judging) -> list[Property]:
     """Returns the properties that can be judged well or badly: goals, and what every operation exercises, cannot."""
     return [
         one
@@ -142,7 +155,7 @@ def comparable(every: dict[Setting, Cell]) -> dict[Setting, Cell]:
     return max(whole, one, key=lambda some: sum(cell.judged for cell in some.values()))
 
 
-def can(judged: Property, program: Program, setting: Setting) -> bool:
+def can(judged: Property, program: Judging, setting: Setting) -> bool:
     """Returns whether a property can be judged in a setting. One that needs a recovery design is about no other."""
     wanted = [design for design in _DESIGNS if recovers(design) <= judged.needs]
     if wanted and setting.recovery not in wanted:

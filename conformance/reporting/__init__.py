@@ -67,9 +67,11 @@ from conformance.reporting.legal_variants import (
     variants_table,
     variants_text,
 )
-from conformance.reporting.markdown import story_markdown
+from conformance.reporting.markdown import Report, story_markdown
+from conformance.reporting.page import check_index
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.report_sections import report_page
+from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page
 from conformance.reporting.screen import summaries
 from conformance.reporting.showing import print_verdicts
 from conformance.reporting.specification import chapter_file, rules, specification_folder
@@ -92,6 +94,7 @@ __all__ = [
     "ImplementationRow",
     "Mark",
     "Remark",
+    "Report",
     "Story",
     "StoryStep",
     "Tested",
@@ -106,8 +109,11 @@ __all__ = [
     "campaign_verdicts",
     "chapter_file",
     "check_document",
+    "check_index",
     "checks_of",
     "conclude_campaign",
+    "conclude_folder",
+    "content_of_check",
     "divergence_lines",
     "divergence_remarks",
     "divergence_tables",
@@ -131,6 +137,7 @@ __all__ = [
     "print_bugs",
     "print_findings",
     "print_implementations",
+    "print_page",
     "print_properties",
     "print_variants",
     "print_verdicts",

@@ -23,6 +23,9 @@ from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_verdicts
 from conformance.reporting.checked import Checked
 from conformance.reporting.counts import counted
+from conformance.reporting.markdown import Report
+from conformance.reporting.page import Content, check_index, evidence_by_key
+from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page
 from conformance.reporting.showing import print_verdicts
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_in_words, status_of, worst
 
@@ -35,8 +38,8 @@ def report_violation(
     assumed: Iterable[Capability],
     components: Components = COMPONENTS,
     interruption: Interruption = NEVER,
-) -> None:
-    """Write the bug report of a violation, with the outcomes of the reference on the same scenario.
+) -> Report:
+    """Write the bug report of a violation, with the outcomes of the reference on the same scenario; return its data.
 
     Once it is interrupted, it is written without what takes long: the reason for each step, and a fresh process.
     """
@@ -51,9 +54,14 @@ def report_violation(
         program = Program(components[found.scenario.component], implementation, assumed)
         reasons = explain(program, found.scenario)
         opinion = in_fresh_process(found.scenario, name, assumed, components)
+    environment = this_environment(name, implementation.version)
+    assumed = frozenset(assumed)
     write_bug_report(
         folder, found, seen, implementation=name, reference=reference,
-        environment=this_environment(name, implementation.version), assume=assumed, reasons=reasons, opinion=opinion,
+        environment=environment, assume=assumed, reasons=reasons, opinion=opinion,
+    )  # fmt: skip
+    return Report(
+        found, seen, name, reference, sorted(one.value for one in assumed), environment, reasons, opinion
     )  # fmt: skip
 
 
@@ -89,7 +97,8 @@ def conclude_campaign(
     check_chosen(names, (*chosen, *(name for name in names if name not in run)), "The result of the campaign")
     statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
     standings: dict[str, Standing] = {}
-    written = 0
+    reports: list[Report] = []
+    check_index(folder)
     for one in result.implementations:
         found = [found_of(finding, components) for component in one.components for finding in component.findings]
         must_fail = one.name.startswith(KNOWN_BUG_SCHEME)
@@ -102,15 +111,26 @@ def conclude_campaign(
                 entries, one.name, implementation, result.plan.components, result.plan.assume, components
             )  # fmt: skip
             for finding in found:
-                report_violation(folder, one.name, finding, implementation, result.plan.assume, components)
-                written += 1
+                reports.append(
+                    report_violation(folder, one.name, finding, implementation, result.plan.assume, components)
+                )
         standings[one.name] = now
         if not must_fail:
             statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
-    verdicts = campaign_verdicts(result, standings, folder if written else None, components)
+    verdicts = campaign_verdicts(result, standings, folder if reports else None, components)
     print_verdicts(console, verdicts, everything)
     status = worst(statuses)
     console.print(status_in_words(status))
-    if written:
-        console.print(f"{counted(written, 'bug report folder')}: {folder}", soft_wrap=True, markup=False)
+    if reports:
+        console.print(f"{counted(len(reports), 'bug report folder')}: {folder}", soft_wrap=True, markup=False)
+    exercise = {
+        (one.name, part.component): part.exercise
+        for one in result.implementations
+        for part in one.components
+        if part.exercise is not None
+    }
+    content = Content(
+        verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan)
+    )  # fmt: skip
+    print_page(console, conclude_folder(folder, content))
     return status

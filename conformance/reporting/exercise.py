@@ -9,10 +9,22 @@ from typing import Any
 
 import msgspec
 
-from conformance.driver import Program, Property, Setting
+from conformance.driver import Property, Setting
 from conformance.driver.setting import LOCAL, REMOTE
 from conformance.engines import Check
-from conformance.engines.exercise import Cell, Gap, Hole, can, cells, comparable, exercise_of, gaps, holes, shown
+from conformance.engines.exercise import (
+    Cell,
+    Gap,
+    Hole,
+    Judging,
+    can,
+    cells,
+    comparable,
+    exercise_of,
+    gaps,
+    holes,
+    shown,
+)
 from conformance.engines.tally import Tally
 from conformance.ports import Recovery
 from conformance.reporting.conformance_report import Call
@@ -201,7 +213,14 @@ def _component_table(checks: Sequence[Check]) -> str:
     return f"{note}\n\n{table(('property', *(name for name, _ in columns), 'unsure'), rows)}"
 
 
-def _columns(program: Program, tally: Tally) -> list[_Column]:
+def exercise_table(program: Judging, tally: Tally) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the names of the columns, and for each property its slug and what is said of it in each column."""
+    columns = _columns(program, tally)
+    rows = [(one.slug, _row(one, program, tally, columns)) for one in shown(program)]
+    return [name for name, _ in columns], rows
+
+
+def _columns(program: Judging, tally: Tally) -> list[_Column]:
     """The columns: recovery designs with stages, kinds of channels, interleavings. One alone would show nothing."""
     stages = list(dict.fromkeys(program.component.settings.stages.values()))
     order = [(recovery, stage) for recovery in ("", *(one.value for one in Recovery)) for stage in ("", *stages)]
@@ -232,7 +251,7 @@ def _is_interleaving(interleaving: str) -> Callable[[Setting], bool]:
     return lambda one: one.interleaving == interleaving
 
 
-def _row(judged: Property, program: Program, tally: Tally, columns: Sequence[_Column]) -> list[str]:
+def _row(judged: Property, program: Judging, tally: Tally, columns: Sequence[_Column]) -> list[str]:
     every = comparable(cells(judged, tally))
     return [
         _cell(judged, program, {setting: one for setting, one in every.items() if means(setting)})
@@ -240,7 +259,7 @@ def _row(judged: Property, program: Program, tally: Tally, columns: Sequence[_Co
     ]
 
 
-def _cell(judged: Property, program: Program, every: dict[Setting, Cell]) -> str:
+def _cell(judged: Property, program: Judging, every: dict[Setting, Cell]) -> str:
     count, steps = sum(one.judged for one in every.values()), sum(one.steps for one in every.values())
     if count:
         return f"{count:,}"

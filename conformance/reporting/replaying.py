@@ -10,6 +10,7 @@ from conformance.driver import Components
 from conformance.engines import Found
 from conformance.ports.registry import is_built_in
 from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.markdown import Report
 from conformance.reporting.words import step_in_words
 
 
@@ -25,3 +26,11 @@ def steps_words(found: Found, components: Components = COMPONENTS) -> str:
     scenario = found.scenario
     component = components[scenario.component]
     return "; ".join(step_in_words(step, component) for step in scenario.steps) or "none: the fair drain is enough"
+
+
+def assumed_words(name: str, report: Report | None) -> str:
+    """Return the options that a replay of a finding needs beside its scenario, as the end of a command."""
+    words = [] if is_built_in(name) else ["--implementation", name]
+    for one in () if report is None else report.assume:
+        words += ["--assume", one]
+    return "".join(f" {shlex.quote(word)}" for word in words)

@@ -1,0 +1,123 @@
+"""The page of a check, a pytest run or a campaign: one HTML file with everything in it, and no script.
+
+The same result gives the same bytes: nothing on the page depends on the time, the host or the folder. Every text of an
+implementation or a file is escaped, and the policy in the head forbids a browser to run or load anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from conformance import __version__
+from conformance.engines.exercise import Exercise
+from conformance.engines.tally import Signature
+from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.files import write_text
+from conformance.reporting.markdown import Report
+from conformance.reporting.page_sections import Sections, sections_of
+from conformance.reporting.verdicts import Verdicts
+from conformance.system.text import neutral
+
+PAGE = "index.html"
+GENERATOR = "checkpoint-conformance"
+"""In the head of every page, so that the suite replaces only what it has written."""
+_LONGEST = 4000
+"""How many characters of one text the page shows. The folder of a finding has everything."""
+
+Key = tuple[str, str, Signature]
+"""Names a finding: the implementation, the component and the signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a page shows."""
+
+    verdicts: Verdicts
+    status: str
+    """A sentence about the exit status or, if it is not over, about how far it is."""
+    evidence: Mapping[Key, Report]
+    """The findings that were replayed, with their replays."""
+    exercise: Mapping[tuple[str, str], Exercise]
+    """In which settings properties were judged, by implementation and component."""
+    about: Sequence[tuple[str, str]] = ()
+    """What was run, as name and value."""
+    unfinished: Sequence[str] = ()
+    """Sentences that say what is missing; empty if it is over."""
+    folders: bool = True
+    """Whether each finding has a folder beside the page."""
+
+
+def key_of(report: Report) -> Key:
+    """Return the name of a finding that was replayed."""
+    return report.implementation, report.found.scenario.component, report.found.signature
+
+
+def evidence_by_key(reports: Iterable[Report]) -> dict[Key, Report]:
+    """Return findings that were replayed by their names."""
+    return {key_of(one): one for one in reports}
+
+
+def page_of(content: Content) -> str:
+    """Return the page."""
+    style = _environment().get_template("page.css").render()
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    sections: Sections = sections_of(
+        content.verdicts, content.evidence, content.exercise, report_folder_name if content.folders else None
+    )
+    text = _environment().get_template("page.html").render(
+        content=content, sections=sections, style=Markup(style), digest=digest, version=__version__,
+        generator=GENERATOR,
+    )  # fmt: skip
+    return text + "\n"
+
+
+def write_index(folder: Path, content: Content) -> Path:
+    """Write the page into a folder, and return its path.
+
+    Raises: FileExistsError if there is a page that the suite has not written; OSError.
+    """
+    path = folder / PAGE
+    check_index(folder)
+    write_text(path, page_of(content))
+    return path
+
+
+def check_index(folder: Path) -> None:
+    """Raise a FileExistsError if the page would replace a file that the suite has not written."""
+    path = folder / PAGE
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        if f'<meta name="generator" content="{GENERATOR}' not in file.read(2000):
+            raise FileExistsError(f"{path} was not written by this suite, and is not overwritten; move it, or name "
+                                  "another folder")  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("conformance.reporting", "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"shown": shown, "number": "{:,}".format, "paragraph": paragraph}
+    return environment
+
+
+def shown(text: object) -> str:
+    """Return a text without control characters, and cut off if it is very long."""
+    words = neutral(str(text))
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… (cut off here: {len(words):,} characters)"
+
+
+def paragraph(text: str) -> Markup:
+    """Return a paragraph of the specification, which is Markdown, as HTML. HTML in it is shown as it is written."""
+    return Markup(MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "autolink"]).renderInline(text))

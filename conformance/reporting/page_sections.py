@@ -1,0 +1,260 @@
+"""What the sections of a page show: implementations, likely causes, discovery over time, exercise, all properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from conformance.driver import Component, Components, Kind, Property
+from conformance.engines import Found
+from conformance.engines.causes import Cause
+from conformance.engines.exercise import Exercise, cases_of
+from conformance.engines.known_failures import KnownFailure
+from conformance.engines.tally import Signature, Tally
+from conformance.reporting.columns import Column, Judged, Word, by_component
+from conformance.reporting.counts import count, counted
+from conformance.reporting.exercise import exercise_table
+from conformance.reporting.markdown import TICKETS, Report
+from conformance.reporting.page_drawing import Chart, Drawing, chart_of, drawing_of
+from conformance.reporting.replaying import assumed_words
+from conformance.reporting.sequence import sequence_of
+from conformance.reporting.specification import rule_text, specification_reference
+from conformance.reporting.story import Story, tell
+from conformance.reporting.verdicts import Tried, Verdicts, failed_scenarios, properties_of
+from conformance.reporting.words import failure_class_in_words, plain, step_in_words, value_in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The paragraph of the specification that a property judges."""
+
+    reference: str
+    """As `gate.md#I-30`."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How a finding shows in its shortest scenario."""
+
+    story: Story
+    drawing: Drawing | None
+    """None if the scenario failed before its first step."""
+    steps: tuple[tuple[int, str, str], ...]
+    """Number, step, and what happens without it."""
+    doubt: str
+    """Why the finding may not be reproducible; empty if it was confirmed or not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A finding."""
+
+    anchor: str
+    found: Found
+    meaning: str
+    """What the failure class means."""
+    judged: Property | None
+    rule: Rule | None
+    tickets: tuple[tuple[str, str], ...]
+    """Name and address; the address is empty if it is not known."""
+    known: KnownFailure | None
+    config: str
+    steps: tuple[str, ...]
+    """The steps of the scenario in words."""
+    replayed: Replayed | None
+    folder: str
+    """The folder of its bug report, beside the page; empty if there is none."""
+    command: str
+
+    @property
+    def where(self) -> str:
+        """When it was seen, in words."""
+        seen = f"seen in {counted(self.found.count, 'scenario')}"
+        if self.found.first is None:
+            return f"{seen}, none of them drawn by the search with a number: the corpus shows it"
+        return f"{seen}, first in scenario {self.found.first:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A likely cause."""
+
+    tried: Tried
+    number: int
+    many: int
+    resembles: tuple[str, ...]
+    scenarios: int
+    properties: tuple[tuple[str, str], ...]
+    """Component and slug."""
+    shortest: Shown
+    others: tuple[tuple[Shown, str], ...]
+    """The other findings, each with the reason why it belongs to the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """In which settings the properties of a component were judged."""
+
+    component: str
+    heads: list[str]
+    rows: list[tuple[str, list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All properties of a component, with a column for each implementation."""
+
+    component: str
+    columns: tuple[Column, ...]
+    rows: tuple[Judged, ...]
+    failed: bool
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """Everything that a page shows below its head."""
+
+    failed: bool
+    groups: tuple[Group, ...]
+    chart: Chart | None
+    unnumbered: int
+    """How many findings have no number of a scenario, so that the chart does not show them."""
+    matrices: tuple[Matrix, ...]
+    tables: tuple[Table, ...]
+
+
+Evidence = Mapping[tuple[str, str, Signature], Report]
+
+
+def sections_of(
+    verdicts: Verdicts, evidence: Evidence, exercise: Mapping[tuple[str, str], Exercise],
+    folder: Callable[[Found], str] | None,
+) -> Sections:  # fmt: skip
+    """Return the sections. `folder` returns the name of the folder of a finding; None: none was written."""
+    groups = tuple(_groups(verdicts, evidence, folder))
+    found = [(one.label, [each for cause in one.causes for each in cause.found]) for one in verdicts.tried]
+    columns = [column for one in verdicts.tried for column in one.columns]
+    numbered = [
+        (label, [(one.first, f"{one.scenario.component}: {one.slug}") for one in every if one.first is not None])
+        for label, every in found
+    ]
+    return Sections(
+        failed=any(one.causes for one in verdicts.tried),
+        groups=groups,
+        chart=chart_of(numbered, max((column.scenarios for column in columns), default=0)),
+        unnumbered=sum(one.first is None for _, every in found for one in every),
+        matrices=tuple(_matrices(exercise, verdicts.components)),
+        tables=tuple(_table(name, tuple(alike)) for name, alike in by_component(columns).items()),
+    )
+
+
+# ---- likely causes ---------------------------------------------------------------------------------------------------
+def _groups(verdicts: Verdicts, evidence: Evidence, folder: Callable[[Found], str] | None) -> Iterator[Group]:
+    number = 0
+    for one in verdicts.tried:
+        for at, cause in enumerate(one.causes, start=1):
+            shown = []
+            for found in cause.found:
+                number += 1
+                report = evidence.get((one.name, found.scenario.component, found.signature))
+                shown.append(_shown(f"finding-{number}", one, found, report, verdicts.components, folder))
+            yield _group(one, at, cause, shown)
+
+
+def _group(one: Tried, number: int, cause: Cause, shown: list[Shown]) -> Group:
+    why = cause.why or ("",) * (len(shown) - 1)
+    return Group(
+        one, number, len(one.causes), cause.resembles, failed_scenarios(cause), tuple(properties_of(cause)), shown[0],
+        tuple(zip(shown[1:], why, strict=True)),
+    )  # fmt: skip
+
+
+def _shown(
+    anchor: str, one: Tried, found: Found, report: Report | None, components: Components,
+    folder: Callable[[Found], str] | None,
+) -> Shown:  # fmt: skip
+    component = components[found.scenario.component]
+    judged = next((each for each in component.properties if each.slug == found.slug), None)
+    place = "" if folder is None else folder(found)
+    command = f"conformance replay {place}/scenario.json{assumed_words(one.name, report)}" if place else ""
+    return Shown(
+        anchor, found, failure_class_in_words(found.failure_class), judged, _rule(judged),
+        tuple((ticket, _address(ticket)) for ticket in (() if judged is None else judged.tickets)),
+        one.standing.entry(found), _config(found),
+        tuple(step_in_words(step, component) for step in found.scenario.steps),
+        None if report is None else _replayed(report), place, command,
+    )  # fmt: skip
+
+
+def _rule(judged: Property | None) -> Rule | None:
+    if judged is None or not judged.invariant:
+        return None
+    text = rule_text(judged.component, judged.invariant)
+    return None if text is None else Rule(specification_reference(judged), text)
+
+
+def _address(ticket: str) -> str:
+    project, _, number = ticket.partition("-")
+    return f"{TICKETS}{ticket}" if project.isupper() and number.isdigit() else ""
+
+
+def _config(found: Found) -> str:
+    config: dict[str, object] = msgspec.to_builtins(found.scenario.config)
+    return ", ".join(
+        f"{name.replace('_', ' ')} {'none' if value is None else value_in_words(value)}"
+        for name, value in config.items()
+    )
+
+
+def _replayed(report: Report) -> Replayed:
+    story = tell(report.replay, report.reference)
+    own = [one for one in story.steps if not one.in_drain]
+    reasons = report.reasons if len(report.reasons) == len(own) else [""] * len(own)
+    doubt = ""
+    if report.replay.violation is None:
+        doubt = f"It did not fail when the scenario was run again ({plain(report.replay.reason)})."
+    elif report.opinion is not None and not report.opinion.confirms:
+        doubt = f"In a fresh process the scenario did not fail ({plain(report.opinion.reason)})."
+    messages = sequence_of(report.replay, report.reference)
+    return Replayed(
+        story,
+        drawing_of(messages) if messages.happenings else None,
+        tuple((one.number, one.step, reason) for one, reason in zip(own, reasons, strict=True)),
+        doubt,
+    )
+
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    component: Component
+    properties: tuple[Property, ...]
+
+
+def _matrices(exercise: Mapping[tuple[str, str], Exercise], components: Components) -> Iterator[Matrix]:
+    """Yield a table for each component. The counts of all implementations are added up in it."""
+    tallies: dict[str, Tally] = {}
+    for (_, where), one in exercise.items():
+        tallies.setdefault(where, Tally()).merge(Tally(settings=cases_of(one), unsure=dict(one.unsure)))
+    for name, tally in tallies.items():
+        if tally.settings:
+            component = components[name]
+            yield Matrix(name, *exercise_table(_Judging(component, tuple(component.properties)), tally))
+
+
+def _table(component: str, columns: tuple[Column, ...]) -> Table:
+    rows = tuple(dict.fromkeys(one for column in columns for one in column.judged))
+    words = (Word.FAILED, Word.KNOWN)
+    failed = any(column.cells[one.slug].word in words for column in columns for one in column.judged)
+    ranked = sorted(rows, key=lambda one: (_rank(one, columns), one.kind == Kind.SOMETIMES.value))
+    summary = "; ".join(f"{column.label}: {count([column]).properties_in_words}" for column in columns)
+    return Table(component, columns, tuple(ranked), failed, summary)
+
+
+def _rank(one: Judged, columns: tuple[Column, ...]) -> int:
+    words = {column.cells[one.slug].word for column in columns if one.slug in column.cells}
+    return 0 if Word.FAILED in words else 1 if Word.KNOWN in words else 2

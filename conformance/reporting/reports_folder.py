@@ -1,0 +1,82 @@
+"""Ends a folder of bug reports: writes the page, and removes what an earlier call wrote and this one did not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from conformance.campaigns import Plan
+from conformance.engines.exercise import exercise_of
+from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.checked import Checked
+from conformance.reporting.conformance_report import Call
+from conformance.reporting.markdown import Report
+from conformance.reporting.page import Content, evidence_by_key, write_index
+from conformance.reporting.verdicts import Verdicts
+from conformance.scenarios import canonical
+
+FILES = ("report.md", "scenario.json", "history.json", "calls.jsonl", "test_reproduce.py")
+"""The files of a bug report, now and in earlier versions."""
+
+
+def conclude_folder(folder: Path, content: Content) -> Path:
+    """Write the page, remove the bug reports of an earlier call, and return the path of the page.
+
+    Raises: OSError. The page of the earlier call, if there was one, is unchanged then.
+    """
+    path = write_index(folder, content)
+    kept = {report_folder_name(one.found) for one in content.evidence.values()}
+    remove_earlier(folder, kept)
+    return path
+
+
+def remove_earlier(folder: Path, kept: Collection[str]) -> None:
+    """Remove the files of bug reports that are not `kept`, and folders that are empty then.
+
+    Only what the suite has written is removed: the name of the folder must be that of the scenario in it.
+    """
+    for path in sorted(folder.iterdir()):
+        if path.name in kept or path.is_symlink() or not path.is_dir() or not _is_report(path):
+            continue
+        for name in FILES:
+            (path / name).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody has put something else there, which stays
+            path.rmdir()
+
+
+def _is_report(path: Path) -> bool:
+    """Return whether the name of a folder ends in the hash of the scenario in it, as that of every bug report does."""
+    try:
+        scenario = msgspec.json.decode((path / "scenario.json").read_bytes())
+        parts = [scenario["component"], scenario["config"], scenario["steps"]]
+        slug = scenario["finding"]["property"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return path.name == f"{parts[0]}-{slug}-{hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]}"
+
+
+def content_of_check(
+    everybody: Sequence[Checked], verdicts: Verdicts, status: str, reports: Sequence[Report], call: Call,
+    unfinished: Sequence[str] = (),
+) -> Content:  # fmt: skip
+    """Return what the page of a check shows."""
+    exercise = {
+        (one.name, check.program.component.name): exercise_of(check.tally) for one in everybody for check in one.checks
+    }
+    about = [("seed", call.seed), ("scenarios", f"{call.scenarios:,} of each component"), ("engine", call.engine)]
+    return Content(verdicts, status, evidence_by_key(reports), exercise, about, unfinished)
+
+
+def about_plan(plan: Plan) -> list[tuple[str, str]]:
+    """Return what a campaign runs, as name and value."""
+    return [("seed", plan.seed), ("baseline", plan.baseline), ("implementations", ", ".join(plan.implementations))]
+
+
+def print_page(console: Console, path: Path) -> None:
+    """Print where the page is."""
+    console.print(f"Page: {path}", soft_wrap=True, markup=False)
