@@ -40,7 +40,9 @@ def test_check_of_a_known_bug_finds_it_and_its_report_replays(tmp_path, capsys):
     (finding,) = json.loads(document.read_text())["implementations"][0]["findings"]
     assert finding["property"] == "a-newer-timeoutable-barrier-fails-the-older-channel-state-future"
     assert (finding["class"], finding["steps"]) == ("orphaned", 2)
-    (folder,) = reports.iterdir()
+    assert capsys.readouterr().out.splitlines()[-1] == f"Page: {reports / 'index.html'}"
+    (folder,) = (path for path in reports.iterdir() if path.is_dir())
+    assert f'href="{folder.name}/report.md"' in (reports / "index.html").read_text(encoding="utf-8")
     scenario = str(folder / "scenario.json")
     assert run("replay", scenario) == 1
     assert run("replay", scenario, "--implementation", "reference", "--json", str(tmp_path / "replay.json")) == 0
