@@ -126,8 +126,9 @@ format: venv ## reformat, and fix what ruff can fix safely
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# All pages are read anew (-E), since a page that has not changed would not be complained about again.
 docs: venv ## the documentation site, into build/site; a broken link is an error
-	$(BIN)/sphinx-build -W --keep-going -q -j auto -d build/doctrees -c building . build/site
+	$(BIN)/sphinx-build -W --keep-going -q -E -j auto -d build/doctrees -c building . build/site
 	@echo "Open build/site/index.html"
 
 # One process, so that nothing depends on how tests are shared out; the processes that tests start are measured, too.
