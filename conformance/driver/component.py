@@ -97,6 +97,9 @@ class Component:
     settings: Settings = NO_SETTINGS
     """How the settings are told apart in which steps are performed and properties are judged."""
 
+    contains: tuple[str, ...] = ()
+    """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""
+
     def __post_init__(self) -> None:
         named = (
             *(name for bound in self.bounds.values() for name in bound.steps),

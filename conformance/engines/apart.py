@@ -23,6 +23,7 @@ from conformance.ports import (
     Capability,
     ErrorKind,
     Implementation,
+    KnownBug,
     Limits,
     PortError,
     find_implementation,
@@ -48,6 +49,11 @@ def is_ours(name: str) -> bool:
         if name.startswith(scheme):
             return any(one.id == name.removeprefix(scheme) for point in _ours(group) for one in point.load())
     return re.split("[@:]", name, maxsplit=1)[0] in {point.name for point in _ours(IMPLEMENTATIONS)}
+
+
+def our_known_bugs() -> dict[str, KnownBug]:
+    """Returns the known bugs of the suite by their ids. Those of others are not loaded."""
+    return {one.id: one for point in _ours(KNOWN_BUGS) for one in point.load()}
 
 
 def _ours(group: str) -> list[EntryPoint]:

@@ -1,18 +1,21 @@
-"""Groups the failures of one implementation by the defect that probably caused them.
+"""Groups the findings of one implementation by the defect that probably caused them.
 
-Two findings belong together if the same property fails in the same way, or if the minimal scenario of one shows the
-other, too, once the property that failed first is not judged any more.
+Within a component, findings that have a sign in common are linked (`related`), and what links connect is one group. A
+group of a component that contains others belongs to the group of the component inside in which the same defect shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.driver import Component
+from conformance.engines.apart import Apart, our_known_bugs
 from conformance.engines.check import Check, Found
-from conformance.engines.patience import PATIENCE
-from conformance.engines.symptoms import symptoms
+from conformance.engines.related import Link, Relations, groups, links, links_without_runs
+from conformance.engines.resembling import resembling
 from conformance.engines.tally import Signature
+from conformance.engines.worker import Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,64 +38,87 @@ class Cause:
 def likely_causes(checks: Sequence[Check]) -> tuple[Cause, ...]:
     """Returns the findings of all checks of one implementation in groups, the group with the shortest scenario first.
 
-    Each minimal scenario is run a few times more, in the process that the implementation is in.
+    The minimal scenarios are run some more times, in the process that the implementation is in.
     """
-    cases = [_Case(check, found) for check in checks for found in check.found]
-    links = list(_links(cases))
-    groups = [_group(cases, members, links) for members in _connected(len(cases), links)]
-    return tuple(sorted(groups, key=lambda cause: _length(cause.shortest)))
+    found: list[Found] = []
+    linked: list[Link] = []
+    for check in checks:
+        start = len(found)
+        found += check.found
+        linked += [Link(start + link.one, start + link.other, link.why) for link in _links(check)]
+    components = {check.program.component.name: check.program.component for check in checks}
+    linked += _outwards(found, linked, components)
+    known = our_known_bugs() if found else {}
+    made = [_group(found, members, linked) for members in groups(len(found), linked)]
+    made = [Cause(one.found, one.why, resembling(one.found, components, known)) for one in made]
+    return tuple(sorted(made, key=lambda cause: _length(cause.shortest)))
 
 
-class _Case:
-    """A finding with what its scenario shows."""
+def _outwards(found: Sequence[Found], linked: Sequence[Link], components: Mapping[str, Component]) -> Iterator[Link]:
+    """Yields the links of groups to a group in a component inside, from the innermost components outwards.
 
-    def __init__(self, check: Check, found: Found) -> None:
-        self.found = found
-        self.component = found.scenario.component
-        self.shows: tuple[Signature, ...] = (found.signature,)
-        if found.failure_class not in PATIENCE:  # a scenario that crashes or hangs is not run many times
-            self.shows = (found.signature, *symptoms(check.program, found.scenario))
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """Two findings, by their places, that belong together, and why."""
-
-    one: int
-    other: int
-    why: str
-
-
-def _links(cases: Sequence[_Case]) -> Iterator[_Link]:
-    for at, case in enumerate(cases):
-        for to, other in enumerate(cases):
-            if at < to and case.found.signature[:2] == other.found.signature[:2]:
-                yield _Link(at, to, f"The same property fails in the same way: {case.found.slug}.")
-            if at != to and case.component == other.component and other.found.signature in case.shows:
-                slug, _, operation = other.found.signature
-                why = f"The shortest scenario of {case.found.slug} breaks {slug} as well, at {operation}."
-                yield _Link(at, to, why)
+    That is the group that breaks the same property, or else the only one there is.
+    """
+    inside = {name: _inside(name, components) for name in components}
+    all_links = list(linked)
+    for outer in sorted(components, key=lambda name: (len(inside[name]), name)):
+        every = groups(len(found), all_links)
+        others = [group for group in every if any(found[place].scenario.component in inside[outer] for place in group)]
+        for members in every:
+            if members in others or found[members[0]].scenario.component != outer:
+                continue
+            slugs = {found[place].slug for place in members}
+            alike = [group for group in others if any(found[place].slug in slugs for place in group)]
+            if not alike and len(others) != 1:
+                continue
+            chosen = [place for place in (alike or others)[0] if found[place].scenario.component in inside[outer]]
+            one, other = (min(places, key=lambda place: _length(found[place])) for places in (chosen, members))
+            inner = found[one].scenario.component
+            link = Link(one, other, f"{outer} is made of {inner}, in which {found[one].slug} fails.")
+            all_links.append(link)
+            yield link
 
 
-def _connected(count: int, links: Sequence[_Link]) -> list[list[int]]:
-    """Returns the places in groups that are connected by links, each group in ascending order."""
-    group = list(range(count))
-    for link in links:
-        kept, gone = sorted((group[link.one], group[link.other]))
-        group = [kept if one == gone else one for one in group]
-    return [[place for place in range(count) if group[place] == first] for first in sorted(set(group))]
+def _inside(name: str, components: Mapping[str, Component]) -> frozenset[str]:
+    """Returns the components that a component is made of, directly and indirectly."""
+    inside: frozenset[str] = frozenset()
+    for one in components[name].contains:
+        inside |= {one} | (_inside(one, components) if one in components else frozenset())
+    return inside
 
 
-def _group(cases: Sequence[_Case], members: Sequence[int], links: Sequence[_Link]) -> Cause:
-    """Returns a group. The reason of each finding is a link with the first one, if there is one."""
+def _links(check: Check) -> tuple[Link, ...]:
+    """Returns the links between the findings of one check, also if the implementation ends its process meanwhile."""
+    implementation = check.program.implementation
+    if not isinstance(implementation, Apart):
+        return links(Relations(check.program, check.found))
+    if len(check.found) < 2:
+        return ()
+    try:
+        told: tuple[Link, ...] = implementation.ask(
+            "links", check.program.component.name, check.program.capabilities, check.found
+        )
+    except Ended:
+        return links_without_runs(check.found)
+    return told
+
+
+def _group(found: Sequence[Found], members: Sequence[int], linked: Sequence[Link]) -> Cause:
+    """Returns a group. The reason of each finding is a link with the first one, or else with another one, by name."""
 
     def reason(place: int) -> str:
-        mine = [link for link in links if place in (link.one, link.other)]
-        return min(mine, key=lambda link: (first not in (link.one, link.other), link.one == place)).why
+        mine = [link for link in linked if place in (link.one, link.other)]
+        link = min(mine, key=lambda link: first not in (link.one, link.other))
+        partner = link.one if place == link.other else link.other
+        return link.why if partner == first else f"With {_called(found[partner])}: {link.why}"
 
-    first = min(members, key=lambda place: _length(cases[place].found))
-    others = sorted((one for one in members if one != first), key=lambda place: _name(cases[place].found))
-    return Cause(tuple(cases[place].found for place in (first, *others)), tuple(map(reason, others)))
+    first = min(members, key=lambda place: _length(found[place]))
+    others = sorted((one for one in members if one != first), key=lambda place: _name(found[place]))
+    return Cause(tuple(found[place] for place in (first, *others)), tuple(map(reason, others)))
+
+
+def _called(found: Found) -> str:
+    return f"{found.slug} of {found.scenario.component}"
 
 
 def _name(found: Found) -> tuple[str, Signature]:

@@ -37,7 +37,7 @@ def first_difference(
     else:
         end_left, end_right = _judged(baseline), _judged(other)
     for index in range(min(end_left, end_right)):
-        field = _field(left[index], right[index], resources)
+        field = field_that_differs(left[index], right[index], resources)
         if field is not None:
             return index, left[index].step[0], field
     # A run that ended without a violation has finished its drain. If the other run went on, its ledger was still owed
@@ -54,7 +54,8 @@ def _judged(run: Run) -> int:
     return len(run.entries) if run.violation is None else max(0, len(run.entries) - 1)
 
 
-def _field(left: Entry, right: Entry, resources: bool) -> str | None:
+def field_that_differs(left: Entry, right: Entry, resources: bool = True) -> str | None:
+    """Returns the first field in which two entries differ, as `first_difference`; None if there is none."""
     a, b = left.outcome, right.outcome
     if a is None or b is None or left.step != right.step:
         return None if a is b and left.step == right.step else ENABLED

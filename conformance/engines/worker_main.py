@@ -18,8 +18,8 @@ from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ, Seen
 from conformance.engines.explain import explain
 from conformance.engines.position import Followed, Writer
+from conformance.engines.related import Link, Relations, links
 from conformance.engines.replay import replay
-from conformance.engines.symptoms import symptoms
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.wire import Wire
 from conformance.engines.worker import BASELINE, TESTED, Described, Failed, Ran, Replayed
@@ -115,8 +115,8 @@ class _Service:
     def explain(self, scenario: Scenario, assumed: Assumed) -> tuple[str, ...]:
         return explain(self._program(scenario.component, assumed), scenario)
 
-    def symptoms(self, scenario: Scenario, assumed: Assumed) -> tuple[Signature, ...]:
-        return symptoms(self._program(scenario.component, assumed), scenario)
+    def links(self, component: str, assumed: Assumed, found: tuple[Found, ...]) -> tuple[Link, ...]:
+        return links(Relations(self._program(component, assumed), found))
 
     def run(self, scenario: Scenario, assumed: Assumed) -> Ran:
         run = run_scenario(self._program(scenario.component, assumed), scenario.config, scenario.steps)

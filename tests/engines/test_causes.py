@@ -9,7 +9,6 @@ from conformance.driver import ANSWERS, Program, run_scenario
 from conformance.engines import Check, Found, check, likely_causes
 from conformance.engines.apart import Apart
 from conformance.engines.corpus import corpus
-from conformance.engines.symptoms import symptoms
 from conformance.engines.tally import Tally
 from conformance.ports import Port, find_implementation
 from conformance.scenarios import Scenario
@@ -52,19 +51,6 @@ def test_without_a_property_a_run_goes_on_to_the_next_failure():
     assert again.signature == first.signature, "the program itself judges as before"
 
 
-def test_a_scenario_shows_its_failures_in_their_order():
-    program = program_of("known-bug:B-01", "subpartition")
-    shown = [slug for slug, _, _ in symptoms(program, minimal("B-01", "subpartition"))]
-    assert shown == [ANNOUNCES, WITH_AND_WITHOUT_CREDIT, "nothing-due-waits-for-ever"]
-    assert symptoms(program_of("reference", "subpartition"), minimal("B-01", "subpartition")) == ()
-
-
-def test_nothing_follows_an_operation_that_never_ends():
-    """A run cannot go on behind it, whatever is not judged."""
-    shown = symptoms(program_of("known-bug:B-L2", "local-channel"), minimal("B-L2", "local-channel"))
-    assert [slug for slug, _, _ in shown] == ["threads-do-not-wait-in-a-circle", "what-was-begun-comes-to-an-end"]
-
-
 def test_no_findings_have_no_cause():
     assert likely_causes([]) == ()
     assert likely_causes([checked(program_of("reference", "subpartition"))]) == ()
@@ -78,24 +64,22 @@ def test_a_finding_alone_is_a_group():
     assert cause.why == ()
 
 
-def test_what_a_scenario_shows_as_well_belongs_to_it():
-    """The second finding is longer, and comes second, though its signature comes first."""
-    program = program_of("known-bug:B-01a", "subpartition")
-    short = minimal("B-01a", "subpartition")
-    shown = symptoms(program, short)
-    judged_late = program.without([shown[0][0]])
-    late = checked(judged_late, short).found[0]
-    longer = Found(late.signature, late.owed, late.observed, replace(short, steps=(*short.steps, ("poll",))), 1)
-    check = Check(program, Tally(), (longer, *checked(program, short).found))
-    (cause,) = likely_causes([check])
-    assert [one.signature for one in cause.found] == [shown[0], shown[1]]
-    assert cause.why == (
-        f"The shortest scenario of {shown[0][0]} breaks {shown[1][0]} as well, at {shown[1][2]}.",
-    )  # fmt: skip
+def test_the_first_is_the_shortest_and_the_others_come_by_name():
+    """All findings of a known bug, given in any order; each has its reason."""
+    program = program_of("known-bug:B-S17", "subpartition")
+    short = minimal("B-S17", "subpartition")
+    found = checked(program, short).found[0]
+    longer = [
+        Found((slug, "stuck", "available"), "", "", replace(short, steps=(*short.steps, ("poll",))), 1)
+        for slug in ("z", "a")
+    ]  # fmt: skip
+    (cause,) = likely_causes([Check(program, Tally(), (longer[0], found, longer[1]))])
+    assert cause.found == (found, longer[1], longer[0])
+    assert cause.why == ("Both scenarios have the same steps, except at most the last.",) * 2
 
 
-def test_what_no_scenario_connects_stays_apart():
-    """Two defects in one implementation; the findings of a component come from two known bugs."""
+def test_two_defects_are_two_groups():
+    """Each finding of one component comes from another known bug."""
     bugs = ("B-S24", "B-S17")
     checks = [
         checked(program_of(f"known-bug:{bug}", "subpartition"), minimal(bug, "subpartition")) for bug in bugs
@@ -105,6 +89,32 @@ def test_what_no_scenario_connects_stays_apart():
     assert likely_causes(checks[::-1]) == causes
 
 
+def test_a_failure_of_a_component_belongs_to_the_one_inside():
+    name = "known-bug:B-01"
+    inner = checked(program_of(name, "subpartition"), minimal("B-01", "subpartition"))
+    scenario = minimal("B-01-chain", "chain")
+    outer = checked(program_of("known-bug:B-01-chain", "chain"), scenario)
+    (cause,) = likely_causes([outer, inner])
+    assert cause.shortest is inner.found[0]
+    assert cause.why == (f"chain is made of subpartition, in which {inner.found[0].slug} fails.",)
+
+
+def test_a_component_is_made_of_known_ones_and_never_of_itself():
+    for component in COMPONENTS.values():
+        reached = [component.name]
+        for name in reached:
+            reached += COMPONENTS[name].contains
+            assert component.name not in COMPONENTS[name].contains
+            assert len(reached) < 100
+
+
+def test_a_group_names_the_known_bugs_that_it_resembles():
+    one = checked(program_of("known-bug:B-01", "subpartition"), minimal("B-01", "subpartition"))
+    (cause,) = likely_causes([one])
+    assert "B-01" in cause.resembles
+    assert len(cause.resembles) <= 3
+
+
 def test_a_worker_groups_as_this_process_does():
     there, here = Apart("tests.engines.hostile:buggy"), Program(SUBPARTITION, hostile.buggy())
     try:
@@ -112,8 +122,6 @@ def test_a_worker_groups_as_this_process_does():
         groups = likely_causes([Check(here, Tally(), found)])
         assert groups
         assert likely_causes([Check(Program(SUBPARTITION, there), Tally(), found)]) == groups
-        for one in found:
-            assert symptoms(Program(SUBPARTITION, there), one.scenario) == symptoms(here, one.scenario) != ()
     finally:
         there.close()
 

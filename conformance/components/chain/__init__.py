@@ -152,4 +152,5 @@ COMPONENT = Component(
         {"trigger": 12, "fail": 4},
         {"finish_output_recovery": 3, "fail": 4},
     ),
+    contains=("subpartition", "gate", "barrier-handler", "subtask-checkpoint", "writer"),
 )  # fmt: skip

@@ -53,4 +53,5 @@ COMPONENT = Component(
         {"unaligned_barrier": 30, "buffer": 60},
         {"end_of_data": 10, "end_of_partition": 20},
     ),
+    contains=("gate", "barrier-handler"),
 )  # fmt: skip

@@ -83,4 +83,5 @@ COMPONENT = Component(
         {"cancel": 6, "checkpoint": 30},
         {"cancel": 6, "drain": 90},
     ),
+    contains=("spill", "writer"),
 )  # fmt: skip

@@ -116,4 +116,5 @@ COMPONENT = Component(
         {"event_with_backlog": 60, "buffer": 60, "poll": 30, "end_of_data": 20, "end_of_partition": 30},
     ),
     prefixes=PREFIXES,
+    contains=("deque", "local-channel", "remote-channel", "recovered-channel"),
 )  # fmt: skip

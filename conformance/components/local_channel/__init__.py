@@ -113,4 +113,5 @@ COMPONENT = Component(
         {"push_recovered": 60, "take": 16, "checkpoint_stopped": 16, "insert_recovery_barrier": 24},
         {"checkpoint_started": 24, "checkpoint_stopped": 20, "add_buffer": 50, "take": 70, "aligned_barrier": 20},
     ),
+    contains=("subpartition", "persister"),
 )  # fmt: skip

@@ -126,4 +126,5 @@ COMPONENT = Component(
         (*_BEGIN, *_EVENT, *_EVENT, ("finish_recovered",), ("finish", "recovery"), ("take",), ("run", "task", ""),
          ("run", "task", ""), *_EVENT, ("finish", "task")),
     ),
+    contains=("deque", "persister"),
 )  # fmt: skip

@@ -66,4 +66,5 @@ COMPONENT = Component(
         {"resume": 2, "unaligned_barrier": 24, "finish_recovery": 40},
         {"poll": 60, "resume": 20},
     ),
+    contains=("deque",),
 )

@@ -123,4 +123,5 @@ COMPONENT = Component(
         {"select": 16, "cancel": 6},
     ),
     prefixes=(THE_INPUT_ENDS,),
+    contains=("gate", "drainer"),
 )  # fmt: skip

@@ -130,4 +130,5 @@ COMPONENT = Component(
         {"release": 8, "fail": 4, "restore": 60},
     ),
     prefixes=_PREFIXES,
+    contains=("gate",),
 )  # fmt: skip

@@ -1,0 +1,242 @@
+"""Which findings of one component belong together, and why.
+
+Two findings are linked by the first sign that they have. What each sign contributes was measured on known bugs:
+reports/likely-causes.md. No sign knows a component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from conformance.driver import FailureClass, Program, run_scenario
+from conformance.engines.batch import generator_of
+from conformance.engines.check import Found
+from conformance.engines.origins import NOWHERE, Origin, origin
+from conformance.engines.patience import PATIENCE
+from conformance.engines.tally import Signature
+from conformance.scenarios import Scenario, Step
+
+ALIKE = 1 / 3
+"""Two scenarios are alike if they share more than this part of their kinds of steps."""
+
+
+class Link(NamedTuple):
+    """Two findings, by their places, that probably have one cause."""
+
+    one: int
+    other: int
+    why: str
+    """One sentence."""
+
+
+Names: TypeAlias = Callable[[Found, Found], str | None]
+"""A sign that the scenarios of two findings show without being run."""
+Runs: TypeAlias = Callable[["Relations", int, int], str | None]
+"""A sign that is seen when the scenarios are run."""
+
+
+# ---- signs that need no run ------------------------------------------------------------------------------------------
+def same_property(one: Found, other: Found) -> str | None:
+    """The same property fails in the same way, at another operation."""
+    return None if one.signature[:2] != other.signature[:2] else "The same property fails in the same way in both."
+
+
+def locks(one: Found, other: Found) -> str | None:
+    """Threads or locks wait for each other in both."""
+    both = one.failure_class == other.failure_class == FailureClass.DEADLOCKED.value
+    return "Both are about threads that wait for each other's locks." if both else None
+
+
+def same_steps(one: Found, other: Found) -> str | None:
+    """The scenarios are the same, or differ in the last step."""
+    left, right = sorted((one.scenario.steps, other.scenario.steps), key=len)
+    most = left[:-1] if len(left) == len(right) else left
+    if not left or (left != right and (len(right) < 2 or most != right[:-1])):
+        return None
+    return "Both scenarios have the same steps, except at most the last."
+
+
+# ---- signs that are seen in runs -------------------------------------------------------------------------------------
+def same_operation(seen: Relations, at: int, to: int) -> str | None:
+    """In scenarios that are alike, the same operation makes the first difference from the reference."""
+    (_, left), (_, right) = seen.trigger(at), seen.trigger(to)
+    if left is None or left != right or not _alike(seen.found[at], seen.found[to]):
+        return None
+    return f"Both differ from the reference {_since(left)}."
+
+
+def same_difference(seen: Relations, at: int, to: int) -> str | None:
+    """The first step that makes a difference makes one that is the same in both."""
+    common = seen.origins[at].differences & seen.origins[to].differences
+    if not common:
+        return None
+    return f"Both begin to differ from the reference in the same way: {_told(min(common))}."
+
+
+def same_first(seen: Relations, at: int, to: int) -> str | None:
+    """The first difference that is to be seen in the whole scenario is the same in both."""
+    first = seen.origins[at].first
+    if first is None or first != seen.origins[to].first:
+        return None
+    return f"The first difference from the reference is the same in both: {_told(first)}."
+
+
+def crossed(seen: Relations, at: int, to: int) -> str | None:
+    """The end of one scenario fails behind the beginning of the other one, because of the step there that differs."""
+    for one, other in ((at, to), (to, at)):
+        if seen.fails_behind(one, other):
+            _, operation = seen.trigger(other)
+            assert operation is not None
+            return (
+                f"{seen.found[one].slug} fails in the same way {_since(operation)} in the scenario of "
+                f"{seen.found[other].slug}."
+            )
+    return None
+
+
+BY_NAMES: tuple[Names, ...] = (same_property, locks, same_steps)
+BY_RUNS: tuple[Runs, ...] = (same_operation, same_difference, same_first, crossed)
+"""The last one needs many runs, so it is tried only where the others have not linked already."""
+
+
+def links_without_runs(found: Sequence[Found], signs: Sequence[Names] = BY_NAMES) -> tuple[Link, ...]:
+    """Returns the links that can be known without running the implementation, which may end its process."""
+    return tuple(
+        Link(at, to, why)
+        for to in range(len(found))
+        for at in range(to)
+        if (why := next((why for sign in signs if (why := sign(found[at], found[to])) is not None), None)) is not None
+    )
+
+
+def links(seen: Relations, by_names: Sequence[Names] = BY_NAMES, by_runs: Sequence[Runs] = BY_RUNS) -> tuple[Link, ...]:
+    """Returns the links between the findings of one component, whose scenarios are run in this process."""
+    found = seen.found
+    linked = list(links_without_runs(found, by_names))
+    for sign in by_runs:
+        for to in range(len(found)):
+            for at in range(to):
+                if not _connected(len(found), linked, at, to) and (why := sign(seen, at, to)) is not None:
+                    linked.append(Link(at, to, why))
+    return tuple(linked)
+
+
+def groups(count: int, linked: Sequence[Link]) -> list[list[int]]:
+    """Returns the places of findings in groups that links connect, each group in ascending order."""
+    group = _numbered(count, linked)
+    return [[place for place in range(count) if group[place] == first] for first in sorted(set(group))]
+
+
+def _numbered(count: int, linked: Sequence[Link]) -> list[int]:
+    group = list(range(count))
+    for link in linked:
+        kept, gone = sorted((group[link.one], group[link.other]))
+        if kept != gone:
+            group = [kept if one == gone else one for one in group]
+    return group
+
+
+def _connected(count: int, linked: Sequence[Link], at: int, to: int) -> bool:
+    group = _numbered(count, linked)
+    return group[at] == group[to]
+
+
+class Relations:
+    """The findings of one component, and what runs of their scenarios show. Nothing is run before it is asked for."""
+
+    def __init__(self, program: Program, found: Sequence[Found]) -> None:
+        self.found = found
+        self._program = program
+        self._without: dict[str, Program] = {}
+        self._behind: dict[tuple[int, int], bool] = {}
+        self._at_once = any(not one.scenario.steps for one in found)
+
+    @cached_property
+    def origins(self) -> list[Origin]:
+        """Where each scenario first differs from the reference."""
+        program, generator = self._program, generator_of(self._program)
+        if generator is program.implementation:
+            return [NOWHERE] * len(self.found)
+        bare, reference = program.without_judges(), Program(program.component, generator).without_judges()
+        return [NOWHERE if _is_costly(program, one) else origin(bare, reference, one.scenario) for one in self.found]
+
+    def trigger(self, place: int) -> tuple[int, Step | None]:
+        """Returns the number of the step that first made a difference, and its operation, which is empty if there are
+        differences without any step; None if nothing differs.
+
+        If there is a finding without any step, its differences are in every scenario, and are no trigger of others.
+        """
+        found = self.origins[place]
+        if not found.differences:
+            return 0, None
+        return (0, ()) if found.always and not self._at_once else (found.steps, found.operation)
+
+    def fails_behind(self, one: int, other: int) -> bool:
+        """Returns whether the end of the scenario of `one` fails as `one` does behind the beginning of that of `other`,
+        and no longer if that beginning lacks its last step, which first made a difference.
+
+        Of the scenario of `one`, only what is behind its own such step is taken, or less.
+        """
+        if (one, other) not in self._behind:
+            self._behind[one, other] = self._runs_behind(one, other)
+        return self._behind[one, other]
+
+    def _runs_behind(self, one: int, other: int) -> bool:
+        (mine, is_mine), (theirs, is_theirs) = self.trigger(one), self.trigger(other)
+        left, right = self.found[one], self.found[other]
+        if is_mine is None or is_theirs is None or not theirs or not left.scenario.steps:
+            return False
+        if left.failure_class in PATIENCE:
+            return False
+        program = self._program if left.slug == right.slug else self._unjudged(right.slug)
+        beginning, end = right.scenario.steps[:theirs], left.scenario.steps[mine:]
+        for config in dict.fromkeys((right.scenario.config, left.scenario.config)):
+            for cut in range(len(end) + 1):
+                whole = Scenario(left.scenario.component, config, beginning + end[cut:])
+                if _fails(program, whole, left.signature):
+                    shorter = Scenario(left.scenario.component, config, beginning[:-1] + end[cut:])
+                    if not _fails(program, shorter, left.signature):
+                        return True
+        return False
+
+    def _unjudged(self, slug: str) -> Program:
+        if slug not in self._without:
+            self._without[slug] = self._program.without([slug])
+        return self._without[slug]
+
+
+def _fails(program: Program, scenario: Scenario, signature: Signature) -> bool:
+    try:
+        violation = run_scenario(program, scenario.config, scenario.steps).violation
+    except Exception:  # the ledger cannot follow an implementation that it knows to be wrong
+        return False
+    return violation is not None and violation.signature[:2] == signature[:2]
+
+
+def _is_costly(program: Program, found: Found) -> bool:
+    """Returns whether each run takes the time limit, or may cost a process."""
+    apart = program.log is not None or program.implementation.is_far
+    return found.failure_class == FailureClass.HUNG.value or (apart and found.failure_class in PATIENCE)
+
+
+def _alike(one: Found, other: Found) -> bool:
+    left, right = _kinds(one), _kinds(other)
+    return len(left & right) > ALIKE * len(left | right)
+
+
+def _kinds(found: Found) -> set[str]:
+    return {step[0] for step in found.scenario.steps} | {found.signature[2]}
+
+
+def _since(operation: Step) -> str:
+    if not operation:
+        return "without any step"
+    return f"since {operation[0]}{''.join(f' {name}' for name in operation[1:])}"
+
+
+def _told(found: tuple[str, str, str]) -> str:
+    operation, field, detail = found
+    what = f"the {field} of {operation}" if field != "enabled" else f"whether {operation} is possible"
+    return f"{what} ({detail})" if detail else what
