@@ -23,7 +23,7 @@ CONFORMANCE := $(BIN)/conformance
 .PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "Variables: PYTHON=$(PYTHON) VENV=$(VENV) STEPS=$(STEPS) RUNNER=$(RUNNER)"
 

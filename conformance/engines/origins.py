@@ -92,7 +92,8 @@ def _observing(reference: Program, config: Any, steps: tuple[Step, ...]) -> list
     kinds = [
         kind.name
         for kind in reference.component.steps
-        if kind.learn is kind.begin is kind.end is kind.struck is None and not (kind.fresh_port or kind.crashes)
+        if kind.learn is kind.begin is kind.end is kind.struck is None
+        and not (kind.fresh_port or kind.crashes or kind.fails)
     ]
     world = World(reference, config)
     try:

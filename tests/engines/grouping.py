@@ -171,11 +171,15 @@ def main(report: Path, most: int | None, pairs: int, processes: int, seed: str) 
     every = known_bugs()
     chosen = every if most is None else random.Random(f"bugs/{seed}").sample(every, most)
     with mapping(processes) as over:
-        singles = list(over(measured, [((bug.id,), seed) for bug in chosen]))
-        candidates, both, masked = drawn_pairs(every, seed), [], []
+        singles = [one for one in over(measured, [((bug.id,), seed) for bug in chosen]) if one is not None]
+        candidates = drawn_pairs(every, seed)
+        both: list[Measured] = []
+        masked: list[Measured] = []
         while len(both) < pairs:
             batch = [(next(candidates), seed) for _ in range(BATCH)]
             for one in over(measured, batch):
+                if one is None:
+                    continue
                 if one.unseen:
                     masked.append(one)
                 elif not one.rare and len(both) < pairs:
@@ -205,10 +209,10 @@ def page(
     sections = [
         "# Likely causes",
         f"How well findings are grouped by likely cause, measured on {sample}. A known bug that {NOTICED} properties "
-        "or more notice must be one group. Two known bugs of one component, built into one implementation, must be two; "
-        "their changes do not overlap, and both their properties fail. Of each implementation "
-        f"{SCENARIOS} scenarios were run, without the corpus, and each reduction took at most {BUDGET:,} runs. "
-        f"The goal is {GOAL} % of both.",
+        "or more notice must be one group. Two known bugs of one component, built into one implementation, must be "
+        "two; their changes do not overlap, and both their properties fail. Of each implementation "
+        f"{SCENARIOS} scenarios were run, without the corpus, and each reduction took at most {BUDGET:,} "
+        f"runs. The goal is {GOAL} % of both.",
         "Written by `python -m tests.engines.grouping reports/likely-causes.md"
         f"{'' if chosen == every else f' --bugs {chosen}'}{'' if len(pairs) == 100 else f' --pairs {len(pairs)}'}"
         f"{'' if seed == SEED else f' --seed {seed}'}`; `make likely-causes` measures on all known bugs.",
