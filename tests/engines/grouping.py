@@ -20,6 +20,7 @@ from msgspec import Struct
 from conformance.components import COMPONENTS
 from conformance.driver import Program, run_scenario
 from conformance.engines.check import Found, reduce_failures, search_range
+from conformance.engines.interruption import Interruption
 from conformance.engines.processes import mapping
 from conformance.engines.related import BY_NAMES, BY_RUNS, Link, Relations, groups, links
 from conformance.ports import Implementation, KnownBug, find_known_bug, known_bugs
@@ -147,6 +148,10 @@ def _caused(found: Found, bugs: Sequence[KnownBug]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _measured(names: tuple[str, ...], seed: str, interruption: Interruption) -> Measured | None:
+    return None if interruption.requested else measured(names, seed)
+
+
 # ---- all of them -----------------------------------------------------------------------------------------------------
 def drawn_pairs(bugs: Sequence[KnownBug], seed: str) -> Iterator[tuple[str, str]]:
     """Yields pairs of known bugs of one component, without end: two properties, and changes that do not overlap."""
@@ -171,13 +176,13 @@ def main(report: Path, most: int | None, pairs: int, processes: int, seed: str) 
     every = known_bugs()
     chosen = every if most is None else random.Random(f"bugs/{seed}").sample(every, most)
     with mapping(processes) as over:
-        singles = [one for one in over(measured, [((bug.id,), seed) for bug in chosen]) if one is not None]
+        singles = [one for one in over(_measured, [((bug.id,), seed) for bug in chosen]) if one is not None]
         candidates = drawn_pairs(every, seed)
         both: list[Measured] = []
         masked: list[Measured] = []
         while len(both) < pairs:
             batch = [(next(candidates), seed) for _ in range(BATCH)]
-            for one in over(measured, batch):
+            for one in over(_measured, batch):
                 if one is None:
                     continue
                 if one.unseen:
