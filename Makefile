@@ -20,7 +20,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix likely-causes hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -163,6 +163,9 @@ kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 hypothesis: venv ## how well Hypothesis finds and shrinks 20 known bugs, into reports/; ten minutes
 	$(BIN)/python -m tests.nightly.hypothesis_power reports/hypothesis.md
 
+likely-causes: venv ## how well findings are grouped by likely cause, on all known bugs, into reports/
+	$(BIN)/python -m tests.engines.grouping reports/likely-causes.md --processes $(PROCESSES)
+
 variants: venv ## every legal variant in 20,000 scenarios, into reports/
 	$(CONFORMANCE) variants --processes $(PROCESSES) --corpus tests/corpus/legal_variants \
 	  --report reports/legal-variants.md --json reports/legal-variants.json
@@ -219,7 +222,7 @@ endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix hypothesis variants explore trials coverage
+	$(MAKE) kill-matrix likely-causes hypothesis variants explore trials coverage
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
