@@ -20,6 +20,7 @@ from conformance.cli.options import (
     check_components,
     chosen_option,
     component_option,
+    ctrf_option,
     implementation_option,
     json_option,
     known_option,
@@ -50,6 +51,7 @@ def campaign() -> None:
 @assume_option
 @known_option
 @all_option
+@ctrf_option
 def start(
     folder: Path,
     implementations: tuple[str, ...],
@@ -63,6 +65,7 @@ def start(
     assume: tuple[str, ...],
     known_path: Path | None,
     everything: bool,
+    ctrf_path: Path | None,
 ) -> int:
     """Run the same scenarios on all implementations, and compare the others with the first one.
 
@@ -88,7 +91,7 @@ def start(
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)
-    return _conclude(result, folder, entries, implementations, everything)
+    return _conclude(result, folder, entries, implementations, everything, ctrf_path)
 
 
 @campaign.command()
@@ -101,9 +104,10 @@ def start(
 )
 @known_option
 @all_option
+@ctrf_option
 def resume(
     folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, accept_changed_code: bool,
-    known_path: Path | None, everything: bool,
+    known_path: Path | None, everything: bool, ctrf_path: Path | None,
 ) -> int:  # fmt: skip
     """Continue a campaign that was stopped, with the runner of its start. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
@@ -117,7 +121,7 @@ def resume(
         notes.print(note, markup=False)
     with _watching(now.planned) as watch:
         result = campaigns.resume(folder, runs, watch, accept_changed_code=accept_changed_code, chosen=chosen)
-    return _conclude(result, folder, entries, chosen, everything)
+    return _conclude(result, folder, entries, chosen, everything, ctrf_path)
 
 
 def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
@@ -172,9 +176,16 @@ def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None
 def _conclude(
     result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...], chosen: tuple[str, ...],
     everything: bool,
+    ctrf: Path | None,
 ) -> int:  # fmt: skip
     status = reporting.conclude_campaign(
-        out, result, campaigns.own(folder, "report"), entries, chosen=chosen, everything=everything
+        out,
+        result,
+        campaigns.own(folder, "report"),
+        entries,
+        chosen=chosen,
+        everything=everything,
+        ctrf=ctrf,
     )
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
     return status
@@ -186,8 +197,14 @@ def _conclude(
 @chosen_option
 @known_option
 @all_option
+@ctrf_option
 def campaign_report(
-    folder: Path, output: Path | None, chosen: tuple[str, ...], known_path: Path | None, everything: bool
+    folder: Path,
+    output: Path | None,
+    chosen: tuple[str, ...],
+    known_path: Path | None,
+    everything: bool,
+    ctrf_path: Path | None,
 ) -> int:
     """Print the verdicts of a campaign, and write a bug report for each violation."""
     result = campaigns.load(folder)
@@ -198,4 +215,5 @@ def campaign_report(
         load_known_failures(known_path) if known_path else (),
         chosen=chosen,
         everything=everything,
+        ctrf=ctrf_path,
     )

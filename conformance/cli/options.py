@@ -59,6 +59,10 @@ component_option = click.option(
     multiple=True,
     help="Use only this component. May be given more than once.",
 )
+ctrf_option = click.option(
+    "--ctrf", "ctrf_path", metavar="FILE", type=TO_FILE,
+    help="Write the verdicts in the Common Test Report Format (JSON), for continuous integration.",
+)  # fmt: skip
 json_option = click.option("--json", "json_path", type=TO_FILE, help="Write the result as JSON.")
 assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,

@@ -19,6 +19,7 @@ from conformance.cli.options import (
     check_components,
     check_page,
     component_option,
+    ctrf_option,
     implementation_option,
     in_process_option,
     json_option,
@@ -85,12 +86,13 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VI
 @step_seconds_option
 @memory_option
 @in_process_option
+@ctrf_option
 @json_option
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
     against: str | None, exercise_page: Path | None, everything: bool, step_seconds: float, memory: int,
-    in_process: bool, json_path: Path | None,
+    in_process: bool, ctrf_path: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
@@ -148,6 +150,8 @@ def check(
             if against is not None:
                 document["divergences"] = reporting.divergences_document(against, reporting.checks_of(everybody))
             reporting.write_json(json_path, {**document, **reporting.interruption_document(everybody)})
+        if ctrf_path is not None:
+            reporting.write_ctrf(ctrf_path, verdicts)
         if report_folder is not None:
             content = reporting.content_of_check(
                 everybody, verdicts, status_in_words(status), reports, call,

@@ -27,6 +27,7 @@ from conformance.reporting.conformance_report import (
     scenario_folder,
     write_page,
 )
+from conformance.reporting.ctrf import ctrf_document, write_ctrf
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.divergences import (
     divergence_lines,
@@ -114,6 +115,7 @@ __all__ = [
     "conclude_campaign",
     "conclude_folder",
     "content_of_check",
+    "ctrf_document",
     "divergence_lines",
     "divergence_remarks",
     "divergence_tables",
@@ -175,6 +177,7 @@ __all__ = [
     "with_judged",
     "without_judged",
     "write_bug_report",
+    "write_ctrf",
     "write_exercise",
     "write_json",
     "write_page",

@@ -23,6 +23,7 @@ from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_verdicts
 from conformance.reporting.checked import Checked
 from conformance.reporting.counts import counted
+from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, check_index, evidence_by_key
 from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page
@@ -83,12 +84,13 @@ def conclude_campaign(
     components: Components = COMPONENTS,
     chosen: Collection[str] = (),
     everything: bool = False,
+    ctrf: Path | None = None,
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
     A known bug must be found. Every other implementation may only have the failures that `entries` list. `chosen` are
     implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
-    `everything`: see `print_verdicts`.
+    `everything`: see `print_verdicts`. `ctrf`: where to write the verdicts in the Common Test Report Format.
 
     Raises: NotChosen.
     """
@@ -132,5 +134,7 @@ def conclude_campaign(
     content = Content(
         verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan)
     )  # fmt: skip
+    if ctrf is not None:
+        write_ctrf(ctrf, verdicts)
     print_page(console, conclude_folder(folder, content))
     return status

@@ -1,0 +1,84 @@
+"""Writes verdicts in the Common Test Report Format, which viewers of continuous integration read.
+
+The format: https://ctrf.io, its schema in the repository ctrf-io/ctrf. It asks for times. No verdict of the suite
+depends on a clock, so they are 0, and the same result gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from conformance import __version__
+from conformance.driver import Kind
+from conformance.engines import Found
+from conformance.reporting.columns import Column, Judged, Word
+from conformance.reporting.counts import counted
+from conformance.reporting.files import write_json
+from conformance.reporting.verdicts import Tried, Verdicts
+from conformance.reporting.words import plain
+
+SPECIFICATION = "0.0.0"
+"""The version of the format, which is the only one so far."""
+STATUSES = {
+    Word.PASSED: "passed",
+    Word.FAILED: "failed",
+    Word.KNOWN: "other",
+    Word.UNKNOWN: "other",
+    Word.NOT_EXERCISED: "skipped",
+    Word.UNTESTABLE: "skipped",
+    Word.NOT_TESTED: "pending",
+    Word.NOT_APPLICABLE: "skipped",
+}
+"""What the format says for each word. A property that was not put to the test has not passed."""
+_ALL = ("passed", "failed", "pending", "skipped", "other")
+
+
+def ctrf_document(verdicts: Verdicts) -> dict[str, Any]:
+    """Return the document: a test for each property of each component and implementation."""
+    tests = [test for one in verdicts.tried for test in _tests(one)]
+    summary = {status: sum(test["status"] == status for test in tests) for status in _ALL}
+    return {
+        "reportFormat": "CTRF",
+        "specVersion": SPECIFICATION,
+        "results": {
+            "tool": {"name": "checkpoint-conformance", "version": __version__},
+            "summary": {"tests": len(tests), **summary, "start": 0, "stop": 0},
+            "tests": tests,
+        },
+    }
+
+
+def write_ctrf(path: Path, verdicts: Verdicts) -> None:
+    """Write the document. Raises: OSError."""
+    write_json(path, ctrf_document(verdicts))
+
+
+def _tests(one: Tried) -> Iterator[dict[str, Any]]:
+    found: dict[tuple[str, str], list[Found]] = {}
+    for cause in one.causes:
+        for failure in cause.found:
+            found.setdefault((failure.scenario.component, failure.slug), []).append(failure)
+    for column in one.columns:
+        for judged in column.judged:
+            yield _test(one, column, judged, found.get((column.component, judged.slug), []))
+
+
+def _test(one: Tried, column: Column, judged: Judged, found: list[Found]) -> dict[str, Any]:
+    cell = column.cells[judged.slug]
+    situation = judged.kind == Kind.SOMETIMES.value
+    test: dict[str, Any] = {
+        "name": f"{one.name} {column.component} {judged.slug}",
+        "status": STATUSES[cell.word],
+        "duration": 0,
+        "rawStatus": cell.word.value,
+        "suite": [one.label, column.component],
+        "tags": ["situation" if situation else judged.level],
+    }
+    if found:
+        shortest = min(found, key=lambda failure: len(failure.scenario.steps))
+        test["message"] = plain(f"{shortest.owed}; {shortest.observed}")
+    elif cell.word is not Word.PASSED:
+        test["message"] = cell.why or f"{cell.word.value} in {counted(column.scenarios, 'scenario')}"
+    return test
