@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -31,6 +32,30 @@ from conformance.reporting.showing import print_verdicts
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_in_words, status_of, worst
 
 
+def report_of(
+    name: str,
+    found: Found,
+    implementation: Implementation,
+    assumed: Iterable[Capability],
+    components: Components = COMPONENTS,
+    interruption: Interruption = NEVER,
+) -> Report:
+    """Run the scenario of a violation again, on the reference, too, and return the data of its report.
+
+    Nothing is written. The scenario is not run in a fresh process, so that there is no opinion of one. Once it is
+    interrupted, the reason for each step is left out, which takes long.
+    """
+    seen = replay(found.scenario, implementation, assumed, components)
+    reference = None
+    if name != "reference":
+        reference = replay(found.scenario, find_implementation("reference"), components=components)
+    reasons: tuple[str, ...] = ()
+    if _may_run_often(found, interruption):
+        reasons = explain(Program(components[found.scenario.component], implementation, assumed), found.scenario)
+    environment = this_environment(name, implementation.version)
+    return Report(found, seen, name, reference, sorted(one.value for one in assumed), environment, reasons)
+
+
 def report_violation(
     folder: Path,
     name: str,
@@ -44,26 +69,20 @@ def report_violation(
 
     Once it is interrupted, it is written without what takes long: the reason for each step, and a fresh process.
     """
-    seen = replay(found.scenario, implementation, assumed, components)
-    reference = None
-    if name != "reference":
-        reference = replay(found.scenario, find_implementation("reference"), components=components)
-    reasons: tuple[str, ...] = ()
-    opinion = None
-    # A scenario that crashes or hangs is not run many times.
-    if found.failure_class not in PATIENCE and not interruption.requested:
-        program = Program(components[found.scenario.component], implementation, assumed)
-        reasons = explain(program, found.scenario)
-        opinion = in_fresh_process(found.scenario, name, assumed, components)
-    environment = this_environment(name, implementation.version)
     assumed = frozenset(assumed)
+    report = report_of(name, found, implementation, assumed, components, interruption)
+    if _may_run_often(found, interruption):
+        report = replace(report, opinion=in_fresh_process(found.scenario, name, assumed, components))
     write_bug_report(
-        folder, found, seen, implementation=name, reference=reference,
-        environment=environment, assume=assumed, reasons=reasons, opinion=opinion,
+        folder, found, report.replay, implementation=name, reference=report.reference,
+        environment=report.environment, assume=assumed, reasons=report.reasons, opinion=report.opinion,
     )  # fmt: skip
-    return Report(
-        found, seen, name, reference, sorted(one.value for one in assumed), environment, reasons, opinion
-    )  # fmt: skip
+    return report
+
+
+def _may_run_often(found: Found, interruption: Interruption) -> bool:
+    """Return whether there is time to run a scenario many times. One that crashes or hangs is not run so often."""
+    return found.failure_class not in PATIENCE and not interruption.requested
 
 
 def status_of_check(everybody: Iterable[Checked]) -> int:

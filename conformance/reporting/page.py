@@ -53,7 +53,7 @@ class Content:
     unfinished: Sequence[str] = ()
     """Sentences that say what is missing; empty if it is over."""
     folders: bool = True
-    """Whether each finding has a folder beside the page."""
+    """Whether each finding that was replayed has a folder beside the page."""
 
 
 def key_of(report: Report) -> Key:

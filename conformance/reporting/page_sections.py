@@ -134,7 +134,7 @@ def sections_of(
     verdicts: Verdicts, evidence: Evidence, exercise: Mapping[tuple[str, str], Exercise],
     folder: Callable[[Found], str] | None,
 ) -> Sections:  # fmt: skip
-    """Return the sections. `folder` returns the name of the folder of a finding; None: none was written."""
+    """Return the sections. `folder` returns the name of the folder of a finding in `evidence`; None: there is none."""
     groups = tuple(_groups(verdicts, evidence, folder))
     found = [(one.label, [each for cause in one.causes for each in cause.found]) for one in verdicts.tried]
     columns = [column for one in verdicts.tried for column in one.columns]
@@ -179,7 +179,7 @@ def _shown(
 ) -> Shown:  # fmt: skip
     component = components[found.scenario.component]
     judged = next((each for each in component.properties if each.slug == found.slug), None)
-    place = "" if folder is None else folder(found)
+    place = "" if folder is None or report is None else folder(found)
     command = f"conformance replay {place}/scenario.json{assumed_words(one.name, report)}" if place else ""
     return Shown(
         anchor, found, failure_class_in_words(found.failure_class), judged, _rule(judged),

@@ -30,9 +30,11 @@ from conformance.ports import (
     offered_components,
 )
 from conformance.reporting.columns import column_of_check, untested
+from conformance.reporting.page import check_index
 from conformance.reporting.showing import print_verdicts
 from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.scenarios import SchemaError
+from conformance.suite.page import Result, print_page_of_run
 from conformance.suite.searches import HYPOTHESIS, Part, Searches
 from conformance.suite.terminal import console_of
 from conformance.system.text import neutral
@@ -85,8 +87,10 @@ class ConformancePlugin:
         self.profile = PROFILES[self.profile_name]
         self.assumed = _capabilities(option.assume)
         self.reports = Path(option.conformance_reports or config.rootpath / "conformance-reports")
+        self.page_wanted = option.conformance_reports is not None
         self.seed = _seed(config, self.profile)
         try:
+            check_index(self.reports)
             known = option.known_failures
             self.entries: tuple[KnownFailure, ...] = load_known_failures(Path(known)) if known else ()
             limits, here = _limits(option), option.conformance_in_process
@@ -214,21 +218,25 @@ class ConformancePlugin:
                 implementation, component, slug = cast("list[str]", value)
                 self._tested.add((implementation, component, slug))
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what failed, grouped by likely cause, and a verdict for each implementation."""
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page."""
         if hasattr(self.config, "workerinput"):
             return
         terminalreporter.section("conformance")
-        tried = [self._tried(name, components) for name, components in self.components.items()]
-        reports = self.reports if any(one.new_causes for one in tried) else None
+        results = [self._result(name, components) for name, components in self.components.items()]
+        reports = self.reports if any(one.tried.new_causes for one in results) else None
+        verdicts = Verdicts(tuple(one.tried for one in results), reports=reports)
         console, text = console_of(terminalreporter)
-        print_verdicts(console, Verdicts(tuple(tried), reports=reports))
+        print_verdicts(console, verdicts)
         console.print(f"Seed {self.seed!r}, profile {self.profile_name}.", markup=False)
         if reports is not None:
             console.print(f"Reports: {reports}", markup=False, soft_wrap=True)
+        if reports is not None or self.page_wanted:
+            about = [("seed", self.seed), ("profile", self.profile_name)]
+            print_page_of_run(console, self.reports, results, verdicts, exitstatus, about, self.assumed)
         terminalreporter.write(text.getvalue())
 
-    def _tried(self, name: str, components: Iterable[str]) -> Tried:
+    def _result(self, name: str, components: Iterable[str]) -> Result:
         """Return the result of an implementation, in which properties without a test are `not tested`."""
         known: dict[tuple[str, Signature], KnownFailure] = {}
         checks, columns = [], []
@@ -243,7 +251,8 @@ class ConformancePlugin:
             check = replace(check, found=tuple(one for one in check.found if one.slug in tested))
             checks.append(check)
             columns.append(untested(column_of_check(check, name, Standing(known, ())), tested))
-        return Tried(name, tuple(columns), likely_causes(checks), Standing(known, ()))
+        tried = Tried(name, tuple(columns), likely_causes(checks), Standing(known, ()))
+        return Result(tried, tuple(checks), self.implementations[name])
 
     def pytest_unconfigure(self) -> None:
         """Close the implementations, since they may have started processes, and remove what was shared."""

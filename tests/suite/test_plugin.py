@@ -45,6 +45,8 @@ def test_the_reference_conforms(tmp_path):
     assert re.search(
         r"reference: conforms\. 8 properties: 8 passed; 300 scenarios, 4 of 4 situations seen;", done.stdout
     )
+    assert "Page:" not in done.stdout
+    assert not (tmp_path / "conformance-reports").exists()
 
 
 def test_a_bug_fails_with_the_command_that_shows_it_again(tmp_path):
@@ -59,7 +61,15 @@ def test_a_bug_fails_with_the_command_that_shows_it_again(tmp_path):
     again = subprocess.run([*replay, "--implementation", command[2]], capture_output=True, text=True, check=False)
     assert again.returncode == 1
     assert "FAILED" in again.stdout
-    assert (Path(command[1]).parent / "report.md").is_file()
+    written = Path(command[1]).parent
+    assert (written / "report.md").is_file()
+    index = written.parent / "index.html"
+    assert done.stdout.split("short test summary")[0].rstrip(" =\n").endswith(f"Page: {index}")
+    page = index.read_text(encoding="utf-8")
+    assert "Exit status 1 of pytest: tests failed." in page
+    assert f'href="{written.name}/report.md"' in page, "the controlling process names the folder that a worker wrote"
+    for text in ("Sequence diagram", "Why each step is there", "Exercise by design", "profile <code>default</code>"):
+        assert text in page, text
 
 
 def test_known_failures_are_expected_strictly(tmp_path):
@@ -70,9 +80,23 @@ def test_known_failures_are_expected_strictly(tmp_path):
         f'ticket = "FLINK-1"\nreason = "known"\nscenario = "{corpus}"\n'
     )
     options = (*SUITE, "--component", "deque", "--known-failures", "known.toml", "--conformance-profile", "quick")
-    done = run(tmp_path, *options, "--implementation", "known-bug:B-D10", "-rx")
+    done = run(
+        tmp_path,
+        *options,
+        "--implementation",
+        "known-bug:B-D10",
+        "-rx",
+        "--conformance-reports",
+        str(tmp_path / "asked"),
+    )
     assert done.returncode == 0, done.stdout
     assert "FLINK-1: known" in done.stdout
+    assert "Reports:" not in done.stdout
+    assert f"Page: {tmp_path / 'asked' / 'index.html'}" in done.stdout
+    page = (tmp_path / "asked" / "index.html").read_text(encoding="utf-8")
+    assert "FLINK-1" in page
+    assert "report.md" not in page, "a known failure has no folder here"
+    assert [path.name for path in (tmp_path / "asked").iterdir()] == ["index.html"]
     fixed = run(tmp_path, *options, "--implementation", "reference", "-k", "known_failure")
     assert fixed.returncode == 1
     assert "remove the entry" in fixed.stdout
@@ -113,9 +137,12 @@ def summary_of(printed: str) -> str:
         (("--component", "gat"), "There is no component 'gat'"),
         (("--assume", "magic"), "There is no capability 'magic'"),
         (("--known-failures", "nowhere.toml"), "nowhere.toml"),
+        (("--conformance-reports", "foreign"), "was not written by this suite"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(options, words, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "index.html").write_text("mine")
     done = run(tmp_path, *SUITE, *options)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert words in done.stderr
