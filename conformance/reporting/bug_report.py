@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from conformance import __version__
 from conformance.engines import Found, Replay
@@ -14,13 +16,23 @@ from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
 from conformance.reporting.reproducer import reproducer
-from conformance.scenarios import Finding, Scenario, encode_history, encode_scenario, scenario_id
+from conformance.scenarios import Finding, Scenario, canonical, encode_history, encode_scenario
 from conformance.scenarios.names import as_file_name
 
 
-def report_folder_name(found: Found) -> str:
-    """Return component, property and content hash of the scenario, so that the name is the same on every machine."""
-    return as_file_name(f"{found.scenario.component}-{found.slug}-{scenario_id(found.scenario)}")
+def report_folder_name(implementation: str, found: Found) -> str:
+    """Return component, property and a hash of implementation and scenario: the same name on every machine.
+
+    The implementation is part of it, since two of them may fail in the same minimal scenario.
+    """
+    scenario = found.scenario
+    return folder_name(implementation, found.slug, [scenario.component, scenario.config, scenario.steps])
+
+
+def folder_name(implementation: str, slug: str, content: list[Any]) -> str:
+    """Return the name of the folder of a finding. `content`: the component, the configuration and the steps."""
+    digest = hashlib.sha256(canonical([*content, implementation]).encode()).hexdigest()
+    return as_file_name(f"{content[0]}-{slug}-{digest[:16]}")
 
 
 def this_environment(implementation: str, version: str = "") -> dict[str, str]:
@@ -57,7 +69,7 @@ def write_bug_report(
     told = this_environment(implementation) if environment is None else environment
     finding = Finding(found.slug, found.failure_class, implementation)
     scenario = Scenario(found.scenario.component, found.scenario.config, found.scenario.steps, finding)
-    path = Path(folder) / report_folder_name(found)
+    path = Path(folder) / report_folder_name(implementation, found)
     files = {
         "report.md": report_text(Report(found, replay, implementation, reference, assumed, told, reasons, opinion)),
         "scenario.json": encode_scenario(scenario),

@@ -132,7 +132,7 @@ Evidence = Mapping[tuple[str, str, Signature], Report]
 
 def sections_of(
     verdicts: Verdicts, evidence: Evidence, exercise: Mapping[tuple[str, str], Exercise],
-    folder: Callable[[Found], str] | None,
+    folder: Callable[[str, Found], str] | None,
 ) -> Sections:  # fmt: skip
     """Return the sections. `folder` returns the name of the folder of a finding in `evidence`; None: there is none."""
     groups = tuple(_groups(verdicts, evidence, folder))
@@ -153,7 +153,7 @@ def sections_of(
 
 
 # ---- likely causes ---------------------------------------------------------------------------------------------------
-def _groups(verdicts: Verdicts, evidence: Evidence, folder: Callable[[Found], str] | None) -> Iterator[Group]:
+def _groups(verdicts: Verdicts, evidence: Evidence, folder: Callable[[str, Found], str] | None) -> Iterator[Group]:
     number = 0
     for one in verdicts.tried:
         for at, cause in enumerate(one.causes, start=1):
@@ -175,11 +175,11 @@ def _group(one: Tried, number: int, cause: Cause, shown: list[Shown]) -> Group:
 
 def _shown(
     anchor: str, one: Tried, found: Found, report: Report | None, components: Components,
-    folder: Callable[[Found], str] | None,
+    folder: Callable[[str, Found], str] | None,
 ) -> Shown:  # fmt: skip
     component = components[found.scenario.component]
     judged = next((each for each in component.properties if each.slug == found.slug), None)
-    place = "" if folder is None or report is None else folder(found)
+    place = "" if folder is None or report is None else folder(one.name, found)
     command = f"conformance replay {place}/scenario.json{assumed_words(one.name, report)}" if place else ""
     return Shown(
         anchor, found, failure_class_in_words(found.failure_class), judged, _rule(judged),

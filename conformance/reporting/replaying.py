@@ -16,7 +16,7 @@ from conformance.reporting.words import step_in_words
 
 def replay_command(reports: Path, name: str, found: Found) -> str:
     """Return the command that replays a finding of the implementation with this name from its folder in `reports`."""
-    words = ["conformance", "replay", str(reports / report_folder_name(found) / "scenario.json")]
+    words = ["conformance", "replay", str(reports / report_folder_name(name, found) / "scenario.json")]
     # A file may name what is built in, and nothing else.
     return shlex.join(words if is_built_in(name) else [*words, "--implementation", name])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,13 +11,12 @@ from rich.console import Console
 
 from conformance.campaigns import Plan
 from conformance.engines.exercise import exercise_of
-from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.bug_report import folder_name, report_folder_name
 from conformance.reporting.checked import Checked
 from conformance.reporting.conformance_report import Call
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, evidence_by_key, write_index
 from conformance.reporting.verdicts import Verdicts
-from conformance.scenarios import canonical
 
 FILES = ("report.md", "scenario.json", "history.json", "calls.jsonl", "test_reproduce.py")
 """The files of a bug report, now and in earlier versions."""
@@ -30,7 +28,7 @@ def conclude_folder(folder: Path, content: Content) -> Path:
     Raises: OSError. The page of the earlier call, if there was one, is unchanged then.
     """
     path = write_index(folder, content)
-    kept = {report_folder_name(one.found) for one in content.evidence.values()}
+    kept = {report_folder_name(one.implementation, one.found) for one in content.evidence.values()}
     remove_earlier(folder, kept)
     return path
 
@@ -50,14 +48,14 @@ def remove_earlier(folder: Path, kept: Collection[str]) -> None:
 
 
 def _is_report(path: Path) -> bool:
-    """Return whether the name of a folder ends in the hash of the scenario in it, as that of every bug report does."""
+    """Return whether a folder has the name that its scenario gives to it, as every bug report has."""
     try:
         scenario = msgspec.json.decode((path / "scenario.json").read_bytes())
         parts = [scenario["component"], scenario["config"], scenario["steps"]]
-        slug = scenario["finding"]["property"]
+        finding = scenario["finding"]
+        return path.name == folder_name(finding["implementation"], finding["property"], parts)
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return path.name == f"{parts[0]}-{slug}-{hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]}"
 
 
 def content_of_check(

@@ -93,7 +93,7 @@ def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
     """Write a bug report, and return the message: what failed, at which step, and the command that replays it."""
     implementation = conformance.implementations[name]
     report_violation(conformance.reports, name, found, implementation, conformance.assumed)
-    folder = conformance.reports / report_folder_name(found)
+    folder = conformance.reports / report_folder_name(name, found)
     story = tell(replay(found.scenario, implementation, conformance.assumed), None)
     steps = "\n".join(
         f"  {one.number:2} {one.actor:10} {one.step:32} {one.answer} {one.signals} {one.remark}".rstrip()

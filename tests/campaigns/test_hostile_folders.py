@@ -215,7 +215,7 @@ def test_a_name_that_leads_elsewhere_is_not_part_of_a_path(name):
 def test_every_path_that_holds_a_name_is_checked():
     scenario = Scenario("subpartition", COMPONENTS["subpartition"].configs[0], ())
     with pytest.raises(SchemaError, match="cannot be the name of a file"):
-        report_folder_name(Found(("../../x", "lost", "poll"), "", "", scenario, 1))
+        report_folder_name("x", Found(("../../x", "lost", "poll"), "", "", scenario, 1))
     for one in COMPONENTS.values():
         assert as_file_name(one.name) == one.name
         assert all(as_file_name(judged.slug) for judged in one.properties)

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from conformance.driver import Program
 from conformance.engines import Found, Replay, check, read_scenario, replay
 from conformance.ports import Capability, Implementation, find_implementation
 from conformance.reporting import report_folder_name, write_bug_report
-from conformance.scenarios import decode_scenario, encode_history, scenario_id
+from conformance.scenarios import decode_scenario, encode_history
 
 BUG = "known-bug:B-01"
 ENVIRONMENT = {"implementation": BUG}
@@ -42,11 +43,16 @@ def run_test(folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_folder_holds_four_files_under_the_name_of_the_finding(folder: Path, found: Found, tmp_path: Path):
-    assert folder == tmp_path / report_folder_name(found)
-    assert folder.name == f"subpartition-{found.slug}-{scenario_id(found.scenario)}"
+    assert folder == tmp_path / report_folder_name(BUG, found)
+    assert re.fullmatch(rf"subpartition-{found.slug}-[0-9a-f]{{16}}", folder.name)
     names = sorted(file.name for file in folder.iterdir())
     assert names == ["history.json", "report.md", "scenario.json", "test_reproduce.py"]
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_two_implementations_that_fail_in_the_same_scenario_have_a_folder_each(found: Found):
+    assert report_folder_name("one", found) != report_folder_name("other", found)
+    assert report_folder_name("one", found) == report_folder_name("one", found)
 
 
 def test_scenario_and_history_are_what_was_replayed(folder: Path, found: Found, failing: Replay):
