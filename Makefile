@@ -145,13 +145,12 @@ release: venv ## build and check what is published, into dist; uploads nothing
 test-browser: venv ## the page in a real browser; needs chromium
 	$(BIN)/pytest -n 0 -m browser tests/reporting/test_page_in_a_browser.py
 
-campaign-example: venv ## a page of a campaign with three planted bugs, into reports/
+campaign-example: venv ## the page and the bug reports of a campaign with three planted bugs, into reports/
 	rm -rf build/campaign-example
 	$(CONFORMANCE) campaign start build/campaign-example --scenarios 300 --runner inline --component subpartition \
 	  --component gate --component barrier-handler --implementation reference --implementation known-bug:B-01 \
 	  --implementation known-bug:B-G84 --implementation known-bug:B-45
-	mkdir -p reports/campaign-example
-	cp build/campaign-example/report/index.html reports/campaign-example/index.html
+	$(CONFORMANCE) campaign report build/campaign-example -o reports/campaign-example
 
 bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark

@@ -159,7 +159,7 @@ def _why(report: Report, story: Story) -> list[str]:
     sections = []
     if report.reasons and len(report.reasons) == len(steps):
         rows = [(str(one.number), _code(one), cell(reason)) for one, reason in zip(steps, report.reasons, strict=True)]
-        sections.append("## Why each step is there\n\n" + table(("#", "step", "without it"), rows))
+        sections.append("## Why each step is there\n\n" + table(("#", "step", "why"), rows))
     if report.opinion is not None and not report.opinion.confirms:
         sections.append(
             f"**In a fresh process the scenario did not fail** ({cell(report.opinion.verdict)}: "
