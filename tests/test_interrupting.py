@@ -40,9 +40,10 @@ def test_check_writes_what_it_has_found(name, options, tmp_path, capsys):
     mine, other = document["implementations"]
     assert 0 < mine["ran"]["subpartition"] < 1_000_000
     assert other["ran"] == {}
-    assert len(mine["findings"]) == len(list((tmp_path / "bugs").iterdir())) > 0
+    assert len(mine["findings"]) == len(list((tmp_path / "bugs").glob("*/report.md"))) > 0
     assert [one["reduced"] for one in mine["findings"]] == [False] * len(mine["findings"])
-    for folder in (tmp_path / "bugs").iterdir():
+    assert (tmp_path / "bugs" / "index.html").is_file()
+    for folder in (path.parent for path in (tmp_path / "bugs").glob("*/report.md")):
         assert read_scenario(folder / "scenario.json").steps
         assert "The search was interrupted before this scenario was reduced" in (folder / "report.md").read_text()
     assert "**Interrupted: this is a partial result.**" in files[1].read_text()
