@@ -21,9 +21,17 @@ from conformance.engines.position import Followed, Writer
 from conformance.engines.related import Link, Relations, links
 from conformance.engines.replay import replay
 from conformance.engines.tally import Failure, Signature, Tally
+from conformance.engines.transcribe import transcribe
 from conformance.engines.wire import Wire
 from conformance.engines.worker import BASELINE, TESTED, Described, Failed, Ran, Replayed
-from conformance.ports import Capability, Implementation, Limits, UnusableImplementation, find_implementation
+from conformance.ports import (
+    Capability,
+    Implementation,
+    Limits,
+    Transcript,
+    UnusableImplementation,
+    find_implementation,
+)
 from conformance.ports.registry import offered_components
 from conformance.scenarios import Entry, Scenario
 from conformance.system.processes import end_with_parent
@@ -117,6 +125,9 @@ class _Service:
 
     def links(self, component: str, assumed: Assumed, found: tuple[Found, ...]) -> tuple[Link, ...]:
         return links(Relations(self._program(component, assumed), found))
+
+    def transcribe(self, scenario: Scenario, assumed: Assumed) -> Transcript | None:
+        return transcribe(self._program(scenario.component, assumed), scenario)
 
     def run(self, scenario: Scenario, assumed: Assumed) -> Ran:
         run = run_scenario(self._program(scenario.component, assumed), scenario.config, scenario.steps)

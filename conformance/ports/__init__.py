@@ -156,6 +156,7 @@ from conformance.ports.subpartition import (
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
 from conformance.ports.subtask_signals import StatePart, SubtaskCall, SubtaskCalled
 from conformance.ports.task_restore import ALL_GATES, TaskRestoreConfig, TaskRestorePort, Turn
+from conformance.ports.transcript import Transcript
 from conformance.ports.writer import ChannelState, Request, RequestKind, WriterConfig, WriterPort
 
 __all__ = [
@@ -313,6 +314,7 @@ __all__ = [
     "TaskState",
     "TaskStateChanged",
     "TicketEnded",
+    "Transcript",
     "Turn",
     "TurnQueued",
     "UnionGateConfig",

@@ -11,6 +11,7 @@ from conformance.ports.capabilities import Capability
 from conformance.ports.examined import Examined
 from conformance.ports.outcomes import Outcome
 from conformance.ports.port import Port
+from conformance.ports.transcript import Transcript
 from conformance.state_files import StateAudit
 
 Factory: TypeAlias = Callable[[Any], Port]
@@ -84,6 +85,16 @@ class Implementation(ABC):
         Nothing is changed there; whatever is damaged is found.
 
         Returns: None if it has no format of its own, or cannot read it. Raises: OSError if the folder cannot be read.
+        """
+        return None
+
+    def transcript(self, run: Callable[[], object]) -> Transcript | None:
+        """Call `run`, which runs one scenario on this implementation, and return what a program read and wrote.
+
+        For an implementation that sends the calls to a program, which starts for this run and ends with it. If the
+        program dies, hangs or cannot be started, the transcript ends there.
+
+        Returns: None if there is no such program; `run` is not called then.
         """
         return None
 

@@ -11,7 +11,7 @@ from typing import Any
 from conformance import __version__
 from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
-from conformance.ports import Capability
+from conformance.ports import Capability, Transcript
 from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
@@ -56,12 +56,14 @@ def write_bug_report(
     assume: Iterable[Capability] = (),
     reasons: Sequence[str] = (),
     opinion: Opinion | None = None,
+    transcript: Transcript | None = None,
 ) -> Path:
     """Write the report of a violation into a folder below `folder`, replace an older report of it, and return its path.
 
     `replay` is the replay of the found scenario, and `reference` that of another implementation on the same scenario.
     `find_implementation` must find `implementation` by this name. `assume` are the capabilities that were assumed.
     `reasons` say what happens without each step, and `opinion` whether the scenario fails in a fresh process.
+    `transcript` is what the scenario sent to a program, if the implementation is one.
 
     Raises: OSError. No file of the new report is left then.
     """
@@ -70,11 +72,14 @@ def write_bug_report(
     finding = Finding(found.slug, found.failure_class, implementation)
     scenario = Scenario(found.scenario.component, found.scenario.config, found.scenario.steps, finding)
     path = Path(folder) / report_folder_name(implementation, found)
-    files = {
-        "report.md": report_text(Report(found, replay, implementation, reference, assumed, told, reasons, opinion)),
+    report = Report(found, replay, implementation, reference, assumed, told, reasons, opinion, transcript)
+    files: dict[str, str | bytes] = {
+        "report.md": report_text(report),
         "scenario.json": encode_scenario(scenario),
         "history.json": encode_history(encodable(replay.history), implementation),
         "test_reproduce.py": reproducer(implementation, assumed, path),
     }
+    if transcript is not None:
+        files |= {"calls.jsonl": transcript.calls, "answers.jsonl": transcript.answers}
     write_folder(path, files)
     return path

@@ -18,6 +18,7 @@ from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.patience import PATIENCE
+from conformance.engines.transcribe import transcribe
 from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
@@ -67,15 +68,20 @@ def report_violation(
 ) -> Report:
     """Write the bug report of a violation, with the outcomes of the reference on the same scenario; return its data.
 
-    Once it is interrupted, it is written without what takes long: the reason for each step, and a fresh process.
+    Once it is interrupted, it is written without what takes long: the reason for each step, a fresh process, and the
+    lines that were sent to a program.
     """
     assumed = frozenset(assumed)
     report = report_of(name, found, implementation, assumed, components, interruption)
     if _may_run_often(found, interruption):
         report = replace(report, opinion=in_fresh_process(found.scenario, name, assumed, components))
+    if not interruption.requested:
+        program = Program(components[found.scenario.component], implementation, assumed)
+        report = replace(report, transcript=transcribe(program, found.scenario))
     write_bug_report(
         folder, found, report.replay, implementation=name, reference=report.reference,
         environment=report.environment, assume=assumed, reasons=report.reasons, opinion=report.opinion,
+        transcript=report.transcript,
     )  # fmt: skip
     return report
 

@@ -39,7 +39,7 @@ def write_text(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def write_folder(path: Path, files: Mapping[str, str]) -> None:
+def write_folder(path: Path, files: Mapping[str, str | bytes]) -> None:
     """Write a folder with these files, and replace an older folder.
 
     Raises: OSError. The older folder is unchanged then.
@@ -50,8 +50,11 @@ def write_folder(path: Path, files: Mapping[str, str]) -> None:
     fresh = _beside(path)
     fresh.mkdir()
     try:
-        for name, text in files.items():
-            (fresh / name).write_text(text, encoding="utf-8", newline="\n")
+        for name, content in files.items():
+            if isinstance(content, str):
+                (fresh / name).write_text(content, encoding="utf-8", newline="\n")
+            else:
+                (fresh / name).write_bytes(content)
         _put_in_place(fresh, path)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

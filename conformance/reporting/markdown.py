@@ -13,7 +13,7 @@ from conformance import __version__
 from conformance.driver import Property
 from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
-from conformance.ports import is_built_in
+from conformance.ports import Transcript, is_built_in
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
@@ -44,6 +44,8 @@ class Report:
     """What happens without each step, one phrase per step."""
     opinion: Opinion | None = None
     """Whether the scenario fails in a fresh process."""
+    transcript: Transcript | None = None
+    """What the scenario sent to a program, if the implementation is one."""
 
 
 def report_text(report: Report) -> str:
@@ -222,6 +224,15 @@ def _reproduce(report: Report) -> str:
             "`CONFORMANCE_IMPLEMENTATION=module:object python -m pytest test_reproduce.py`, or `jsonl:COMMAND` for a "
             "program."
         )
+    if report.transcript is not None:
+        scheme, _, command = report.implementation.partition(":")
+        program = command if scheme == "jsonl" else "PROGRAM"
+        lines.append(
+            "`calls.jsonl` has the lines that the suite sends to the program, and `answers.jsonl` what the program "
+            "wrote, so that it can be run without the suite, for example under a debugger. Where the suite has run it, "
+            "and with this folder as FOLDER, this prints nothing as long as the program writes the same:"
+        )
+        lines.append(f"```sh\n{program} < FOLDER/calls.jsonl | diff FOLDER/answers.jsonl -\n```")
     return "\n\n".join(lines)
 
 

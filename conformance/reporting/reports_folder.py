@@ -18,7 +18,7 @@ from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, evidence_by_key, write_index
 from conformance.reporting.verdicts import Verdicts
 
-FILES = ("report.md", "scenario.json", "history.json", "calls.jsonl", "test_reproduce.py")
+FILES = ("report.md", "scenario.json", "history.json", "calls.jsonl", "answers.jsonl", "test_reproduce.py")
 """The files of a bug report, now and in earlier versions."""
 
 

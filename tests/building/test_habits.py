@@ -79,7 +79,7 @@ def test_the_form_asks_for_the_bug_report_folder():
     assert {one["type"] for one in form["body"]} <= {"markdown", "textarea", "input", "dropdown", "checkboxes"}
     folder = fields["folder"]
     assert folder["validations"]["required"]
-    written = ("report.md", "scenario.json", "history.json", "test_reproduce.py")
+    written = ("report.md", "scenario.json", "history.json", "test_reproduce.py", "calls.jsonl", "answers.jsonl")
     source = (ROOT / "conformance" / "reporting" / "bug_report.py").read_text(encoding="utf-8")
     for name in written:
         assert name in folder["attributes"]["description"]

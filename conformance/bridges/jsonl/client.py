@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from conformance import __version__
-from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, shortened
+from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, Record, shortened
 from conformance.bridges.jsonl.protocol import (
     NEW_IN_THIS_PROTOCOL,
     PROTOCOL,
@@ -70,6 +71,8 @@ class Client:
         self._child: ChildProcess | None = None
         self._greeting: Greeting | None = None
         self._lost = "was not started yet"
+        self._record: Record | None = None
+        """Of the process that is started next."""
 
     @property
     def greeting(self) -> Greeting:
@@ -130,6 +133,21 @@ class Client:
         code = child.leave()
         return wrong or ("" if code == 0 else "did not exit after it answered 'closed'" if code is None else fate(code))
 
+    @contextmanager
+    def recording(self) -> Iterator[Record]:
+        """End the program, and record what the next process of it reads and writes, until that ends.
+
+        It ends with the block at the latest. What starts after it in the same block is not recorded: a debugger runs
+        one process.
+        """
+        self.close()
+        self._record = record = Record()
+        try:
+            yield record
+        finally:
+            self._record = None
+            self.close()
+
     def _running(self, restart: bool) -> ChildProcess:
         if self._child is not None and not self._child.is_ours:
             self._child = None
@@ -157,8 +175,9 @@ class Client:
             )
 
     def _start(self) -> None:
+        record, self._record = self._record, None
         try:
-            child = ChildProcess(self.command, self._cwd, self._env, self._exit_statuses, self._most_memory)
+            child = ChildProcess(self.command, self._cwd, self._env, self._exit_statuses, self._most_memory, record)
         except (OSError, ValueError) as error:
             raise self._unusable(f"cannot be started: {error}", "Check the command.") from None
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from conformance.ports import (
     Outcome,
     Port,
     PortError,
+    Transcript,
     UnusableImplementation,
 )
 from conformance.ports.implementation import NEW, Factory
@@ -103,6 +105,13 @@ class JsonLinesImplementation(Implementation):
 
     def examine(self) -> Iterable[Examined]:
         return examine(self.client, self._interfaces)
+
+    def transcript(self, run: Callable[[], object]) -> Transcript:
+        self._current = None
+        with self.client.recording() as record, suppress(UnusableImplementation):
+            run()
+        self._current = None
+        return Transcript(bytes(record.sent), bytes(record.received))
 
     def limit(self, limits: Limits) -> None:
         self._timeout_seconds = limits.step_seconds

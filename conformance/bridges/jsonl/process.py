@@ -35,6 +35,14 @@ class Hung(Exception):
     """There was no answer within the time limit. The text says what the process did, as that of `Died`."""
 
 
+class Record:
+    """The bytes that went through the pipes of one process."""
+
+    def __init__(self) -> None:
+        self.sent = bytearray()
+        self.received = bytearray()
+
+
 class ChildProcess:
     """A running child process. `kill` ends it, whatever state it is in, and every process that it started."""
 
@@ -45,13 +53,17 @@ class ChildProcess:
         env: Mapping[str, str] | None,
         exit_statuses: Mapping[int, str],
         most_memory: int | None = None,
+        record: Record | None = None,
     ) -> None:
         """`exit_statuses` says what an exit status means; `most_memory` limits it and what it starts, in bytes.
+
+        `record` gets what is sent and received.
 
         Raises: OSError if the command cannot be started.
         """
         self._exit_statuses = exit_statuses
         self._most_memory = most_memory
+        self._record = record
         self._next_look = time.monotonic() + _LOOK_SECONDS
         pipe = subprocess.PIPE
         # Its group is its own, so that Ctrl-C reaches the driver only.
@@ -84,6 +96,8 @@ class ChildProcess:
                 f"wrote a line that answers no request: {shortened(bytes(self._received))}; it must answer every "
                 "request with one line, and write its log to stderr"
             )
+        if self._record is not None:
+            self._record.sent += line
         deadline = time.monotonic() + seconds
         unsent = memoryview(line)[self._write(line) :]
         if unsent:
@@ -163,6 +177,8 @@ class ChildProcess:
         chunk = os.read(self._stdout, _CHUNK)
         if not chunk:
             raise Died(self.last_words())
+        if self._record is not None:
+            self._record.received += chunk
         end = chunk.find(b"\n")
         if end < 0:
             self._received += chunk
