@@ -24,6 +24,7 @@ from conformance.campaigns.result import (
     load,
 )
 from conformance.campaigns.runners import Inline, Processes, Runner
+from conformance.campaigns.so_far import SoFar, has_ended, so_far
 from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.status import Status, status
 
@@ -49,16 +50,19 @@ __all__ = [
     "Remembered",
     "Runner",
     "RunnerUnavailable",
+    "SoFar",
     "Spark",
     "Status",
     "causes_of",
     "choose",
     "found_of",
+    "has_ended",
     "load",
     "make_plan",
     "own",
     "remembered",
     "resume",
+    "so_far",
     "start",
     "status",
 ]

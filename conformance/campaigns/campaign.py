@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
@@ -22,9 +21,10 @@ from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan, check_components
 from conformance.campaigns.result import CampaignResult, conclude, load
 from conformance.campaigns.runners import Inline, Processes, Runner, cores
+from conformance.campaigns.so_far import resume_command
 from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
-from conformance.ports import check_chosen, is_built_in
+from conformance.ports import check_chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +251,8 @@ class Feed:
 
 def _kept(folder: Path, plan: Plan, feed: Feed) -> str:
     done = feed.advance().done
-    command = ["conformance", "campaign", "resume", str(folder)]
-    for name in plan.implementations:
-        command += [] if is_built_in(name) else ["--implementation", name]
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return (
         f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / shards.BLOCKS}; there is no result "
-        f"yet. Continue with: {shlex.join(command)}"
+        f"yet. Continue with: {resume_command(folder, plan)}"
     )

@@ -180,7 +180,8 @@ def make_plan(
             if value is not None and not value > 0:
                 raise ValueError(f"{what} must be more than 0, found {value}")
         plan = Plan(
-            seed, tuple(implementations), tuple(components), block, scenarios, steps, minutes,
+            seed, tuple(implementations), tuple(components), block, scenarios, steps,
+            None if minutes is None else float(minutes),  # as it is read again: the digest of 5 is not that of 5.0
             assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget,
         )  # fmt: skip
     except ValueError as error:

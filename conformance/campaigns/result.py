@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from conformance.campaigns.reducing import reduced_apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
 from conformance.engines.apart import Apart
-from conformance.engines.causes import Cause, likely_causes
+from conformance.engines.causes import Cause, each_alone, likely_causes
 from conformance.engines.check import Check, Found, reduce_failures
 from conformance.engines.check_apart import ApartCheck
 from conformance.engines.exercise import Exercise, exercise_of
@@ -205,38 +206,71 @@ def _name(component: str, finding: FindingResult) -> FindingName:
     return FindingName(component, finding.property, finding.failure_class, finding.operation)
 
 
+Ran = Sequence[tuple[Program, Tally]]
+"""The components of one implementation, with what the blocks counted."""
+
+
 def conclude(plan: Plan, total: Sum, names: Names, processes: int = 1) -> CampaignResult:
     """Compute the verdicts and reduce the failures. Everything is sorted, so that equal blocks give equal bytes.
 
     With more than one of `processes`, so many workers reduce the failures of an implementation of the suite's own.
     """
+    return _result(plan, total, names, partial(_reduced_checks, plan, names, processes), likely_causes)
+
+
+def conclude_so_far(plan: Plan, total: Sum, names: Names) -> CampaignResult:
+    """Compute the verdicts on the blocks that are there. No scenario is run.
+
+    The scenarios of failures are as the search found them, and each finding is a cause of its own.
+    """
+    return _result(plan, total, names, _checks_as_found, each_alone)
+
+
+def _result(
+    plan: Plan,
+    total: Sum,
+    names: Names,
+    checks_of: Callable[[str, Ran], list[Check]],
+    causes_in: Callable[[Sequence[Check]], tuple[Cause, ...]],
+) -> CampaignResult:
+    """Compute the verdicts. `checks_of` returns the checks of the implementation of a name, and `causes_in` groups."""
     tallies = total.tallies()
-    implementations = tuple(_implementation(plan, name, tallies, names, processes) for name in plan.implementations)
+    implementations = []
+    for name in plan.implementations:
+        with closing(names.here.find(name)) as implementation:
+            ran = [
+                (program, tallies.get((name, component), Tally()))
+                for component in plan.components
+                for program in programs_of(plan, component, {name: implementation}, names.components).values()
+            ]
+            checks = checks_of(name, ran)
+            causes = tuple(map(_cause, causes_in(checks)))
+            parts = tuple(map(_component, checks))
+            implementations.append(ImplementationResult(name, implementation.version, parts, causes))
     differences = tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
         for key, one in total.differences().items()
     )
     lost = tuple(sorted(total.lost, key=lambda one: (one.component, one.number)))
-    return CampaignResult(plan.seed, plan, implementations, differences, lost)
+    return CampaignResult(plan.seed, plan, tuple(implementations), differences, lost)
 
 
-def _implementation(
-    plan: Plan, name: str, tallies: Mapping[tuple[str, str], Tally], names: Names, processes: int
-) -> ImplementationResult:
-    """Reduce the failures of one implementation, and group them."""
-    with closing(names.here.find(name)) as implementation:
-        failing = {of: one for (tested, of), one in tallies.items() if tested == name and one.failures}
-        found: dict[str, tuple[Found, ...]] = {}
-        if processes > 1 and not isinstance(implementation, Apart):
-            found = reduced_apart(plan, name, failing, names, processes)
-        checks = []
-        for component in plan.components:
-            for program in programs_of(plan, component, {name: implementation}, names.components).values():
-                tally = tallies.get((name, component), Tally())
-                reduced = found[component] if component in found else _reduced(plan, program, tally)
-                checks.append(Check(program, tally, reduced))
-        causes = tuple(_cause(one) for one in likely_causes(checks))
-        return ImplementationResult(name, implementation.version, tuple(map(_component, checks)), causes)
+def _reduced_checks(plan: Plan, names: Names, processes: int, name: str, ran: Ran) -> list[Check]:
+    """Reduce the failures of one implementation."""
+    found: dict[str, tuple[Found, ...]] = {}
+    if processes > 1 and not any(isinstance(program.implementation, Apart) for program, _ in ran):
+        failing = {program.component.name: tally for program, tally in ran if tally.failures}
+        found = reduced_apart(plan, name, failing, names, processes)
+    checks = []
+    for program, tally in ran:
+        component = program.component.name
+        reduced = found[component] if component in found else _reduced(plan, program, tally)
+        checks.append(Check(program, tally, reduced))
+    return checks
+
+
+def _checks_as_found(name: str, ran: Ran) -> list[Check]:
+    return [Check(program, tally, _as_found(name, tally)) for program, tally in ran]
 
 
 def _cause(cause: Cause) -> CauseResult:
@@ -257,20 +291,16 @@ def _reduced(plan: Plan, program: Program, tally: Tally) -> tuple[Found, ...]:
         return reduce_failures(program, tally, plan.budget)
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
+    return _as_found(program.implementation.name, tally, f" (not reduced: {reason})")
+
+
+def _as_found(name: str, tally: Tally, remark: str = "") -> tuple[Found, ...]:
+    """Return the scenarios of an implementation as they were found, with a remark behind what was observed."""
     found = []
     for signature, failure in sorted(tally.failures.items()):
-        finding = Finding(signature[0], signature[1], program.implementation.name)
-        scenario = replace(failure.scenario, finding=finding)
-        found.append(
-            Found(
-                signature,
-                failure.owed,
-                f"{failure.observed} (not reduced: {reason})",
-                scenario,
-                failure.count,
-                failure.first,
-            )
-        )
+        scenario = replace(failure.scenario, finding=Finding(signature[0], signature[1], name))
+        observed = f"{failure.observed}{remark}"
+        found.append(Found(signature, failure.owed, observed, scenario, failure.count, failure.first))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ from conformance.cli.options import (
     seed_option,
 )
 from conformance.engines import KnownFailure, load_known_failures
-from conformance.reporting.status import CONFORMS
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE
 
 
 @click.group()
@@ -206,14 +207,29 @@ def campaign_report(
     everything: bool,
     ctrf_path: Path | None,
 ) -> int:
-    """Print the verdicts of a campaign, and write a bug report for each violation."""
-    result = campaigns.load(folder)
-    return reporting.conclude_campaign(
+    """Print the verdicts of a campaign, and write a bug report for each violation, and the page.
+
+    If the campaign has not ended, what the committed blocks show, also while another process runs it.
+    """
+    report = partial(
+        reporting.conclude_campaign,
         out,
-        result,
-        output or campaigns.own(folder, "report"),
-        load_known_failures(known_path) if known_path else (),
+        folder=output or campaigns.own(folder, "report"),
+        entries=load_known_failures(known_path) if known_path else (),
         chosen=chosen,
         everything=everything,
         ctrf=ctrf_path,
     )
+    if not campaigns.has_ended(folder):
+        now = campaigns.so_far(folder, chosen)
+        lines = reporting.so_far_lines(now)
+        if now.result is None:
+            for line in lines:
+                out.print(line, markup=False, soft_wrap=True)
+            return INCONCLUSIVE
+        status = report(now.result, unfinished=lines)
+        if not campaigns.has_ended(folder):
+            return status
+        # The driver may have written its report before this one, which would stay for good.
+        say("The campaign has ended meanwhile, and this is its result:")
+    return report(campaigns.load(folder))

@@ -13,7 +13,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import Check, Differ, KnownFailure, Standing, standing
 from conformance.engines.apart import find
-from conformance.engines.causes import Cause, likely_causes
+from conformance.engines.causes import Cause, each_alone, likely_causes
 from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.interruption import Interruption, until
 from conformance.ports import Capability, Implementation, Limits
@@ -78,7 +78,7 @@ class Searching:
     def _causes(self, checks: Sequence[Check]) -> tuple[Cause, ...]:
         """Group the findings. That runs scenarios; so after an interruption each finding is a group of its own."""
         if self._interruption.requested:
-            return tuple(Cause((found,), ()) for check in checks for found in check.found)
+            return each_alone(checks)
         return likely_causes(checks)
 
     def _check(

@@ -54,6 +54,12 @@ def likely_causes(checks: Sequence[Check]) -> tuple[Cause, ...]:
     return tuple(sorted(made, key=lambda cause: _length(cause.shortest)))
 
 
+def each_alone(checks: Sequence[Check]) -> tuple[Cause, ...]:
+    """Returns each finding as a group of its own, the one with the shortest scenario first. Nothing is run."""
+    found = [one for check in checks for one in check.found]
+    return tuple(Cause((one,), ()) for one in sorted(found, key=_length))
+
+
 def _outwards(found: Sequence[Found], linked: Sequence[Link], components: Mapping[str, Component]) -> Iterator[Link]:
     """Yields the links of groups to a group in a component inside, from the innermost components outwards.
 

@@ -8,7 +8,7 @@ on every machine, except for the environment section of a bug report.
 """
 
 from conformance.reporting.bug_report import report_folder_name, this_environment, write_bug_report
-from conformance.reporting.campaign import campaign_verdicts, status_lines
+from conformance.reporting.campaign import campaign_verdicts, so_far_lines, status_lines
 from conformance.reporting.catalogues import print_implementations, print_properties
 from conformance.reporting.checked import (
     Checked,
@@ -155,6 +155,7 @@ __all__ = [
     "scenario_files",
     "scenario_folder",
     "sequence_diagram",
+    "so_far_lines",
     "specification_folder",
     "standing_remarks",
     "status_lines",

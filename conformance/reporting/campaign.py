@@ -10,12 +10,20 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from conformance.campaigns import CampaignResult, DifferenceResult, LostBlock, Status, causes_of
+from conformance.campaigns import (
+    CampaignResult,
+    DifferenceResult,
+    ImplementationResult,
+    LostBlock,
+    SoFar,
+    Status,
+    causes_of,
+)
 from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines import Standing
 from conformance.ports.registry import KNOWN_BUG_SCHEME
-from conformance.reporting.columns import NO_STANDING, NOTHING_KNOWN, columns_of_result
+from conformance.reporting.columns import NO_STANDING, NOTHING_KNOWN, columns_of_result, unfinished_column
 from conformance.reporting.counts import counted
 from conformance.reporting.known import standing_remarks
 from conformance.reporting.looks import Slug, simple_table
@@ -31,23 +39,57 @@ def campaign_verdicts(
     standings: Mapping[str, Standing] = NOTHING_KNOWN,
     reports: Path | None = None,
     components: Components = COMPONENTS,
+    unfinished: Sequence[str] = (),
 ) -> Verdicts:
-    """Return what a person is shown of a campaign. `standings`: by the name of the implementation."""
+    """Return what a person is shown of a campaign.
+
+    `standings`: by the name of the implementation. `unfinished`: sentences about what is missing; empty if it is over.
+    """
     columns = columns_of_result(result, components, standings)
+    if unfinished:
+        columns = [unfinished_column(one) for one in columns]
     tried = tuple(
         Tried(
             one.name,
             tuple(column for column in columns if column.name == one.name),
             causes_of(one, components),
             standings.get(one.name, NO_STANDING),
-            must_fail=one.name.startswith(KNOWN_BUG_SCHEME),
+            must_fail=must_fail(one, unfinished),
         )
         for one in result.implementations
     )
-    remarks = [*_lost(result.lost_blocks), *_differences(result)]
+    remarks = [*_lost(result.lost_blocks), *_differences(result), *map(Remark, unfinished)]
     for name, now in standings.items():
         remarks += standing_remarks(name, now)
     return Verdicts(tried, tuple(remarks), reports, components)
+
+
+def must_fail(one: ImplementationResult, unfinished: Sequence[str]) -> bool:
+    """Return whether this is a known bug that must have been found: while blocks are missing, it may still be found."""
+    return one.name.startswith(KNOWN_BUG_SCHEME) and (not unfinished or any(part.findings for part in one.components))
+
+
+def so_far_lines(now: SoFar) -> list[str]:
+    """Say in sentences how far a campaign without a result is, what that means, and how it goes on."""
+    if now.planned is None:
+        lines = [f"The campaign has not ended: {counted(now.blocks, 'block')} {_be(now.blocks)} committed."]
+    else:
+        planned = counted(now.planned, "block")
+        lines = [f"The campaign has not ended: {now.blocks:,} of {planned} {_be(now.blocks)} committed."]
+    if now.result is not None and any(part.findings for one in now.result.implementations for part in one.components):
+        lines.append(
+            "The scenarios are as the search found them, and each finding stands alone: when the campaign ends, they "
+            "are reduced and grouped by likely cause."
+        )
+    if now.held_by is None:
+        lines.append(f"No process runs the campaign. Continue with: {now.resume}")
+    else:
+        lines.append(f"The campaign is being run by {now.held_by}. If that stops early, continue with: {now.resume}")
+    return lines
+
+
+def _be(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _differences(result: CampaignResult) -> list[Remark]:

@@ -154,6 +154,11 @@ def untested(column: Column, tested: Collection[str] = ()) -> Column:
     return replace(column, cells=cells)
 
 
+def unfinished_column(column: Column) -> Column:
+    """Return the column of a search that goes on. What no scenario was run of is `not tested`."""
+    return replace(column if column.scenarios else untested(column), interrupted=True)
+
+
 def _signature(one: FindingLine) -> Signature:
     return one.property, one.failure_class, one.operation
 

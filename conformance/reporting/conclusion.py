@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from conformance.engines.transcribe import transcribe
 from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
-from conformance.reporting.campaign import campaign_verdicts
+from conformance.reporting.campaign import campaign_verdicts, must_fail
 from conformance.reporting.checked import Checked
 from conformance.reporting.counts import counted
 from conformance.reporting.ctrf import write_ctrf
@@ -110,26 +110,28 @@ def conclude_campaign(
     chosen: Collection[str] = (),
     everything: bool = False,
     ctrf: Path | None = None,
+    unfinished: Sequence[str] = (),
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
     A known bug must be found. Every other implementation may only have the failures that `entries` list. `chosen` are
     implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
     `everything`: see `print_verdicts`. `ctrf`: where to write the verdicts in the Common Test Report Format.
+    `unfinished`: sentences about what is missing if the campaign has no result yet, which is inconclusive.
 
     Raises: NotChosen.
     """
     run = {one.name for one in result.implementations if entries or any(part.findings for part in one.components)}
     names = [one.name for one in result.implementations]
     check_chosen(names, (*chosen, *(name for name in names if name not in run)), "The result of the campaign")
-    statuses = [INCONCLUSIVE] if result.lost_blocks else [CONFORMS]
+    statuses = [INCONCLUSIVE] if result.lost_blocks or unfinished else [CONFORMS]
     standings: dict[str, Standing] = {}
     reports: list[Report] = []
     check_index(folder)
     for one in result.implementations:
         found = [found_of(finding, components) for component in one.components for finding in component.findings]
-        must_fail = one.name.startswith(KNOWN_BUG_SCHEME)
-        if must_fail and not found:
+        is_known = one.name.startswith(KNOWN_BUG_SCHEME)
+        if must_fail(one, unfinished) and not found:
             statuses.append(VIOLATION)
         if not found and not entries:
             continue
@@ -142,9 +144,9 @@ def conclude_campaign(
                     report_violation(folder, one.name, finding, implementation, result.plan.assume, components)
                 )
         standings[one.name] = now
-        if not must_fail:
+        if not is_known:
             statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
-    verdicts = campaign_verdicts(result, standings, folder if reports else None, components)
+    verdicts = campaign_verdicts(result, standings, folder if reports else None, components, unfinished)
     print_verdicts(console, verdicts, everything)
     status = worst(statuses)
     console.print(status_in_words(status))
@@ -157,7 +159,7 @@ def conclude_campaign(
         if part.exercise is not None
     }
     content = Content(
-        verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan)
+        verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan), unfinished
     )  # fmt: skip
     if ctrf is not None:
         write_ctrf(ctrf, verdicts)

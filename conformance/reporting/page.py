@@ -1,6 +1,7 @@
 """The page of a check, a pytest run or a campaign: one HTML file with everything in it, and no script.
 
-The same result gives the same bytes: nothing on the page depends on the time, the host or the folder. Every text of an
+The same result gives the same bytes: nothing on the page depends on the time, the host or the folder, but for the
+sentences about what is missing, which may name them. Every text of an
 implementation or a file is escaped, and the policy in the head forbids a browser to run or load anything.
 """
 

@@ -18,7 +18,7 @@ _MEANING = {
     VIOLATION: "a violation was found",
     USAGE: "the call or a file was wrong",
     INTERRUPTED: "interrupted, so that this is a partial result",
-    INCONCLUSIVE: "inconclusive: something crashed, hung or was lost, or nothing was put to the test",
+    INCONCLUSIVE: "inconclusive: something crashed, hung or was lost, nothing was put to the test, or it has not ended",
 }
 _RANK = (CONFORMS, INCONCLUSIVE, VIOLATION, USAGE)
 """The order of precedence: of several statuses, the last one in this order is used."""

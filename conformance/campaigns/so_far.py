@@ -1,0 +1,62 @@
+"""What a campaign without a result has found so far, also while another process runs it. Nothing is written."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.campaigns import files
+from conformance.campaigns.lock import holder
+from conformance.campaigns.merge import Sum
+from conformance.campaigns.names import SUITE, Names
+from conformance.campaigns.plan import Plan
+from conformance.campaigns.result import CampaignResult, conclude_so_far
+from conformance.ports import check_chosen, is_built_in
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """The sum of the committed blocks of a campaign, and how it can be continued."""
+
+    result: CampaignResult | None
+    """None as long as no block is committed. The scenarios of failures are not reduced."""
+    blocks: int
+    planned: int | None
+    """The maximum number of blocks; None for a goal in minutes."""
+    held_by: str | None
+    """The process that runs the campaign now."""
+    resume: str
+    """The command that continues the campaign."""
+
+
+def has_ended(folder: Path) -> bool:
+    """Return whether a campaign has a result."""
+    return (Path(folder) / files.RESULT).exists()
+
+
+def so_far(folder: Path, chosen: Collection[str] = (), names: Names = SUITE) -> SoFar:
+    """Add up the committed blocks of a campaign that has no result. The lock of the folder is never taken.
+
+    `chosen`: those implementations of the plan that are not built in, as for `resume`.
+
+    Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged; NotChosen.
+    """
+    folder = Path(folder)
+    plan = files.read_plan(folder, names.components)
+    check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
+    blocks, total = 0, Sum()
+    for result in files.all_committed(folder, plan, names.components):
+        blocks += 1
+        total.add(result, names.components)
+    known = conclude_so_far(plan, total, names) if blocks else None
+    return SoFar(known, blocks, plan.number_of_blocks, holder(folder), resume_command(folder, plan))
+
+
+def resume_command(folder: Path, plan: Plan) -> str:
+    """Return the command that continues a campaign, in one line to paste."""
+    command = ["conformance", "campaign", "resume", str(folder)]
+    for name in plan.implementations:
+        command += [] if is_built_in(name) else ["--implementation", name]
+    return shlex.join(command)
