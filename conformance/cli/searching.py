@@ -133,7 +133,7 @@ def check(
         reporting.print_verdicts(out, verdicts, everything)
         out.print(status_in_words(status))
         if written is not None:
-            out.print(f"Reports: {written}", soft_wrap=True, markup=False)
+            reporting.print_reports(out, written)
         if exercise_page is not None:
             named = [(one.name, checked) for one in everybody for checked in one.checks]
             reporting.write_exercise(exercise_page, call, named)
@@ -218,7 +218,7 @@ def explore(
         if report_folder is not None and result.found:
             for found in result.found:
                 reporting.report_violation(report_folder, name, found, implementation, (), interruption=interruption)
-            out.print(f"Reports: {report_folder}", soft_wrap=True, markup=False)
+            reporting.print_reports(out, report_folder)
         if interruption.requested:
             return INTERRUPTED
         return VIOLATION if result.found else CONFORMS if result.complete else INCONCLUSIVE

@@ -72,7 +72,7 @@ from conformance.reporting.markdown import Report, story_markdown
 from conformance.reporting.page import check_index
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.report_sections import report_page
-from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page
+from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page, print_reports
 from conformance.reporting.screen import summaries
 from conformance.reporting.showing import print_verdicts
 from conformance.reporting.specification import chapter_file, rules, specification_folder
@@ -141,6 +141,7 @@ __all__ = [
     "print_implementations",
     "print_page",
     "print_properties",
+    "print_reports",
     "print_variants",
     "print_verdicts",
     "progress_bar",

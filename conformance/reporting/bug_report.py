@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from conformance import __version__
-from conformance.engines import Found, Replay
-from conformance.engines.fresh import Opinion
-from conformance.ports import Capability, Transcript
+from conformance.engines import Found
 from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
@@ -45,41 +42,22 @@ def this_environment(implementation: str, version: str = "") -> dict[str, str]:
     }
 
 
-def write_bug_report(
-    folder: Path,
-    found: Found,
-    replay: Replay,
-    *,
-    implementation: str,
-    reference: Replay | None = None,
-    environment: Mapping[str, str] | None = None,
-    assume: Iterable[Capability] = (),
-    reasons: Sequence[str] = (),
-    opinion: Opinion | None = None,
-    transcript: Transcript | None = None,
-) -> Path:
+def write_bug_report(folder: Path, report: Report) -> Path:
     """Write the report of a violation into a folder below `folder`, replace an older report of it, and return its path.
-
-    `replay` is the replay of the found scenario, and `reference` that of another implementation on the same scenario.
-    `find_implementation` must find `implementation` by this name. `assume` are the capabilities that were assumed.
-    `reasons` say what happens without each step, and `opinion` whether the scenario fails in a fresh process.
-    `transcript` is what the scenario sent to a program, if the implementation is one.
 
     Raises: OSError. No file of the new report is left then.
     """
-    assumed = tuple(sorted(one.value for one in assume))
-    told = this_environment(implementation) if environment is None else environment
+    found, implementation = report.found, report.implementation
     finding = Finding(found.slug, found.failure_class, implementation)
     scenario = Scenario(found.scenario.component, found.scenario.config, found.scenario.steps, finding)
     path = Path(folder) / report_folder_name(implementation, found)
-    report = Report(found, replay, implementation, reference, assumed, told, reasons, opinion, transcript)
     files: dict[str, str | bytes] = {
         "report.md": report_text(report),
         "scenario.json": encode_scenario(scenario),
-        "history.json": encode_history(encodable(replay.history), implementation),
-        "test_reproduce.py": reproducer(implementation, assumed, path),
+        "history.json": encode_history(encodable(report.replay.history), implementation),
+        "test_reproduce.py": reproducer(implementation, tuple(report.assume), path),
     }
-    if transcript is not None:
-        files |= {"calls.jsonl": transcript.calls, "answers.jsonl": transcript.answers}
+    if report.transcript is not None:
+        files |= {"calls.jsonl": report.transcript.calls, "answers.jsonl": report.transcript.answers}
     write_folder(path, files)
     return path

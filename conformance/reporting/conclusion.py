@@ -24,11 +24,10 @@ from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_verdicts, must_fail
 from conformance.reporting.checked import Checked
-from conformance.reporting.counts import counted
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, check_index, evidence_by_key
-from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page
+from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page, print_reports
 from conformance.reporting.showing import print_verdicts
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_in_words, status_of, worst
 
@@ -78,11 +77,7 @@ def report_violation(
     if not interruption.requested:
         program = Program(components[found.scenario.component], implementation, assumed)
         report = replace(report, transcript=transcribe(program, found.scenario))
-    write_bug_report(
-        folder, found, report.replay, implementation=name, reference=report.reference,
-        environment=report.environment, assume=assumed, reasons=report.reasons, opinion=report.opinion,
-        transcript=report.transcript,
-    )  # fmt: skip
+    write_bug_report(folder, report)
     return report
 
 
@@ -151,7 +146,7 @@ def conclude_campaign(
     status = worst(statuses)
     console.print(status_in_words(status))
     if reports:
-        console.print(f"{counted(len(reports), 'bug report folder')}: {folder}", soft_wrap=True, markup=False)
+        print_reports(console, folder)
     exercise = {
         (one.name, part.component): part.exercise
         for one in result.implementations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -37,9 +37,12 @@ class Report:
     replay: Replay
     implementation: str
     """The name by which `find_implementation` finds it."""
-    reference: Replay | None
-    assume: Sequence[str]
-    environment: Mapping[str, str]
+    reference: Replay | None = None
+    """The replay of the reference on the same scenario."""
+    assume: Sequence[str] = ()
+    """The capabilities that were assumed, sorted by name."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it ran on, as name and value."""
     reasons: Sequence[str] = ()
     """What happens without each step, one phrase per step."""
     opinion: Opinion | None = None

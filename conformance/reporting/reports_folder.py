@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import msgspec
 from rich.console import Console
 
 from conformance.campaigns import Plan
-from conformance.engines.exercise import exercise_of
+from conformance.engines import Check
+from conformance.engines.exercise import Exercise, exercise_of
 from conformance.reporting.bug_report import folder_name, report_folder_name
 from conformance.reporting.checked import Checked
 from conformance.reporting.conformance_report import Call
@@ -58,14 +59,19 @@ def _is_report(path: Path) -> bool:
         return False
 
 
+def exercise_of_checks(everybody: Iterable[tuple[str, Sequence[Check]]]) -> dict[tuple[str, str], Exercise]:
+    """Return what was counted in each setting, by implementation and component, from all checks by implementation."""
+    return {
+        (name, check.program.component.name): exercise_of(check.tally) for name, checks in everybody for check in checks
+    }
+
+
 def content_of_check(
     everybody: Sequence[Checked], verdicts: Verdicts, status: str, reports: Sequence[Report], call: Call,
     unfinished: Sequence[str] = (),
 ) -> Content:  # fmt: skip
     """Return what the page of a check shows."""
-    exercise = {
-        (one.name, check.program.component.name): exercise_of(check.tally) for one in everybody for check in one.checks
-    }
+    exercise = exercise_of_checks((one.name, one.checks) for one in everybody)
     about = [("seed", call.seed), ("scenarios", f"{call.scenarios:,} of each component"), ("engine", call.engine)]
     return Content(verdicts, status, evidence_by_key(reports), exercise, about, unfinished)
 
@@ -73,6 +79,11 @@ def content_of_check(
 def about_plan(plan: Plan) -> list[tuple[str, str]]:
     """Return what a campaign runs, as name and value."""
     return [("seed", plan.seed), ("baseline", plan.baseline), ("implementations", ", ".join(plan.implementations))]
+
+
+def print_reports(console: Console, folder: Path) -> None:
+    """Print where the bug reports are."""
+    console.print(f"Reports: {folder}", soft_wrap=True, markup=False)
 
 
 def print_page(console: Console, path: Path) -> None:

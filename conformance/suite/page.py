@@ -10,12 +10,11 @@ import pytest
 from rich.console import Console
 
 from conformance.engines.check import Check
-from conformance.engines.exercise import exercise_of
 from conformance.engines.interruption import OnRequest
 from conformance.ports import Capability, Implementation
 from conformance.reporting.conclusion import report_of
 from conformance.reporting.page import Content, evidence_by_key
-from conformance.reporting.reports_folder import conclude_folder, print_page
+from conformance.reporting.reports_folder import conclude_folder, exercise_of_checks, print_page
 from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.system.text import neutral
 
@@ -54,11 +53,7 @@ def print_page_of_run(
         for cause in one.tried.new_causes
         for found in cause.found
     ]
-    exercise = {
-        (one.tried.name, check.program.component.name): exercise_of(check.tally)
-        for one in results
-        for check in one.checks
-    }
+    exercise = exercise_of_checks((one.tried.name, one.checks) for one in results)
     content = Content(verdicts, _in_words(status), evidence_by_key(reports), exercise, about, unfinished)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,7 @@ from conformance.ports import (
 )
 from conformance.reporting.columns import column_of_check, untested
 from conformance.reporting.page import check_index
+from conformance.reporting.reports_folder import print_reports
 from conformance.reporting.showing import print_verdicts
 from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.scenarios import SchemaError
@@ -230,7 +231,7 @@ class ConformancePlugin:
         print_verdicts(console, verdicts)
         console.print(f"Seed {self.seed!r}, profile {self.profile_name}.", markup=False)
         if reports is not None:
-            console.print(f"Reports: {reports}", markup=False, soft_wrap=True)
+            print_reports(console, reports)
         if reports is not None or self.page_wanted:
             about = [("seed", self.seed), ("profile", self.profile_name)]
             print_page_of_run(console, self.reports, results, verdicts, exitstatus, about, self.assumed)

@@ -138,6 +138,23 @@ def test_an_adapter_in_python_has_no_wire(tmp_path):
         assert transcribe(Program(component, apart), scenario) is None
 
 
+class Raising(Implementation):
+    """Its deque is that of the reference, and its transcript goes wrong in a way of its own."""
+
+    name = "raising"
+    capabilities = frozenset()
+
+    def components(self):
+        return {"deque": find_implementation("reference").components()["deque"]}
+
+    def transcript(self, run):
+        raise ZeroDivisionError
+
+
+def test_a_transcript_that_raises_anything_costs_nothing_but_itself():
+    assert transcribe(Program(DEQUE, Raising()), SCENARIO) is None
+
+
 def test_the_same_run_has_the_same_transcript_and_the_program_goes_on(broken):
     with closing(JsonLinesImplementation(broken)) as implementation:
         program = Program(DEQUE, implementation)

@@ -11,7 +11,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import Found, Replay, check, read_scenario, replay
 from conformance.ports import Capability, Implementation, find_implementation
-from conformance.reporting import report_folder_name, write_bug_report
+from conformance.reporting import Report, report_folder_name, write_bug_report
 from conformance.scenarios import decode_scenario, encode_history
 
 BUG = "known-bug:B-01"
@@ -32,7 +32,7 @@ def failing(found: Found) -> Replay:
 @pytest.fixture
 def folder(tmp_path: Path, found: Found, failing: Replay) -> Path:
     reference = replay(found.scenario, find_implementation("reference"))
-    return write_bug_report(tmp_path, found, failing, implementation=BUG, reference=reference, environment=ENVIRONMENT)
+    return write_bug_report(tmp_path, Report(found, failing, BUG, reference, environment=ENVIRONMENT))
 
 
 def run_test(folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -92,7 +92,7 @@ def test_the_report_of_a_failure_in_the_drain_shows_the_steps_of_the_drain(tmp_p
     assert shown.violation is not None
     broken = shown.violation.broken
     found = Found(shown.violation.signature, broken.owed, broken.observed, scenario, 1)
-    folder = write_bug_report(tmp_path, found, shown, implementation=bug, environment=ENVIRONMENT)
+    folder = write_bug_report(tmp_path, Report(found, shown, bug, environment=ENVIRONMENT))
     text = (folder / "report.md").read_text()
     assert "The scenario has no steps of its own: a new subpartition fails in the fair drain" in text
     rows = [line for line in text.splitlines() if line.startswith("| ") and "drain" in line]
@@ -104,7 +104,7 @@ def test_the_report_of_a_failure_in_the_drain_shows_the_steps_of_the_drain(tmp_p
 
 def test_the_same_finding_is_the_same_text_everywhere(found: Found, failing: Replay, tmp_path: Path):
     first, second = (
-        write_bug_report(tmp_path / name, found, failing, implementation=BUG, environment=ENVIRONMENT)
+        write_bug_report(tmp_path / name, Report(found, failing, BUG, environment=ENVIRONMENT))
         for name in ("one", "two")
     )
     for file in first.iterdir():
@@ -124,7 +124,7 @@ def test_the_generated_test_fails_while_the_bug_is_there_and_passes_without(fold
 
 def test_an_older_report_of_the_same_finding_is_replaced(folder: Path, found: Found, failing: Replay, tmp_path: Path):
     (folder / "left-over.txt").write_text("old")
-    again = write_bug_report(tmp_path, found, failing, implementation=BUG)
+    again = write_bug_report(tmp_path, Report(found, failing, BUG))
     assert again == folder
     assert not (folder / "left-over.txt").exists()
     assert list(tmp_path.iterdir()) == [folder]
@@ -135,7 +135,7 @@ def test_a_failure_while_writing_leaves_everything_as_it_was(
     there_before, found: Found, failing: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     if there_before:
-        write_bug_report(tmp_path, found, failing, implementation=BUG)
+        write_bug_report(tmp_path, Report(found, failing, BUG))
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     write_text = Path.write_text
 
@@ -146,7 +146,7 @@ def test_a_failure_while_writing_leaves_everything_as_it_was(
 
     monkeypatch.setattr(Path, "write_text", full_disk)
     with pytest.raises(OSError, match="No space"):
-        write_bug_report(tmp_path, found, failing, implementation=BUG)
+        write_bug_report(tmp_path, Report(found, failing, BUG))
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
     assert len(list(tmp_path.iterdir())) == len({file.parent for file in before})
 
@@ -164,21 +164,21 @@ def test_if_the_new_folder_cannot_follow_the_old_one_comes_back(
     (folder / "mark").touch()
     monkeypatch.setattr(os, "rename", refuse_new)
     with pytest.raises(PermissionError):
-        write_bug_report(tmp_path, found, failing, implementation=BUG)
+        write_bug_report(tmp_path, Report(found, failing, BUG))
     assert (folder / "mark").exists()
     assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_finding_that_does_not_fail_again_is_reported_as_such(found: Found, tmp_path: Path):
     passing = replay(found.scenario, find_implementation("reference"))
-    text = (write_bug_report(tmp_path, found, passing, implementation="x:y") / "report.md").read_text()
+    text = (write_bug_report(tmp_path, Report(found, passing, "x:y")) / "report.md").read_text()
     assert "did **not** fail when the scenario was run again (FIXED" in text
     assert "until the environment variable names it" in text
 
 
 def test_assumed_capabilities_go_into_command_and_test(found: Found, failing: Replay, tmp_path: Path):
     path = write_bug_report(
-        tmp_path, found, failing, implementation="jsonl:node a.js", assume=[Capability.BLOCKED_PRIORITY_LOCAL]
+        tmp_path, Report(found, failing, "jsonl:node a.js", assume=[Capability.BLOCKED_PRIORITY_LOCAL.value])
     )
     text = (path / "report.md").read_text()
     assert "--implementation 'jsonl:node a.js' --assume blocked-priority-local\n" in text
@@ -208,7 +208,7 @@ def test_nonsense_is_reported_like_anything_else(tmp_path: Path):
     checked = check(Program(COMPONENTS["deque"], Nonsense()), 20, 0, budget=100)
     found = checked.found[0]
     failing = replay(found.scenario, Nonsense())
-    path = write_bug_report(tmp_path, found, failing, implementation="my:Nonsense", environment={})
+    path = write_bug_report(tmp_path, Report(found, failing, "my:Nonsense"))
     assert json.loads((path / "history.json").read_text())["history"][-1]["outcome"]["value"] == "<object object>"
     assert "0x" not in (path / "report.md").read_text()
 
@@ -228,7 +228,7 @@ class Unborn(Implementation):
 
 def test_a_failure_before_the_first_step_is_reported_too(tmp_path: Path):
     found = check(Program(COMPONENTS["deque"], Unborn()), 3, 0, budget=10).found[0]
-    path = write_bug_report(tmp_path, found, replay(found.scenario, Unborn()), implementation="my:Unborn")
+    path = write_bug_report(tmp_path, Report(found, replay(found.scenario, Unborn()), "my:Unborn"))
     text = (path / "report.md").read_text()
     assert "before the first step" in text
     assert "FileNotFoundError: engine.so" in text

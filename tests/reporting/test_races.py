@@ -16,7 +16,7 @@ from conformance.ports import (
     CreditAnnounced,
     StateConsumed,
 )
-from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
+from conformance.reporting import Mark, Report, sequence_diagram, story_markdown, tell
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.words import FAILURE_CLASSES, element_in_words, value_in_words
 from conformance.scenarios import Scenario
@@ -105,7 +105,7 @@ def test_a_report_of_a_race_says_what_continued_means(tmp_path):
     broken = replayed.violation.broken
     found = Found(replayed.violation.signature, broken.owed, broken.observed, replayed.history.scenario, 3)
     environment = this_environment("toy", "1")
-    folder = write_bug_report(tmp_path, found, replayed, implementation="toy", environment=environment)
+    folder = write_bug_report(tmp_path, Report(found, replayed, "toy", environment=environment))
     text = (folder / "report.md").read_text()
     assert "(deadlocked)" in text
     assert "**deadlocked**: threads wait for each other in a circle" in text

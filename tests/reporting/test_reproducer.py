@@ -14,7 +14,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import check, replay
 from conformance.ports import find_implementation
-from conformance.reporting import write_bug_report
+from conformance.reporting import Report, write_bug_report
 
 BUG = "known-bug:B-88"
 ADAPTER = f"""
@@ -45,7 +45,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         for name in ("my_adapter:make", PROGRAM_NAME):
-            write_bug_report(Path("bugs") / name[:2], found, seen, implementation=name)
+            write_bug_report(Path("bugs") / name[:2], Report(found, seen, name))
     return home
 
 
