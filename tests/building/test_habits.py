@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FIRST_RULED = "d3dbc35c0007e96d87310b87cf696fa7a577c231"
+FIRST_RULED = "c5d8323571ace04b9a6997b49688b241b9ddc5f4"
 """The last commit before the rule for subjects."""
 LONGEST_SUBJECT = 72
 
