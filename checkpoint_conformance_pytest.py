@@ -52,6 +52,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--conformance-reports", metavar="FOLDER",
         help="where bug reports are written [default: conformance-reports in the root directory]",
     )  # fmt: skip
+    group.addoption(
+        "--conformance-ctrf", metavar="PATH",
+        help="write the verdicts in the Common Test Report Format (JSON), for continuous integration",
+    )  # fmt: skip
     group.addoption("--conformance-step-seconds", type=float, help="how long an operation may take [default: 20]")
     group.addoption(
         "--conformance-memory", type=int, metavar="MIB",
@@ -85,7 +89,7 @@ def is_asked_for(config: pytest.Config) -> bool:
     return bool(
         option.implementation or option.component or option.known_failures or option.assume
         or option.conformance_profile or option.conformance_seed or option.conformance_reports
-        or option.conformance_in_process or option.conformance_step_seconds or option.conformance_memory
+        or option.conformance_ctrf or option.conformance_in_process or option.conformance_step_seconds or option.conformance_memory
         or any(str(one).startswith("conformance.suite") for one in config.args)
     )  # fmt: skip
 

@@ -6,8 +6,10 @@ This module is imported only if an option of the suite is used. `checkpoint_conf
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -30,6 +32,7 @@ from conformance.ports import (
     offered_components,
 )
 from conformance.reporting.columns import column_of_check, untested
+from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.page import check_index
 from conformance.reporting.reports_folder import print_reports
 from conformance.reporting.showing import print_verdicts
@@ -38,6 +41,7 @@ from conformance.scenarios import SchemaError
 from conformance.suite.page import Result, print_page_of_run
 from conformance.suite.searches import HYPOTHESIS, Part, Searches
 from conformance.suite.terminal import console_of
+from conformance.system.places import trouble_with_file, trouble_with_folder
 from conformance.system.text import neutral
 
 TESTED = "conformance"
@@ -89,7 +93,9 @@ class ConformancePlugin:
         self.assumed = _capabilities(option.assume)
         self.reports = Path(option.conformance_reports or config.rootpath / "conformance-reports")
         self.page_wanted = option.conformance_reports is not None
+        self.ctrf = None if option.conformance_ctrf is None else Path(option.conformance_ctrf)
         self.seed = _seed(config, self.profile)
+        _try_destinations(option)
         try:
             check_index(self.reports)
             known = option.known_failures
@@ -219,12 +225,28 @@ class ConformancePlugin:
                 implementation, component, slug = cast("list[str]", value)
                 self._tested.add((implementation, component, slug))
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the verdicts for continuous integration, also if no summary is printed (`--no-summary`)."""
+        if self.ctrf is None or hasattr(self.config, "workerinput"):
+            return
+        try:
+            write_ctrf(self.ctrf, Verdicts(tuple(one.tried for one in self._results)))
+        except OSError as error:  # the verdicts are printed all the same
+            print(f"conformance: {neutral(str(error))}", file=sys.stderr)
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    @cached_property
+    def _results(self) -> list[Result]:
+        """The results of all implementations. Only to be read when all tests have ended."""
+        return [self._result(name, components) for name, components in self.components.items()]
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page."""
         if hasattr(self.config, "workerinput"):
             return
         terminalreporter.section("conformance")
-        results = [self._result(name, components) for name, components in self.components.items()]
+        results = self._results
         reports = self.reports if any(one.tried.new_causes for one in results) else None
         verdicts = Verdicts(tuple(one.tried for one in results), reports=reports)
         console, text = console_of(terminalreporter)
@@ -272,6 +294,16 @@ def _shared(config: pytest.Config) -> str | None:
     """Return the folder that the controlling process has made, or None in that process."""
     worker = getattr(config, "workerinput", None)
     return None if worker is None else worker.get("conformance_searches")
+
+
+def _try_destinations(option: Any) -> None:
+    """Raise a pytest.UsageError, before anything is searched, if a file or folder that is named cannot be written."""
+    for name, path, trouble_with in (
+        ("--conformance-reports", option.conformance_reports, trouble_with_folder),
+        ("--conformance-ctrf", option.conformance_ctrf, trouble_with_file),
+    ):
+        if path is not None and (trouble := trouble_with(Path(path))) is not None:
+            raise pytest.UsageError(neutral(f"{name}: {trouble}."))
 
 
 def _limits(option: Any) -> Limits:

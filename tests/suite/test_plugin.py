@@ -139,6 +139,9 @@ def summary_of(printed: str) -> str:
         (("--assume", "magic"), "There is no capability 'magic'"),
         (("--known-failures", "nowhere.toml"), "nowhere.toml"),
         (("--conformance-reports", "foreign"), "was not written by this suite"),
+        (("--conformance-reports", "foreign/index.html"), "--conformance-reports: foreign/index.html is a file"),
+        (("--conformance-ctrf", "foreign"), "--conformance-ctrf: foreign is a folder; name a file"),
+        (("--conformance-ctrf", "foreign/index.html/below.json", "-n", "2"), "would have to be a folder"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(options, words, tmp_path):
@@ -147,6 +150,43 @@ def test_a_wrong_option_is_a_usage_error(options, words, tmp_path):
     done = run(tmp_path, *SUITE, *options)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert words in done.stderr
+
+
+@pytest.mark.parametrize("options", [("-n", "2"), ("--no-summary",)])
+def test_verdicts_are_written_for_continuous_integration_as_check_writes_them(options, tmp_path):
+    which = ("--implementation", "known-bug:B-D5", "--component", "deque")
+    path = tmp_path / "new" / "ctrf.json"
+    wanted = (*which, *options, "--conformance-profile", "quick", "--conformance-ctrf", str(path))
+    done = run(tmp_path, *SUITE, *wanted)
+    assert done.returncode == 1, done.stdout + done.stderr
+    program = [sys.executable, "-c", "from conformance.cli import main; main()", "check", *which]
+    other = tmp_path / "check.json"
+    subprocess.run([*program, "--scenarios", "300", "--ctrf", str(other)], check=False, stdout=subprocess.DEVNULL)
+    assert path.read_bytes() == other.read_bytes()
+    assert json.loads(path.read_text())["results"]["summary"]["failed"] >= 1
+    assert sorted(one.name for one in path.parent.iterdir()) == ["ctrf.json"], "nothing half-written is left"
+
+
+def test_what_was_deselected_is_pending_for_continuous_integration(tmp_path):
+    path = tmp_path / "ctrf.json"
+    options = ("--component", "deque", "--conformance-profile", "quick", "-k", "a-poll-takes-the-head")
+    assert run(tmp_path, *SUITE, *options, "--conformance-ctrf", str(path)).returncode == 0
+    results = json.loads(path.read_text())["results"]
+    tested = [one["name"] for one in results["tests"] if one["status"] != "pending"]
+    assert tested == ["reference deque a-poll-takes-the-head"]
+    assert results["summary"]["pending"] == len(results["tests"]) - 1
+
+
+def test_a_file_that_cannot_be_written_any_more_is_told_and_is_no_success(tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_runtest_teardown(item):\n    item.config.rootpath.joinpath('ctrf.json').mkdir(exist_ok=True)\n"
+    )
+    (tmp_path / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    options = ("--component", "deque", "--conformance-ctrf", "ctrf.json", "-q", "-p", "no:cacheprovider")
+    done = run(tmp_path, *options)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout
+    assert "conformance: " in done.stderr
+    assert "ctrf.json" in done.stderr
 
 
 @pytest.mark.parametrize("module", [False, True])
