@@ -8,7 +8,9 @@ import signal
 import pytest
 
 from conformance.cli.interrupting import interruptible
+from conformance.engines.explain import explain
 from conformance.engines.replay import read_scenario
+from conformance.reporting import conclusion
 from tests.test_cli import run
 from tests.test_guarding import conformance
 
@@ -126,3 +128,72 @@ def test_explore_in_a_child_ends_early_too(tmp_path):
     assert done.returncode == 130, done
     assert json.loads((tmp_path / "explore.json").read_text())["interrupted"] is True
     assert "Ctrl-C again ends the command at once" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interrupted") / "campaign"
+    options = ["--scenarios", "100", "--runner", "inline", "--component", "barrier-handler"]
+    assert run("campaign", "start", str(folder), *options, "--implementation", "known-bug:B-45") == 0
+    return folder
+
+
+def pressed_at(monkeypatch, which: int, times: int) -> None:
+    """Press Ctrl-C when the reasons for the steps of this finding are looked for."""
+    calls: list[object] = []
+
+    def pressing(*arguments):
+        calls.append(arguments)
+        if len(calls) == which:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return explain(*arguments)
+
+    monkeypatch.setattr(conclusion, "explain", pressing)
+
+
+def files_of(folder) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def test_the_report_of_a_campaign_has_every_violation_without_what_takes_long(campaign, tmp_path, capsys, monkeypatch):
+    assert run("campaign", "report", str(campaign), "-o", str(tmp_path / "whole")) == 0
+    whole = files_of(tmp_path / "whole")
+    number = sum(name.endswith("report.md") for name in whole)
+    assert number > 2
+    capsys.readouterr()
+    pressed_at(monkeypatch, 2, 1)
+    arguments = [
+        "campaign",
+        "report",
+        str(campaign),
+        "-o",
+        str(tmp_path / "cut"),
+        "--ctrf",
+        str(tmp_path / "ctrf.json"),
+    ]
+    assert run(*arguments) == 130
+    said = capsys.readouterr()
+    assert "interrupted; what was found so far follows" in said.err
+    assert f"Interrupted: {number - 1} of {number} bug reports may lack the reason for each step" in said.out
+    assert "Exit status 130: interrupted" in said.out
+    cut = files_of(tmp_path / "cut")
+    assert set(cut) == set(whole), "every file is there, and none beside them"
+    same = {name.partition("/")[0] for name in whole if name.endswith("report.md") and cut[name] == whole[name]}
+    assert len(same) == 2, "that of before, and the one whose reasons were being looked for"
+    assert b"Interrupted: " in cut["index.html"]
+    assert json.loads((tmp_path / "ctrf.json").read_text())["results"]["summary"]["failed"] > 0
+    assert run("campaign", "report", str(campaign), "-o", str(tmp_path / "cut")) == 0
+    assert files_of(tmp_path / "cut") == whole
+
+
+def test_a_second_time_leaves_the_earlier_report_of_a_campaign(campaign, tmp_path, capsys, monkeypatch):
+    assert run("campaign", "report", str(campaign), "-o", str(tmp_path)) == 0
+    before = files_of(tmp_path)
+    capsys.readouterr()
+    pressed_at(monkeypatch, 1, 2)
+    assert run("campaign", "report", str(campaign), "-o", str(tmp_path)) == 130
+    assert files_of(tmp_path) == before
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no incomplete file was left behind" in said.err

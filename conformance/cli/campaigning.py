@@ -13,6 +13,7 @@ import msgspec
 
 from conformance import campaigns, reporting
 from conformance.cli.destinations import TO_FOLDER
+from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     RUNNERS,
     all_option,
@@ -179,15 +180,17 @@ def _conclude(
     everything: bool,
     ctrf: Path | None,
 ) -> int:  # fmt: skip
-    status = reporting.conclude_campaign(
-        out,
-        result,
-        campaigns.own(folder, "report"),
-        entries,
-        chosen=chosen,
-        everything=everything,
-        ctrf=ctrf,
-    )
+    with interruptible() as interruption:  # blocks are committed, and the result is written: this is the report only
+        status = reporting.conclude_campaign(
+            out,
+            result,
+            campaigns.own(folder, "report"),
+            entries,
+            chosen=chosen,
+            everything=everything,
+            ctrf=ctrf,
+            interruption=interruption,
+        )
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
     return status
 
@@ -211,25 +214,28 @@ def campaign_report(
 
     If the campaign has not ended, what the committed blocks show, also while another process runs it.
     """
-    report = partial(
-        reporting.conclude_campaign,
-        out,
-        folder=output or campaigns.own(folder, "report"),
-        entries=load_known_failures(known_path) if known_path else (),
-        chosen=chosen,
-        everything=everything,
-        ctrf=ctrf_path,
-    )
-    if not campaigns.has_ended(folder):
-        now = campaigns.so_far(folder, chosen)
-        lines = reporting.so_far_lines(now)
-        if now.result is None:
-            for line in lines:
-                out.print(line, markup=False, soft_wrap=True)
-            return INCONCLUSIVE
-        status = report(now.result, unfinished=lines)
-        if not campaigns.has_ended(folder):
-            return status
-        # The driver may have written its report before this one, which would stay for good.
-        say("The campaign has ended meanwhile, and this is its result:")
-    return report(campaigns.load(folder))
+    entries = load_known_failures(known_path) if known_path else ()
+    now = None if campaigns.has_ended(folder) else campaigns.so_far(folder, chosen)
+    lines = [] if now is None else reporting.so_far_lines(now)
+    if now is not None and now.result is None:
+        for line in lines:
+            out.print(line, markup=False, soft_wrap=True)
+        return INCONCLUSIVE
+    with interruptible() as interruption:
+        report = partial(
+            reporting.conclude_campaign,
+            out,
+            folder=output or campaigns.own(folder, "report"),
+            entries=entries,
+            chosen=chosen,
+            everything=everything,
+            ctrf=ctrf_path,
+            interruption=interruption,
+        )
+        if now is not None and now.result is not None:
+            status = report(now.result, unfinished=lines)
+            if not campaigns.has_ended(folder):
+                return status
+            # The driver may have written its report before this one, which would stay for good.
+            say("The campaign has ended meanwhile, and this is its result:")
+        return report(campaigns.load(folder))

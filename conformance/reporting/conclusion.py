@@ -24,12 +24,22 @@ from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_verdicts, must_fail
 from conformance.reporting.checked import Checked
+from conformance.reporting.counts import counted
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, check_index, evidence_by_key
 from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page, print_reports
 from conformance.reporting.showing import print_verdicts
-from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION, status_in_words, status_of, worst
+from conformance.reporting.status import (
+    CONFORMS,
+    INCONCLUSIVE,
+    INTERRUPTED,
+    VIOLATION,
+    status_in_words,
+    status_of,
+    worst,
+)
+from conformance.reporting.verdicts import Remark
 
 
 def report_of(
@@ -106,6 +116,7 @@ def conclude_campaign(
     everything: bool = False,
     ctrf: Path | None = None,
     unfinished: Sequence[str] = (),
+    interruption: Interruption = NEVER,
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
@@ -113,6 +124,9 @@ def conclude_campaign(
     implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
     `everything`: see `print_verdicts`. `ctrf`: where to write the verdicts in the Common Test Report Format.
     `unfinished`: sentences about what is missing if the campaign has no result yet, which is inconclusive.
+
+    Once it is interrupted, every violation still has its bug report and its place on the page, without what takes long,
+    and both the page and what is printed say so.
 
     Raises: NotChosen.
     """
@@ -122,6 +136,7 @@ def conclude_campaign(
     statuses = [INCONCLUSIVE] if result.lost_blocks or unfinished else [CONFORMS]
     standings: dict[str, Standing] = {}
     reports: list[Report] = []
+    hurried = 0
     check_index(folder)
     for one in result.implementations:
         found = [found_of(finding, components) for component in one.components for finding in component.findings]
@@ -136,14 +151,19 @@ def conclude_campaign(
             )  # fmt: skip
             for finding in found:
                 reports.append(
-                    report_violation(folder, one.name, finding, implementation, result.plan.assume, components)
+                    report_violation(
+                        folder, one.name, finding, implementation, result.plan.assume, components, interruption
+                    )
                 )
+                hurried += interruption.requested
         standings[one.name] = now
         if not is_known:
             statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
     verdicts = campaign_verdicts(result, standings, folder if reports else None, components, unfinished)
+    cut_short = _cut_short(hurried, len(reports)) if interruption.requested else []
+    verdicts = replace(verdicts, remarks=(*verdicts.remarks, *map(Remark, cut_short)))
     print_verdicts(console, verdicts, everything)
-    status = worst(statuses)
+    status = INTERRUPTED if interruption.requested else worst(statuses)
     console.print(status_in_words(status))
     if reports:
         print_reports(console, folder)
@@ -154,9 +174,20 @@ def conclude_campaign(
         if part.exercise is not None
     }
     content = Content(
-        verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan), unfinished
+        verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan),
+        [*unfinished, *cut_short],
     )  # fmt: skip
     if ctrf is not None:
         write_ctrf(ctrf, verdicts)
     print_page(console, conclude_folder(folder, content))
     return status
+
+
+def _cut_short(hurried: int, every: int) -> list[str]:
+    """Say what an interruption has left out of so many reports. The verdicts do not depend on it."""
+    if not hurried:
+        return ["Interrupted, when all bug reports had been written."]
+    return [
+        f"Interrupted: {hurried:,} of {counted(every, 'bug report')} may lack the reason for each step, the replay in "
+        "a fresh process and the lines of a program. conformance campaign report writes them again."
+    ]

@@ -1,4 +1,4 @@
-"""What the suite needs of the operating system: processes that leave nobody behind, temporary folders, harmless text.
+"""What the suite needs of the operating system: processes that leave nobody behind, folders, harmless text.
 
 This room imports no other room, and every room may import it.
 """
