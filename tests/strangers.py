@@ -163,6 +163,8 @@ _INLINE = ("--runner", "inline")
 CASES = (
     Case("Python: `os._exit(0)` in an operation", _python("exits_in_silence"), INCONCLUSIVE),
     Case("Python: `sys.exit(0)` in an operation", _python("exits"), INCONCLUSIVE),
+    Case("Python: `os._exit(0)` in an operation with the name of a turn", _python("exits_in_finish"), INCONCLUSIVE),
+    Case("Python: an operation without end with the name of a turn", _python("hangs_in_finish"), INCONCLUSIVE),
     Case("Python: `os._exit(0)` when it is made", _python("exits_when_made"), REFUSED),
     Case("Python: `os.abort()` after an escape sequence", _python("aborts"), INCONCLUSIVE),
     Case("Python: an operation without end", _python("hangs"), INCONCLUSIVE),

@@ -16,9 +16,11 @@ from conformance.driver.rule import NOTHING, Property
 from conformance.driver.setting import NO_SETTINGS, Settings
 from conformance.driver.step import FINISH, RUN, AnyStep, Ledger
 from conformance.ports import Capability
+from conformance.ports.implementation import NEW
 from conformance.scenarios import Step
 
-_TURNS: Mapping[str, tuple[str, ...]] = {RUN: ("thread", "stop"), FINISH: ("thread",)}
+_TURNS: Mapping[str, tuple[str, ...]] = {FINISH: ("thread",), RUN: ("thread", "stop")}
+_NO_TURNS: Mapping[str, tuple[str, ...]] = {}
 
 
 def _many(number: int, noun: str) -> str:
@@ -53,8 +55,9 @@ def _none_alike(config: Any) -> Mapping[str, int]:
 class Component:
     """All that engines, replay and reports need to know about a component.
 
-    Raises: ValueError if a bound, a bias or a prefix names a step that the component does not have, or if the component
-    has threads and lacks a rule of waiting threads.
+    Raises: ValueError if a bound, a bias or a prefix names a step that the component does not have, if two steps have
+    one name, or a step that of a turn or of the making of a port, or if the component has threads and lacks a rule of
+    waiting threads.
     """
 
     name: str
@@ -104,8 +107,9 @@ class Component:
         named = (
             *(name for bound in self.bounds.values() for name in bound.steps),
             *(name for bias in self.biases for name in bias),
-            *(step[0] for prefix in self.prefixes for step in prefix if step[0] not in _TURNS),
+            *(step[0] for prefix in self.prefixes for step in prefix if not self.is_turn(step)),
         )
+        self._check_names()
         if unknown := [name for name in named if self.step(name) is None]:
             raise ValueError(
                 f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is not one of its steps"
@@ -117,6 +121,29 @@ class Component:
                 f" {missing[0]!r}"
             )
 
+    def _check_names(self) -> None:
+        names = [one.name for one in self.steps]
+        for name in names:
+            if name in self.turns:
+                raise ValueError(
+                    f"{self.name}: a step cannot be called {name!r}, because a turn has this name and the component has"
+                    " threads; declare the step with another `name`"
+                )
+            if name == NEW:
+                raise ValueError(f"{self.name}: a step cannot be called {name!r}: so is the call that makes a port")
+            if names.count(name) > 1:
+                raise ValueError(f"{self.name}: two of its steps are called {name!r}")
+
+    @property
+    def turns(self) -> Mapping[str, tuple[str, ...]]:
+        """The turns of its threads by name, each with the names of its operands. Without threads there are none, and
+        a step may have the name of a turn."""
+        return _TURNS if self.threads else _NO_TURNS
+
+    def is_turn(self, step: Step) -> bool:
+        """Returns whether a step lets a paused thread go on, and begins no operation."""
+        return step[0] in self.turns
+
     def step(self, name: str) -> AnyStep | None:
         """Returns the kind of step with this name, or None if there is none."""
         return next((one for one in self.steps if one.name == name), None)
@@ -124,7 +151,7 @@ class Component:
     def operands_of(self, name: str) -> tuple[str, ...]:
         """Returns the names of the operands of a step, or of a turn; empty if the component has no such step."""
         kind = self.step(name)
-        return _TURNS.get(name, ()) if kind is None else tuple(kind.operands)
+        return self.turns.get(name, ()) if kind is None else tuple(kind.operands)
 
     def meant(self, slug: str) -> tuple[Property, ...]:
         """Returns the properties that have this slug, or else those that had it in an earlier version."""
@@ -137,9 +164,9 @@ class Component:
             return 'a step is a list that begins with its name, as ["poll"]'
         kind = self.step(step[0])
         if kind is None:
-            if self.threads and step[0] in _TURNS:
+            if self.is_turn(step):
                 return self._complaint_of_turn(step)
-            names = ", ".join(sorted([*(one.name for one in self.steps), *(_TURNS if self.threads else ())]))
+            names = ", ".join(sorted([*(one.name for one in self.steps), *self.turns]))
             return f"{self.name} has no step {step[0]!r}; it has {names}"
         if len(step) - 1 != len(kind.operands):
             wanted = ", ".join(kind.operands) or "none"
@@ -152,7 +179,7 @@ class Component:
         return None
 
     def _complaint_of_turn(self, step: Step) -> str | None:
-        wants = _TURNS[step[0]]
+        wants = self.turns[step[0]]
         if len(step) - 1 != len(wants) or not all(isinstance(operand, str) for operand in step):
             most, found = _many(len(wants), "string"), msgspec.json.encode(step[1:]).decode()
             return f"step {step[0]!r} takes {most} ({', '.join(wants)}), found {found}"

@@ -151,10 +151,8 @@ def _performed(ended: Ended) -> Iterable[Any]:
 def _broken(component: Component, ended: Ended, with_log: bool) -> tuple[Broken, tuple[Any, ...]]:
     """Returns how the operation in flight broke its promise when its process ended, and the step."""
     position = ended.position
-    steps = (*_performed(ended), *(position.drained or ()))
-    step = (position.operation(component), *(steps[-1][1:] if steps else ()))
     observed = f"{ended.what} ({position.place(component)}){ended.log if with_log else ''}"
-    return Broken(ended.failure_class, OWED, observed), step
+    return Broken(ended.failure_class, OWED, observed), position.operation(component)
 
 
 def violation_of(program: Program, ended: Ended, with_log: bool = True) -> Violation:

@@ -46,7 +46,6 @@ CHOICES = 2**12
 END = "nothing_left"
 """The name of the step after which nothing more happens in an example, although Hypothesis goes on."""
 
-TURNS = {FINISH: ("thread",), RUN: ("thread", "stop")}
 ANYWHERE = ("stop", "")
 """The operand of a turn that goes to the next pause, whichever it is. It is not printed."""
 
@@ -131,7 +130,7 @@ class ConformanceMachine(RuleBasedStateMachine):
         """Returns the number of a step that is enabled now: steps of simpler kinds and with smaller operands first.
 
         A turn to a place that no prefix names has the number of the turn to the next pause, which is there."""
-        if step[0] == RUN and step[0] not in self._moves and step[2] not in self._stops:
+        if step[0] == RUN and self.program.component.is_turn(step) and step[2] not in self._stops:
             step = (*step[:2], "")
         return names.index(step[0]) * CHOICES + self._steps(step[0]).index(step)
 
@@ -225,8 +224,8 @@ def state_machine(program: Program) -> type[ConformanceMachine]:
         raise ValueError(f"{program.implementation.name} understands no configuration of {component.name}")
     kinds = {kind.name: tuple(kind.operands) for kind in component.steps}
     moves = frozenset(kinds)
-    turns = {name: names for name, names in TURNS.items() if component.threads and name not in moves}
-    stops = {step[2] for prefix in component.prefixes for step in prefix if step[0] in turns and step[0] == RUN}
+    turns = component.turns
+    stops = {step[2] for prefix in component.prefixes for step in prefix if step[0] == RUN and component.is_turn(step)}
 
     def configure(self: ConformanceMachine, config: Any) -> None:
         self.begin(config)
@@ -279,8 +278,8 @@ def _by_hand(name: str, operands: tuple[str, ...]) -> Any:
     """Returns the method that performs a kind of step."""
 
     def perform(self: ConformanceMachine, **values: Any) -> None:
-        if name == RUN:
-            values.setdefault("stop", "")
+        if ANYWHERE[0] in operands:
+            values.setdefault(*ANYWHERE)
         self.do((name, *(values[one] for one in operands)))
 
     perform.__name__ = perform.__qualname__ = name

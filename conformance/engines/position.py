@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 
-from conformance.driver import FINISH, RUN, Component, Components, Program
+from conformance.driver import Component, Components, Program
 from conformance.engines.interruption import until
+from conformance.ports.implementation import NEW
 from conformance.scenarios import Entry, Scenario, Step
 
 SIZE = 1 << 22
@@ -134,20 +135,20 @@ class Position:
     drained: tuple[Step, ...] | None
     """The steps of the drain that were begun. None: the drain had not begun."""
 
-    def operation(self, component: Component) -> str:
-        """Returns the name of the operation in flight. For a turn, it is the operation that went on."""
+    def operation(self, component: Component) -> Step:
+        """Returns the step that began the operation in flight. For a turn, it is the operation that went on."""
         steps = (*(self.scenario.steps if self.scenario else ()), *(self.drained or ()))
         if not steps:
-            return "new"
+            return (NEW,)
         last = steps[-1]
-        if last[0] in (RUN, FINISH):
+        if component.is_turn(last):
             thread_of = {kind.name: kind.by for kind in component.steps}
-            return str(next((one[0] for one in reversed(steps) if thread_of.get(str(one[0])) == last[1]), last[0]))
-        return str(last[0])
+            return next((one for one in reversed(steps) if thread_of.get(one[0]) == last[1]), last)
+        return last
 
     def place(self, component: Component) -> str:
         """Returns a phrase that says at which step the run was."""
-        operation = self.operation(component)
+        operation = self.operation(component)[0]
         if self.scenario is None:
             return "before a scenario began"
         if self.drained is not None:

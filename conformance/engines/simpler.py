@@ -27,7 +27,7 @@ class Ranking:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._kinds = {kind.name: index for index, kind in enumerate(program.component.steps)}
-        self._kinds |= {FINISH: len(self._kinds), RUN: len(self._kinds) + 1}
+        self._kinds |= {name: len(self._kinds) + at for at, name in enumerate(program.component.turns)}
         known = list(dict.fromkeys(program.configs))
         self._configs = {config: _rank_of(config, index) for index, config in enumerate(known)}
 
@@ -123,7 +123,7 @@ def changes(program: Program, steps: Steps) -> Iterator[Change]:
 
     A change can also be applied after others have changed the steps. It may then change nothing.
     """
-    yield from _turns_to_the_end(steps)
+    yield from _turns_to_the_end(steps) if program.component.threads else ()
     yield from _renamings(program, steps)
     yield from _lowerings(steps)
     yield from _simpler_kinds(program, steps)
@@ -193,7 +193,7 @@ def _swapping(program: Program, operand: str, small: int, big: int) -> Change:
         if kind is not None:
             pairs = zip(kind.operands, step[1:], strict=True)
             return step[0], *(swapped.get(value, value) if name == operand else value for name, value in pairs)
-        if step[0] == RUN:
+        if step[0] == RUN:  # of a component with threads, and so a turn
             return *step[:2], numbers.sub(lambda found: str(swapped[int(found[0])]), step[2])
         return step
 

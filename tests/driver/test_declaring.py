@@ -21,14 +21,18 @@ from conformance.driver import (
     Program,
     Property,
     Step,
+    Steps,
     While,
+    always,
     run_scenario,
 )
 from conformance.engines.known_failures import load_known_failures
 from conformance.engines.replay import ReplayVerdict, replay
+from conformance.ports import Port
 from conformance.scenarios import Finding, Scenario, SchemaError, encode_scenario
 from tests.components import counter
 from tests.components.counter import COMPONENTS, COUNTER, CounterScenarioConfig
+from tests.engines import toy
 
 
 # ---- steps and rules -------------------------------------------------------------------------------------------------
@@ -69,10 +73,11 @@ def changed(**what: object) -> Component:
         {"bounds": {"amounts": Bound(("ad",), 3)}},
         {"biases": ({"ad": 3},)},
         {"prefixes": ((("ad", 3),),)},
+        {"prefixes": ((("finish", "ad"),),)},
     ],
 )
 def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, object]):
-    with pytest.raises(ValueError, match="names 'ad', which is not one of its steps"):
+    with pytest.raises(ValueError, match=r"names '(ad|finish)', which is not one of its steps"):
         changed(**what)
 
 
@@ -80,6 +85,33 @@ def test_a_component_with_threads_has_the_rules_about_them():
     missing = "counter: it has threads, so its rules must include those of `thread_properties`; it lacks 'threads-do"
     with pytest.raises(ValueError, match=missing):
         changed(threads=("producer",))
+
+
+@pytest.mark.parametrize("name", ["run", "finish"])
+def test_with_threads_no_step_has_the_name_of_a_turn(name: str):
+    toy_gate, steps = toy.TOY, Steps[Port, Ledger]()
+
+    @steps.step("task", ("live",), when=always, name=name)
+    def other(port: Port, ledger: Ledger) -> None: ...
+
+    with pytest.raises(ValueError, match=f"a step cannot be called '{name}', because a turn has this name and the"):
+        replace(toy_gate, steps=(*toy_gate.steps, other))
+    named = changed(steps=(*COUNTER.steps, other))
+    assert not named.is_turn((name,))
+    assert named.operands_of(name) == ()
+    assert toy_gate.is_turn((name, "task"))
+
+
+def test_each_step_has_a_name_of_its_own():
+    with pytest.raises(ValueError, match="counter: two of its steps are called 'add'"):
+        changed(steps=(*COUNTER.steps, counter.add))
+    steps = Steps[Port, Ledger]()
+
+    @steps.step("task", ("live",), when=always)
+    def new(port: Port, ledger: Ledger) -> None: ...
+
+    with pytest.raises(ValueError, match="a step cannot be called 'new': so is the call that makes a port"):
+        changed(steps=(*COUNTER.steps, new))
 
 
 def test_an_unknown_component_is_told_with_those_there_are():

@@ -84,6 +84,19 @@ class ExitsRarely(ExitsLate):
     often = 33
 
 
+class ExitsInFinish(Subpartition):
+    """Ends its process in an operation that has the name of a turn."""
+
+    def finish(self) -> None:
+        os._exit(0)
+
+
+class HangsInFinish(Subpartition):
+    def finish(self) -> None:
+        while True:
+            time.sleep(0.01)
+
+
 class LeavesAProgram(Harmless):
     def harm(self) -> None:
         if not os.fork():
@@ -102,6 +115,7 @@ def made(part: Any) -> Any:
 harmless, exits_in_silence, exits, aborts = made(Harmless), made(ExitsInSilence), made(Exits), made(Aborts)
 hangs, swallows_the_alarm, leaks, exits_late = made(Hangs), made(SwallowsTheAlarm), made(Leaks), made(ExitsLate)
 leaves_a_program, exits_rarely = made(LeavesAProgram), made(ExitsRarely)
+exits_in_finish, hangs_in_finish = made(ExitsInFinish), made(HangsInFinish)
 
 
 def exits_when_made() -> Any:

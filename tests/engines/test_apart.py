@@ -83,6 +83,14 @@ def test_harm_is_a_finding_with_its_scenario_and_step(apart, name, signature, sa
     assert "\x1b" not in one.observed
 
 
+@pytest.mark.parametrize(("name", "failure_class"), [("exits_in_finish", "crashed"), ("hangs_in_finish", "hung")])
+def test_an_operation_with_the_name_of_a_turn_is_an_operation(apart, name, failure_class):
+    (one,) = (one for one in checked(apart(name)).found if one.signature[2] == "finish")
+    assert one.signature == (ANSWERS, failure_class, "finish")
+    assert one.scenario.steps == (("finish",),)
+    assert "(at step 1, finish)" in one.observed
+
+
 def test_the_scenario_that_ends_its_process_is_shortened_and_ends_it_again(apart, monkeypatch):
     monkeypatch.setattr(check_apart, "FEW", 16)
     implementation = apart("exits_late")

@@ -59,7 +59,16 @@ def test_the_operation_of_a_turn_is_the_one_that_goes_on(both):
     steps = log.begin(component.configs[0])
     for step in ((kind.name,), ("run", kind.by, "a lock")):
         steps.append(step)
-    assert reader.position(COMPONENTS).operation(component) == kind.name
+    assert reader.position(COMPONENTS).operation(component) == (kind.name,)
+
+
+def test_without_threads_a_step_with_the_name_of_a_turn_is_an_operation(both):
+    writer, reader = both
+    log = Followed(writer, Program(SUBPARTITION, reference()), "tested")
+    steps = log.begin(SUBPARTITION.configs[0])
+    for step in (("flush",), ("finish",)):
+        steps.append(step)
+    assert reader.position(COMPONENTS).operation(SUBPARTITION) == ("finish",)
 
 
 def test_what_does_not_fit_is_not_noted_and_still_counts_as_a_beat(both):

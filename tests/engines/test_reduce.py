@@ -14,7 +14,7 @@ from conformance.engines.kill import kill
 from conformance.engines.reduce import AGAIN, IN_VAIN, Reduction
 from conformance.engines.replay import ReplayVerdict
 from conformance.engines.scope import Scope
-from conformance.engines.simpler import with_exchanged_numbers, without_one_number
+from conformance.engines.simpler import Ranking, changes, with_exchanged_numbers, without_one_number
 from conformance.ports import find_implementation
 from conformance.scenarios import Scenario
 from tests.engines import toy, toy_gate
@@ -40,6 +40,18 @@ def failing_race(name: str):
         if found is not None and found.property.slug == toy.BUGS[name].property and len(scenario.steps) > 12:
             return ready, scenario, found
     raise AssertionError("nothing to reduce")
+
+
+def test_without_threads_a_step_with_the_name_of_a_turn_stays_what_it_is():
+    component = COMPONENTS["coordinator"]
+    program = Program(component, find_implementation("reference"))
+    steps = (("run", 0, 1), ("finish", 0, 1), ("run", 1, 0))
+    changed = {step for change in changes(program, steps) for step in change(steps)}
+    assert ("run", 0, 0) in changed
+    assert [step for step in changed if step[0] in ("run", "finish") and component.complaint(step)] == []
+    ranking = Ranking(program)
+    declared = [kind.name for kind in component.steps]
+    assert sorted(declared, key=lambda name: ranking.of((name, 0, 0))) == declared
 
 
 @pytest.mark.parametrize("name", ["known-bug:B-01", "known-bug:B-S6", "known-bug:B-S23"])
