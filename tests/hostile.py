@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -25,6 +27,30 @@ scalars = st.one_of(
 )
 """Values that JSON can hold, among them those on which decoders fail."""
 values = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=5), scalars, max_size=2)
+
+
+def nested_folders(outside: Path, name: str, depth: int = 1_200) -> Path:
+    """Make so many folders in each other, and a channel state file in the innermost. Returns the outermost."""
+    here = os.open(outside, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=here)
+        inner = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(os.open("far.state", os.O_WRONLY | os.O_CREAT, dir_fd=here))
+    os.close(here)
+    return outside / name
+
+
+def remove_nested_folders(outermost: Path) -> None:
+    """Remove what `nested_folders` made, one by one: Python's own rmtree recurses, and the path may be too long."""
+    aside = outermost.with_name("aside")
+    while (outermost / outermost.name).is_dir():
+        (outermost / outermost.name).rename(aside)
+        outermost.rmdir()
+        aside.rename(outermost)
+    (outermost / "far.state").unlink()
+    outermost.rmdir()
 
 
 def read_or_told(

@@ -25,20 +25,32 @@ from conformance.campaigns.seal import is_sealed
 from conformance.campaigns.shards import BLOCKS
 from conformance.components.deque import DequeScenarioConfig
 from conformance.scenarios import Finding, Scenario, encode_scenario
+from conformance.state_files import (
+    HEADER,
+    Handle,
+    Place,
+    StateList,
+    encode_header,
+    encode_record,
+    encode_segment,
+    write_list,
+)
 from conformance.system.text import neutral
 from tests.bridges.conftest import PROGRAM
-from tests.hostile import DEEP
+from tests.hostile import DEEP, nested_folders, remove_nested_folders
 
 ROOT = Path(__file__).parents[1]
 HOSTILE = "tests.engines.hostile:"
 LIMITS = ("--step-seconds", "3", "--memory", "500")
 CHECK = ("check", "--component", "subpartition", "--scenarios", "60", *LIMITS)
 CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
-FOUND, REFUSED, INCONCLUSIVE = 1, 2, 3
+CONFORMS, FOUND, REFUSED, INCONCLUSIVE = 0, 1, 2, 3
 SHOWN = 200
 SECONDS = 300
 _FINDING = re.compile(r"operations-answer-as-the-interface-says  .*?; (.*)$", re.MULTILINE)
 """The line of the table of findings, which is wide enough to have each finding on one line."""
+_ESCAPES = (b"\x1b[2J", b"\x1b]8;")
+"""Clears the screen; begins a hyperlink."""
 _MEASURE = (
     "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-c', "
     "'import sys; from conformance.cli import main; main()', *sys.argv[2:]]).returncode; "
@@ -122,6 +134,57 @@ def _campaign(what: str, change: Callable[[Path], None], *arguments: str) -> Cas
     return Case(f"campaign: {what}", ("campaign", arguments[0], "campaign", *arguments[1:]), REFUSED, prepare)
 
 
+def _audit(what: str, prepare: Callable[[Path], None], status: int = FOUND) -> Case:
+    """A folder of channel state. `prepare` is given the folder of the command, with the folder `states` in it."""
+
+    def prepared(folder: Path) -> None:
+        (folder / "states").mkdir()
+        prepare(folder / "states")
+
+    return Case(f"channel state: {what}", ("audit", "states"), status, prepared)
+
+
+def _state(folder: Path, records: int = 3, handles: int = 1, name: str = "a.state") -> None:
+    """Write a file with one segment of so many records, and a list in which so many handles name it."""
+    segment = encode_segment(Place(1, 0, False, 0), 0, b"".join(map(encode_record, range(records))))
+    data = encode_header(1) + segment
+    (folder / name).write_bytes(data)
+    handle = Handle(0, False, 0, (HEADER,), len(segment))
+    write_list(folder, StateList(1, 1, name, len(data), (handle,) * handles))
+
+
+def _listed(content: bytes) -> Callable[[Path], None]:
+    def prepare(folder: Path) -> None:
+        _state(folder)
+        _write(folder / "a.state.json", content)
+
+    return prepare
+
+
+def _sparse(name: str) -> Callable[[Path], None]:
+    def prepare(folder: Path) -> None:
+        _state(folder)
+        os.truncate(folder / name, 6 << 30)
+
+    return prepare
+
+
+def _nested(folder: Path) -> None:
+    nested_folders(folder, "d")
+
+
+def _leading_nowhere(folder: Path) -> None:
+    _state(folder)
+    (folder / "a.state").unlink()
+    (folder / "a.state").symlink_to("nowhere")
+
+
+def _piped(folder: Path) -> None:
+    _state(folder)
+    (folder / "a.state").unlink()
+    os.mkfifo(folder / "a.state")
+
+
 def _edited(name: str, edit: Callable[[Any], None], sealed: bool = False) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         path = folder / name
@@ -203,6 +266,18 @@ CASES = (
     _scenario("65 MiB", b" " * (65 << 20)),
     _file("known failures with 2,000 tables in each other", "known.toml", b"a=" + b"{a=" * 2_000,
           "check", "--component", "deque", "--scenarios", "1", "--known-failures", "known.toml"),
+    _audit("a list that is not UTF-8", _listed(b'{"file": "\xff"}')),
+    _audit("a list of 100,000 brackets", _listed(DEEP)),
+    _audit("1,200 folders in each other", _nested),
+    _audit("a sparse file of 6 GiB", _sparse("a.state")),
+    _audit("a sparse list of 6 GiB", _sparse("a.state.json")),
+    _audit("40,000 records in one state", lambda folder: _state(folder, 40_000), CONFORMS),
+    _audit("2,000 handles of one segment of 8 MB", lambda folder: _state(folder, 400_000, 2_000)),
+    _audit("a name that is markup, with an escape sequence",
+           lambda folder: _state(folder, name="[bold]\x1b[2J[link=x]a.state"), CONFORMS),
+    _audit("a name of several lines", lambda folder: _state(folder, name="a\nNothing is damaged.state"), CONFORMS),
+    _audit("a link that leads nowhere", _leading_nowhere),
+    _audit("a pipe", _piped),
     _campaign("the plan names a program to run", _unfinished(
         _edited(PLAN, lambda plan: plan.update(implementations=[_TOUCH]))), "resume", *_INLINE),
     _campaign("the result names a program to run", _edited(RESULT, lambda one: (
@@ -224,7 +299,7 @@ def met(case: Case, folder: Path) -> Met:
     inside.mkdir(parents=True)
     case.prepare(inside)
     (inside / "escaping.py").write_text("import pathlib; pathlib.Path('escaped').touch()")
-    before = set(folder.rglob("*")) - set(inside.rglob("*"))
+    before = set(_outside(folder, inside))
     mark = f"STRANGERS={os.getpid()}.{folder.name}"
     name, _, value = mark.partition("=")
     measured = folder / "measured"
@@ -236,18 +311,27 @@ def met(case: Case, folder: Path) -> Met:
     )  # fmt: skip
     seconds = time.monotonic() - began
     status, memory = map(int, measured.read_text().split())
-    outside = set(folder.rglob("*")) - set(inside.rglob("*")) - before - {measured}
+    outside = set(_outside(folder, inside)) - before - {measured}
     output = done.stdout + done.stderr
-    escaped = bool(outside) or b"\x1b[2J" in output or (inside / "escaped").exists()
+    escaped = bool(outside) or any(one in output for one in _ESCAPES) or (inside / "escaped").exists()
     return Met(
         case, status, _said(done.stdout, done.stderr, inside), memory >> 10, seconds, len(list(_left(mark))), escaped
     )
+
+
+def _outside(folder: Path, inside: Path) -> Iterator[Path]:
+    """Yield what is in a folder, but not what is in `inside`."""
+    for path in folder.iterdir():
+        yield path
+        if path.is_dir() and path != inside:
+            yield from _outside(path, inside)
 
 
 def _said(stdout: bytes, stderr: bytes, folder: Path) -> str:
     """Return what was observed, or else the message, without what is particular to this machine."""
     table = _FINDING.search(stdout.decode(errors="replace"))
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    lines = lines or [" ".join(stdout.decode(errors="replace").strip().splitlines()[-2:])]
     error = next((line for line in lines if line.startswith("Error")), lines[0] if lines else "")
     said = table[1] if table is not None else error.removeprefix("conformance: ")
     said = said.replace(sys.executable, "python").replace(str(folder), "DIR")
@@ -297,6 +381,9 @@ def main() -> None:
     for case in CASES:
         with tempfile.TemporaryDirectory(prefix="conformance-strangers-") as folder:
             found.append(met(case, Path(folder)))
+            far = Path(folder, "a", "b", "states", "d")
+            if far.is_dir():
+                remove_nested_folders(far)
         one = found[-1]
         print(f"{'ok ' if one.is_well else 'NOT'} {one.status} {one.seconds:5.1f} s  {case.what}", flush=True)
     Path(sys.argv[1]).write_text(report(found), encoding="utf-8")

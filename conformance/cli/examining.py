@@ -71,7 +71,7 @@ def audit(folder: Path, name: str | None, memory: int, in_process: bool, json_pa
     found = audit_folder(folder, implementation)
     out.print(reporting.audit_table(found))
     for line in reporting.audit_lines(found):
-        out.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True, markup=False)
     if json_path is not None:
         reporting.write_json(json_path, reporting.audit_document(found))
     if found.damaged:

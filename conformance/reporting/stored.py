@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 from rich.table import Table
+from rich.text import Text
 
 from conformance.parts.words import are, many
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.reporting.looks import simple_table
 from conformance.state_files import StateAudit
+from conformance.system.text import neutral_line
 
 
 def audit_table(found: StateAudit) -> Table:
@@ -21,13 +23,22 @@ def audit_table(found: StateAudit) -> Table:
     for state in found.states:
         kind = "output" if state.output else "input"
         numbers = "" if state.records is None else f"{state.records:,}", f"{state.size:,}"
-        table.add_row(state.file, str(state.checkpoint), str(state.subtask), f"{kind} {state.channel}", *numbers)
+        table.add_row(
+            Text(neutral_line(state.file)),
+            str(state.checkpoint),
+            str(state.subtask),
+            f"{kind} {state.channel}",
+            *numbers,
+        )
     return table
 
 
 def audit_lines(found: StateAudit) -> list[str]:
     """Return one sentence for each thing that is wrong, and one that says what the result means."""
-    lines = [f"{one.file}{'' if one.offset is None else f', byte {one.offset}'}: {one.what}" for one in found.damaged]
+    lines = [
+        f"{neutral_line(one.file)}{'' if one.offset is None else f', byte {one.offset}'}: {neutral_line(one.what)}"
+        for one in found.damaged
+    ]
     read = f"{many(found.files, 'file')} with {many(len(found.states), 'channel state')}"
     if found.damaged:
         lines.append(f"DAMAGED: {are(len(found.damaged), 'place')} wrong in {read}.")

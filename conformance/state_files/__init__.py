@@ -1,9 +1,9 @@
-"""Channel state files: their bytes, the list of what is in them, and the audit of a folder of them.
+"""Channel state files: their bytes, the list of what is in them, and the audit of a file.
 
 The format is described in docs/channel-state-files.md. This package imports no other part of the suite.
 """
 
-from conformance.state_files.audit import Damaged, StateAudit, StoredState, audit, write_list
+from conformance.state_files.audit import Damaged, Homes, StateAudit, StoredState, audit_file, write_list
 from conformance.state_files.layout import (
     HEADER,
     VERSION,
@@ -28,12 +28,13 @@ __all__ = [
     "Damage",
     "Damaged",
     "Handle",
+    "Homes",
     "Place",
     "Segment",
     "StateAudit",
     "StateList",
     "StoredState",
-    "audit",
+    "audit_file",
     "decode_records",
     "encode_header",
     "encode_record",

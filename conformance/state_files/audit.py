@@ -1,28 +1,31 @@
-"""Reads the channel state files in a folder, and finds everything that is damaged."""
+"""Finds everything that is damaged in a channel state file.
+
+The file and its list may come from a stranger. So the time and the memory that this takes are linear in their sizes,
+however many handles name the same bytes: each segment is read once, and belongs to one handle.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from conformance.state_files.layout import (
-    VERSION,
     Damage,
-    Handle,
     Place,
+    Segment,
     StateList,
     describe,
     gaps,
     read_header,
     read_segment,
-    read_state,
+    records_of,
+    segment_end,
+    segments_of,
 )
-
-FILE, LIST = ".state", ".state.json"
-"""What the names of channel state files end with, and those of their lists."""
 
 
 class StoredState(Struct, frozen=True):
@@ -57,6 +60,10 @@ class StateAudit(Struct, frozen=True):
     damaged: tuple[Damaged, ...]
 
 
+Homes = dict[int, dict[int, Place]]
+"""By checkpoint and record, in which channel state it was found, for all files of a folder."""
+
+
 def write_list(folder: Path, states: StateList) -> None:
     """Store what is in a file beside the file, all at once or not at all. Raises: OSError."""
     path = folder / f"{states.file}.json"
@@ -65,42 +72,11 @@ def write_list(folder: Path, states: StateList) -> None:
     draft.replace(path)
 
 
-def audit(folder: Path) -> StateAudit:
-    """Read every file in a folder and in those below it. Raises: OSError if the folder cannot be read."""
-    if not folder.is_dir():
-        raise NotADirectoryError(20, "this is not a folder", str(folder))
-    lists = sorted(path for path in folder.rglob(f"*{LIST}") if path.is_file())
-    files = sorted(path for path in folder.rglob(f"*{FILE}") if path.is_file())
-    found: list[StoredState] = []
-    damaged: list[Damaged] = []
-    homes: dict[tuple[int, int], str] = {}
-    for path in lists:
-        name = str(path.relative_to(folder))
-        try:
-            states = msgspec.json.decode(path.read_bytes(), type=StateList)
-        except msgspec.DecodeError as error:
-            damaged.append(Damaged(name, f"this is no state list: {error}"))
-            continue
-        for one in _audit_file(path, name.removesuffix(".json"), states, homes):
-            (found if type(one) is StoredState else damaged).append(one)  # type: ignore[arg-type]
-    for path in files:
-        if path.with_name(f"{path.name}.json") not in lists:
-            damaged.append(Damaged(str(path.relative_to(folder)), "no state list stands beside this file"))
-    return StateAudit(len(files), tuple(found), tuple(damaged))
+def audit_file(name: str, data: bytes, states: StateList, homes: Homes) -> Iterator[StoredState | Damaged]:
+    """Yield the channel states in the content of a file, and what is wrong. `name` stands for the file.
 
-
-def _audit_file(
-    path: Path, name: str, states: StateList, homes: dict[tuple[int, int], str]
-) -> Iterator[StoredState | Damaged]:
-    """`homes`: by checkpoint and record, where it was found, for all files."""
-    file = path.with_name(path.name.removesuffix(".json"))
-    if states.version != VERSION or states.file != file.name:
-        yield Damaged(f"{name}.json", f"the list of {file.name} must have version {VERSION} and name this file")
-        return
-    if not file.is_file():
-        yield Damaged(name, "the file is missing; its state list is there")
-        return
-    data = file.read_bytes()
+    Records are added to `homes`.
+    """
     if len(data) != states.length:
         yield Damaged(name, f"the file must have {states.length} bytes, it has {len(data)}", len(data))
     try:
@@ -110,34 +86,74 @@ def _audit_file(
         return
     if checkpoint != states.checkpoint:
         yield Damaged(name, f"the file must be of checkpoint {states.checkpoint}, it is of {checkpoint}", 8)
-    ranges: dict[int, tuple[int, Place]] = {}
+    segments = _Segments(data, {offset for handle in states.handles for offset in handle.offsets})
     for handle in states.handles:
         place = Place(states.checkpoint, handle.subtask, handle.output, handle.channel)
         try:
-            records = read_state(data, states.checkpoint, handle)
+            mine = segments_of(segments.read, states.checkpoint, handle)
+            segments.give(handle.offsets, place)
+            records = records_of(handle, mine)
         except Damage as damage:
             yield Damaged(name, damage.what, damage.offset)
             continue
         yield StoredState(name, *place, len(records), handle.size)
-        yield from _overlaps(name, data, handle, place, ranges)
-        yield from _twice(name, place, records, homes)
-    for begin, end in gaps(len(data), [(begin, end) for begin, (end, _) in ranges.items()]):
+        yield from _twice(name, place, records, homes.setdefault(place.checkpoint, {}))
+    for begin, end in gaps(len(data), segments.given()):
         yield Damaged(name, f"no handle names the bytes from {begin} to {end}", begin)
 
 
-def _overlaps(
-    name: str, data: bytes, handle: Handle, place: Place, ranges: dict[int, tuple[int, Place]]
-) -> Iterator[Damaged]:
-    for offset in handle.offsets:
-        if offset in ranges:
-            yield Damaged(
-                name, f"two handles name this segment: {describe(ranges[offset][1])}, {describe(place)}", offset
-            )
-        ranges[offset] = read_segment(data, offset).end, place
+class _Segments:
+    """The segments of a file that handles name. None is read twice, and no byte is read as part of two segments."""
+
+    def __init__(self, data: bytes, offsets: set[int]) -> None:
+        self._data = data
+        self._whole: dict[int, Segment] = {}
+        self._wrong: dict[int, tuple[int, str]] = {}
+        """By offset, where in the file something is wrong with the segment, and what."""
+        self._owners: dict[int, Place] = {}
+        """By offset, the channel state to which a handle has given a segment."""
+        ends: dict[int, int] = {}
+        for offset in offsets:
+            try:
+                ends[offset] = segment_end(data, offset)
+            except Damage as damage:
+                self._wrong[offset] = damage.offset, damage.what
+        for (offset, end), (following, _) in pairwise(sorted(ends.items())):
+            if end > following:
+                what = f"the segment ends at byte {end}, but another one begins at byte {following}"
+                self._wrong[offset] = offset, what
+
+    def read(self, offset: int) -> Segment:
+        """Return the segment at an offset. Raises: Damage."""
+        if offset not in self._whole and offset not in self._wrong:
+            try:
+                self._whole[offset] = read_segment(self._data, offset)
+            except Damage as damage:
+                self._wrong[offset] = damage.offset, damage.what
+        if offset in self._wrong:
+            raise Damage(*self._wrong[offset])
+        return self._whole[offset]
+
+    def give(self, offsets: Sequence[int], place: Place) -> None:
+        """Give segments that could be read to a channel state. Raises: Damage if another handle has one of them."""
+        for offset in offsets:
+            if offset in self._owners:
+                both = f"{describe(self._owners[offset])}, {describe(place)}"
+                raise Damage(offset, f"two handles name this segment: {both}")
+        self._owners.update(dict.fromkeys(offsets, place))
+
+    def given(self) -> list[tuple[int, int]]:
+        """Return where the segments that belong to a channel state begin and end."""
+        return [(offset, self._whole[offset].end) for offset in self._owners]
 
 
-def _twice(name: str, place: Place, records: list[int], homes: dict[tuple[int, int], str]) -> Iterator[Damaged]:
+def _twice(name: str, place: Place, records: list[int], homes: dict[int, Place]) -> Iterator[Damaged]:
+    """Yield each record that was found before, here or in another channel state, once."""
+    here: set[int] = set()
+    told: set[int] = set()
     for record in records:
-        before = homes.setdefault((place.checkpoint, record), describe(place))
-        if before != describe(place) or records.count(record) > 1:
-            yield Damaged(name, f"record {record} is stored more than once: {before}; {describe(place)}")
+        before = homes.setdefault(record, place)
+        if (before != place or record in here) and record not in told:
+            told.add(record)
+            yield Damaged(name, f"record {record} is stored more than once: {describe(before)}; {describe(place)}")
+        here.add(record)

@@ -7,7 +7,8 @@ missing, doubled, overwritten, or of another channel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from struct import Struct as Packer
 from typing import NamedTuple
 from zlib import crc32
@@ -129,8 +130,16 @@ def encode_segment(place: Place, position: int, payload: bytes) -> bytes:
     return body + _CHECKSUM.pack(crc32(body))
 
 
-def read_segment(data: bytes, offset: int) -> Segment:
-    """Returns the segment that begins at `offset`. Raises: Damage."""
+def segment_end(data: bytes, offset: int) -> int:
+    """Returns where the segment that begins at `offset` ends, as its head says. Raises: Damage.
+
+    Neither the payload nor the checksum is read.
+    """
+    return _head(data, offset)[-1]
+
+
+def _head(data: bytes, offset: int) -> tuple[Place, int, int, int]:
+    """Returns the place and the position of a segment, where its payload begins and where it ends. Raises: Damage."""
     if not 0 <= offset <= len(data) - _HEAD.size:
         raise Damage(offset, f"a segment must begin here, but the file has {len(data)} bytes")
     magic, checkpoint, subtask, output, channel, position, length = _HEAD.unpack_from(data, offset)
@@ -142,28 +151,50 @@ def read_segment(data: bytes, offset: int) -> Segment:
         raise Damage(offset, f"the segment ends at byte {end}, but the file has {len(data)} bytes")
     if output > 1:
         raise Damage(offset + 16, f"a channel is an input (0) or an output (1), found {output}")
-    if _CHECKSUM.unpack_from(data, start + length)[0] != crc32(data[offset : start + length]):
+    return Place(checkpoint, subtask, bool(output), channel), position, start, end
+
+
+def read_segment(data: bytes, offset: int) -> Segment:
+    """Returns the segment that begins at `offset`. Raises: Damage."""
+    place, position, start, end = _head(data, offset)
+    behind = end - _CHECKSUM.size
+    if _CHECKSUM.unpack_from(data, behind)[0] != crc32(data[offset:behind]):
         raise Damage(offset, "the checksum of the segment does not fit its bytes")
-    place = Place(checkpoint, subtask, bool(output), channel)
-    return Segment(place, position, data[start : start + length], end)
+    return Segment(place, position, data[start:behind], end)
 
 
 def read_state(data: bytes, checkpoint: int, handle: Handle) -> list[int]:
     """Returns the records of the channel state that a handle names, in order. Raises: Damage."""
-    records: list[int] = []
+    return records_of(handle, segments_of(partial(read_segment, data), checkpoint, handle))
+
+
+def segments_of(read: Callable[[int], Segment], checkpoint: int, handle: Handle) -> list[Segment]:
+    """Returns the segments that a handle names, which are those of its channel state, without looking into them.
+
+    `read` returns the segment at an offset. Raises: Damage.
+    """
+    segments: list[Segment] = []
     size = 0
     owed = Place(checkpoint, handle.subtask, handle.output, handle.channel)
     for position, offset in enumerate(handle.offsets):
-        segment = read_segment(data, offset)
+        segment = read(offset)
         if segment.place != owed:
             raise Damage(offset, f"the handle of {describe(owed)} names a segment of {describe(segment.place)}")
         if segment.position != position:
             what = f"segment {position} of {describe(owed)} must be here, found its segment {segment.position}"
             raise Damage(offset, what)
-        records += decode_records(segment.payload, offset + _HEAD.size)
+        segments.append(segment)
         size += segment.end - offset
     if size != handle.size:
         raise Damage(0, f"the handle of {describe(owed)} says {handle.size} bytes, its segments have {size}")
+    return segments
+
+
+def records_of(handle: Handle, segments: Sequence[Segment]) -> list[int]:
+    """Returns the records in the segments of a handle, in order. Raises: Damage."""
+    records: list[int] = []
+    for offset, segment in zip(handle.offsets, segments, strict=True):
+        records += decode_records(segment.payload, offset + _HEAD.size)
     return records
 
 

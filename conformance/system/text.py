@@ -13,3 +13,8 @@ def neutral(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in _KEPT else one.encode("unicode_escape").decode() for one in text)
+
+
+def neutral_line(text: str) -> str:
+    """Returns the text as `neutral` does, but on one line: line breaks and tabs are escape sequences, too."""
+    return neutral(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.cli import cli
+from conformance.engines.stored import audit_folder
 from conformance.state_files import (
     HEADER,
     Damage,
@@ -21,7 +22,6 @@ from conformance.state_files import (
     Place,
     StateAudit,
     StateList,
-    audit,
     decode_records,
     encode_header,
     encode_record,
@@ -65,7 +65,7 @@ def folder_of(path: Path, order: tuple[int, ...] = (0, 1, 0, 2, 1, 0)) -> tuple[
 
 
 def damage(path: Path) -> list[str]:
-    return [one.what for one in audit(path).damaged]
+    return [one.what for one in audit_folder(path).damaged]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=8))
@@ -96,7 +96,7 @@ def test_a_byte_of_a_segment_that_was_changed_shows(place, position, payload, da
 
 def test_a_file_that_is_whole_is_read(tmp_path):
     path, _ = folder_of(tmp_path)
-    found = audit(path)
+    found = audit_folder(path)
     assert found.damaged == ()
     assert [(one.subtask, one.output, one.records) for one in found.states] == [
         (0, False, 3), (1, False, 2), (0, True, 1),
@@ -167,7 +167,7 @@ def test_a_record_in_two_channel_states_shows(tmp_path):
     other = path / "other"
     other.mkdir()
     folder_of(other, (1,))
-    assert [one.what for one in audit(path).damaged] == [
+    assert [one.what for one in audit_folder(path).damaged] == [
         "record 0 is stored more than once: checkpoint 4, subtask 0, input channel 0; "
         "checkpoint 4, subtask 1, input channel 0"
     ]
@@ -202,8 +202,8 @@ def test_what_the_reference_writes_is_whole():
         writer.finish_output(subtask, 1)
     writer.execute_all()
     folder = writer.port.storage.path("any").parent
-    assert audit(folder) == StateAudit(1, audit(folder).states, ())
-    assert [one.records for one in audit(folder).states] == [2, 2]
+    assert audit_folder(folder) == StateAudit(1, audit_folder(folder).states, ())
+    assert [one.records for one in audit_folder(folder).states] == [2, 2]
     writer.release()
     assert not folder.exists()
 

@@ -18,7 +18,9 @@ from msgspec import Struct
 from conformance.bridges.flink.releases import COMPONENTS
 from conformance.bridges.flink.shim import command
 from conformance.ports import UnusableImplementation
+from conformance.scenarios.reading import MOST_BYTES
 from conformance.state_files import Damaged, StateAudit, StoredState, gaps
+from conformance.system.listing import everything_below, trouble_with
 
 METADATA = "_metadata"
 MAIN_CLASS = "conformance.flink.StoredState"
@@ -90,7 +92,15 @@ def audit_checkpoints(folder: Path, release: str) -> StateAudit:
     found: list[StoredState] = []
     damaged: list[Damaged] = []
     names: set[str] = set()
-    for checkpoint in _read(sorted(folder.rglob(METADATA)), release):
+    everything, closed = everything_below(folder)
+    whole: list[Path] = []
+    for path in (one for one in everything if one.name == METADATA):
+        if (trouble := trouble_with(path, MOST_BYTES)) is None:
+            whole.append(path)
+        else:
+            damaged.append(Damaged(str(path.relative_to(folder)), trouble))
+    damaged += [Damaged(str(path.relative_to(folder)), f"this folder cannot be read: {why}") for path, why in closed]
+    for checkpoint in _read(whole, release):
         here = _name(checkpoint.path, folder)
         if checkpoint.error is not None:
             damaged.append(Damaged(here, f"Flink cannot read it: {checkpoint.error}"))

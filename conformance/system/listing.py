@@ -1,0 +1,82 @@
+"""Lists folders that may come from a stranger, and reads the files in them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+_MISSING = "the file is missing"
+_PIECE = 1 << 20
+
+
+class Closed(Exception):
+    """A file that was not read. The text is the reason, as a sentence without a name."""
+
+
+class Listing(NamedTuple):
+    """What is in a folder and in those below it."""
+
+    files: list[Path]
+    """Everything that is no folder, sorted: also links, pipes and devices. No link is followed."""
+    closed: list[tuple[Path, str]]
+    """The folders below it that could not be listed, sorted, each with the reason."""
+
+
+def everything_below(folder: Path) -> Listing:
+    """List a folder and those below it, however deep they are nested.
+
+    A folder that vanishes meanwhile is one that could not be listed. Raises: OSError if `folder` cannot be listed.
+    """
+    files: list[Path] = []
+    closed: list[tuple[Path, str]] = []
+    pending = [folder]
+    while pending:
+        here = pending.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    (pending if entry.is_dir(follow_symlinks=False) else files).append(here / entry.name)
+        except OSError as error:
+            if here is folder:
+                raise
+            closed.append((here, error.strerror or type(error).__name__))
+    return Listing(sorted(files), sorted(closed))
+
+
+def content_of(path: Path, most: int) -> bytes:
+    """Return the content of a regular file of at most so many bytes. Raises: Closed, also if it has just vanished."""
+    if (trouble := trouble_with(path, most)) is not None:
+        raise Closed(trouble)
+    data = bytearray()
+    try:
+        # Not blocking: a pipe may have taken the place of the file meanwhile.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(descriptor, "rb") as file:
+            while piece := file.read(_PIECE):
+                data += piece
+                if len(data) > most:
+                    raise Closed(_too_large(most))
+    except FileNotFoundError:
+        raise Closed(_MISSING) from None
+    except OSError as error:
+        raise Closed(f"the file cannot be read: {error.strerror}") from None
+    return bytes(data)
+
+
+def trouble_with(path: Path, most: int) -> str | None:
+    """Return why `content_of` would not read a file, as far as that can be seen without opening it."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return f"{_MISSING}: this is a link that leads nowhere" if path.is_symlink() else _MISSING
+    except OSError as error:
+        return f"the file cannot be read: {error.strerror}"
+    if not stat.S_ISREG(about.st_mode):
+        return "this is not a regular file"
+    return _too_large(most) if about.st_size > most else None
+
+
+def _too_large(most: int) -> str:
+    return f"the file is larger than {most >> 20} MiB, and was not read"
