@@ -14,6 +14,47 @@ T = TypeVar("T")
 
 DEEP = b"[" * 100_000
 """More brackets than any decoder can follow."""
+SHAPES: dict[str, Callable[[int], bytes]] = {
+    "a string": lambda size: b'"' + b"a" * (size - 2) + b'"',
+    "a string without end": lambda size: b'"' + b"a" * (size - 1),
+    "a string without end, of escaped quotes": lambda size: b'["' + b'\\"' * (size // 2 - 1),
+    "a string without end, of backslashes": lambda size: b'["' + b"\\" * (size - 2),
+    "many short strings": lambda size: _list_of(b'"0123456789abcdefghijkl"', size),
+    "many short strings without commas": lambda size: b'""' * (size // 2),
+    "many strings with escapes": lambda size: _list_of(b'"a\\\\\\"[[\\u00e9 0123456789"', size),
+    "strings that are empty": lambda size: _list_of(b'""', size),
+    "lists in each other": lambda size: _list_of(b"[" * 60 + b"]" * 60, size),
+    "lists that are empty": lambda size: _list_of(b"[]", size),
+    "brackets": lambda size: b"[" * size,
+    "brackets in a string": lambda size: b'["' + b"[" * (size - 4) + b'"]',
+    "objects": lambda size: _list_of(b'{"a": 0}', size),
+    "small numbers": lambda size: _list_of(b"7", size),
+    "long numbers": lambda size: _list_of(b"1234567890123456789", size),
+    "fractions": lambda size: _list_of(b"0.12345678901234567890123456789e-7", size),
+    "one fraction": lambda size: b"0." + b"7" * (size - 2),
+    "digits": lambda size: b"9" * size,
+    "digits in a string": lambda size: b'["' + b"9" * (size - 4) + b'"]',
+    "whitespace": lambda size: b" \n" * (size // 2 - 1) + b"[]",
+    "no UTF-8": lambda size: b'["' + b"\xc3\xa9" * (size // 2 - 2) + b'\xff"]',
+}
+"""JSON, or almost JSON, of a given size. A decoder that ever goes back takes quadratic time for one of them."""
+TOML_SHAPES: dict[str, Callable[[int], bytes]] = {
+    "a key of many parts": lambda size: b"a." * (size // 2 - 2) + b"a=1",
+    "a quoted key of many parts": lambda size: b'"a" . ' * (size // 6) + b"a=1",
+    "a table of many parts": lambda size: b"[" + b"a." * (size // 2 - 2) + b"a]",
+    "many keys in a deep table": lambda size: b"[a.a.a.a.a.a.a.a.a.a]\n" + _keys(b"a.a.a.a.a.a.a.b%d=1\n", size),
+    "a string without end": lambda size: b'a="' + b"x" * (size - 3),
+    "a long string without end": lambda size: b'a="""' + b'\\""\n' * (size // 4 - 2),
+    "quotes": lambda size: b'"' * size,
+    "apostrophes": lambda size: b"'" * size,
+    "backslashes": lambda size: b'a="""' + b"\\" * (size - 5),
+    "comments": lambda size: b"#'\n" * (size // 3),
+    "tables in a list": lambda size: b"[[failure]]\n" * (size // 12),
+    "whitespace": lambda size: b" \n" * (size // 2),
+    "brackets": lambda size: b"a=" + b"[" * (size - 2),
+    "digits": lambda size: b"a=" + b"9" * (size - 2),
+}
+"""TOML, or almost TOML, of a given size."""
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "utf-8-sig", "utf-7")
 
 scalars = st.one_of(
@@ -51,6 +92,14 @@ def remove_nested_folders(outermost: Path) -> None:
         aside.rename(outermost)
     (outermost / "far.state").unlink()
     outermost.rmdir()
+
+
+def _list_of(one: bytes, size: int) -> bytes:
+    return b"[" + b",".join([one] * ((size - 1) // (len(one) + 1))) + b"]"
+
+
+def _keys(form: bytes, size: int) -> bytes:
+    return b"".join(form % number for number in range(size // (len(form) + 3)))
 
 
 def read_or_told(

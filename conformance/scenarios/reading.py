@@ -6,6 +6,7 @@ Every decoder of the suite uses these functions, so that the limits are the same
 
 from __future__ import annotations
 
+import gc
 import re
 import tomllib
 from functools import cache
@@ -15,13 +16,21 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.json import Decoder
 
+from conformance.system.files import TooLarge, content_of
 from conformance.system.text import neutral
 
 T = TypeVar("T")
 
 MOST_BYTES = 64 << 20
 """No file that is larger than this is read."""
+MOST_BYTES_OF_TOML = 1 << 20
+"""No TOML file that is larger than this is read. Its parser is slower than that of JSON, and takes more memory."""
+MOST_PARTS = 16
+"""How many parts a TOML key may have. The time that a parser takes may grow with their square."""
+MOST_VALUES = 1 << 22
+"""How many values JSON may have. Each takes up to a hundred bytes of memory, and only a few of the file."""
 _PIECE = 1 << 16
+"""How much is looked at at once. JSON that is longer is decoded without the garbage collector."""
 MOST_DEPTH = 64
 """How deep lists and objects may be nested. What the suite writes is nested about ten deep."""
 MOST_DIGITS = 19
@@ -29,7 +38,6 @@ MOST_DIGITS = 19
 _LONGEST = 2_000
 """The maximum number of characters of an error message, which may quote the file."""
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LONG_NUMBER = re.compile(rb"(?<![0-9.])[0-9]{%d}" % (MOST_DIGITS + 1))
 _AS_DIGITS = bytes(ord("0") if chr(one).isdigit() and one < 128 else one for one in range(256))
 _DIGITS = b"0" * (MOST_DIGITS + 1)
@@ -39,6 +47,18 @@ _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8 with a byte order mark", b"\xff\xfe
 
 _CUT_OFF = "the file is damaged or was cut off"
 _NOT_OURS = "no file of the suite has that"
+_OUT_OF_RANGE = "Number out of range"
+"""How msgspec begins its complaint about a number that no floating-point number can stand for."""
+_QUOTED = re.compile(
+    r'''"""(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5}|\\?\Z)'''
+    r"""|'''(?:[^']++|'(?!''))*+(?:'{3,5}|\Z)"""
+    r"""|"(?:[^"\\\n]++|\\.)*+(?:"|$|\\?\Z)"""
+    r"""|'[^'\n]*+(?:'|$)|\#[^\n]*+""",
+    re.DOTALL | re.MULTILINE,
+)
+"""A string or a comment of TOML. Each alternative goes on to the end of what it has begun, and none ever goes back, so
+that a text is looked at once, whatever is in it."""
+_AROUND_A_KEY = re.compile(r"[\n=,{}\[\]]")
 
 
 class SchemaError(ValueError):
@@ -69,20 +89,20 @@ class Misshapen(ValueError):
     """JSON or TOML has another shape than it must have. The text ends with the path of the field."""
 
 
-def read_bytes(path: Path) -> bytes:
-    """Returns the content of a file. Raises: SchemaError if it is too large; OSError."""
-    data = bytearray()
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            data += piece
-            if len(data) > MOST_BYTES:
-                raise SchemaError(f"{path}: the file is larger than {MOST_BYTES >> 20} MiB; no file of the suite is")
-    return bytes(data)
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Returns the content of a file of at most `most` bytes.
+
+    Raises: SchemaError if it is too large; OSError, also if it is not a regular file.
+    """
+    try:
+        return content_of(path, most)
+    except TooLarge as error:
+        raise SchemaError(f"{path}: {error.strerror}") from None
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
     """Returns the content of a text file in UTF-8. Raises: SchemaError, which names the file; OSError."""
-    data = read_bytes(path)
+    data = read_bytes(path, most)
     try:
         return _text(data, "this is not text in UTF-8")
     except Unreadable as error:
@@ -94,7 +114,7 @@ def read_toml(path: Path, form: type[T], right: str) -> T:
 
     Raises: SchemaError, which names the file and the field; OSError.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, MOST_BYTES_OF_TOML)
     try:
         return _toml(data, form)
     except Unreadable as error:
@@ -108,12 +128,19 @@ def decode_json(data: bytes, form: Decoder[T] | type[T]) -> T:
 
     Raises: Unreadable if it is not JSON or exceeds the limits; Misshapen if it is JSON of another shape.
     """
-    if data.count(b"[") + data.count(b"{") > MOST_DEPTH or _DIGITS in data.translate(_AS_DIGITS):
+    size = len(data)
+    if size > MOST_DIGITS and (
+        _DIGITS in data.translate(_AS_DIGITS)
+        or (size > 2 * MOST_DEPTH and data.count(b"[") + data.count(b"{") > MOST_DEPTH)
+        or size > MOST_VALUES
+    ):
         _check_limits(data)  # exactly, without what is inside strings
     decoder: Decoder[T] = form if isinstance(form, Decoder) else _decoder(cast(Any, form))
     try:
-        return decoder.decode(data)
+        return decoder.decode(data) if size <= _PIECE else _decoded_at_once(data, decoder)
     except msgspec.ValidationError as error:
+        if str(error).startswith(_OUT_OF_RANGE):
+            raise _beyond("a number is larger than those of 64 bits") from None
         raise Misshapen(shortened(str(error))) from None
     except (ValueError, RecursionError) as error:
         raise _not_json(data, error) from None
@@ -131,15 +158,49 @@ def _decoder(form: Any) -> Decoder[Any]:
     return Decoder(form)
 
 
+def _decoded_at_once(data: bytes, decoder: Decoder[T]) -> T:
+    """Decode without the garbage collector, which would look in vain, again and again, at all that is there so far."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return decoder.decode(data)
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _check_limits(data: bytes) -> None:
-    bare = _STRING.sub(b"", data)
-    if _LONG_NUMBER.search(bare):
+    """Look at what is outside of strings, unless what is there together with them is within the limits."""
+    begun = data.count(b"[") + data.count(b"{")
+    has_digits = _DIGITS in data.translate(_AS_DIGITS)
+    if begun <= MOST_DEPTH and not has_digits and begun + data.count(b",") <= MOST_VALUES:
+        return
+    bare = without_strings(data)
+    if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > MOST_VALUES:
+        raise _beyond(f"there are more than {MOST_VALUES:,} values")
+    if has_digits and _LONG_NUMBER.search(bare):
         raise _beyond(f"a number has more than {MOST_DIGITS} digits")
     depth = 0
     for bracket in bare.translate(None, _NO_BRACKETS):
         depth += 1 if bracket in b"[{" else -1
         if depth > MOST_DEPTH:
             raise _beyond(f"lists and objects are nested more than {MOST_DEPTH} deep")
+
+
+def without_strings(data: bytes, piece: int = _PIECE) -> bytes:
+    """Returns JSON without its strings, the last of which may have no end. `piece`: how many bytes to split at once.
+
+    These are a few passes, none of which ever goes back, so that the time is linear whatever the bytes are.
+    """
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    bare = bytearray()
+    inside = 0
+    for at in range(0, len(data), piece):
+        pieces = data[at : at + piece].split(b'"')
+        bare += b"".join(pieces[inside::2])
+        inside = (inside + len(pieces) - 1) % 2
+    return bytes(bare)
 
 
 def _beyond(reason: str) -> Unreadable:
@@ -176,6 +237,8 @@ def _text(data: bytes, what: str) -> str:
 def _toml(data: bytes, form: type[T]) -> T:
     what = "this is not TOML"
     text = _text(data, what)
+    if any(part.count(".") >= MOST_PARTS for part in _AROUND_A_KEY.split(_QUOTED.sub("", text))):
+        raise _beyond(f"a key has more than {MOST_PARTS} parts")
     try:
         found: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -7,8 +7,9 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from conformance.system import files
+
 _MISSING = "the file is missing"
-_PIECE = 1 << 20
 
 
 class Closed(Exception):
@@ -29,7 +30,7 @@ def everything_below(folder: Path) -> Listing:
 
     A folder that vanishes meanwhile is one that could not be listed. Raises: OSError if `folder` cannot be listed.
     """
-    files: list[Path] = []
+    found: list[Path] = []
     closed: list[tuple[Path, str]] = []
     pending = [folder]
     while pending:
@@ -37,32 +38,20 @@ def everything_below(folder: Path) -> Listing:
         try:
             with os.scandir(here) as entries:
                 for entry in entries:
-                    (pending if entry.is_dir(follow_symlinks=False) else files).append(here / entry.name)
+                    (pending if entry.is_dir(follow_symlinks=False) else found).append(here / entry.name)
         except OSError as error:
             if here is folder:
                 raise
             closed.append((here, error.strerror or type(error).__name__))
-    return Listing(sorted(files), sorted(closed))
+    return Listing(sorted(found), sorted(closed))
 
 
 def content_of(path: Path, most: int) -> bytes:
     """Return the content of a regular file of at most so many bytes. Raises: Closed, also if it has just vanished."""
-    if (trouble := trouble_with(path, most)) is not None:
-        raise Closed(trouble)
-    data = bytearray()
     try:
-        # Not blocking: a pipe may have taken the place of the file meanwhile.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with open(descriptor, "rb") as file:
-            while piece := file.read(_PIECE):
-                data += piece
-                if len(data) > most:
-                    raise Closed(_too_large(most))
-    except FileNotFoundError:
-        raise Closed(_MISSING) from None
+        return files.content_of(path, most)
     except OSError as error:
-        raise Closed(f"the file cannot be read: {error.strerror}") from None
-    return bytes(data)
+        raise Closed(trouble_with(path, most) or f"the file cannot be read: {error.strerror}") from None
 
 
 def trouble_with(path: Path, most: int) -> str | None:
@@ -75,8 +64,4 @@ def trouble_with(path: Path, most: int) -> str | None:
         return f"the file cannot be read: {error.strerror}"
     if not stat.S_ISREG(about.st_mode):
         return "this is not a regular file"
-    return _too_large(most) if about.st_size > most else None
-
-
-def _too_large(most: int) -> str:
-    return f"the file is larger than {most >> 20} MiB, and was not read"
+    return f"the file is larger than {most >> 20} MiB, and was not read" if about.st_size > most else None
