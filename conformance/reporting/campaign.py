@@ -23,7 +23,13 @@ from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines import Standing
 from conformance.ports.registry import KNOWN_BUG_SCHEME
-from conformance.reporting.columns import NO_STANDING, NOTHING_KNOWN, columns_of_result, unfinished_column
+from conformance.reporting.columns import (
+    NO_STANDING,
+    NOTHING_KNOWN,
+    columns_of_result,
+    places_of,
+    unfinished_column,
+)
 from conformance.reporting.counts import counted
 from conformance.reporting.known import standing_remarks
 from conformance.reporting.looks import Slug, simple_table
@@ -58,7 +64,10 @@ def campaign_verdicts(
         )
         for one in result.implementations
     )
-    remarks = [*_lost(result.lost_blocks), *_differences(result), *map(Remark, unfinished)]
+    place = places_of(components)
+    lost = sorted(result.lost_blocks, key=lambda one: place(one.component))
+    differences = sorted(result.differences, key=lambda one: place(one.component))
+    remarks = [*_lost(lost), *_differences(differences, result.plan.baseline), *map(Remark, unfinished)]
     for name, now in standings.items():
         remarks += standing_remarks(name, now)
     return Verdicts(tried, tuple(remarks), reports, components)
@@ -92,18 +101,18 @@ def _be(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _differences(result: CampaignResult) -> list[Remark]:
-    if not result.differences:
+def _differences(differences: Sequence[DifferenceResult], baseline: str) -> list[Remark]:
+    if not differences:
         return []
     lines = tuple(
         f"difference {one.component} {one.operation} {one.field} {one.implementation} "
         f"({counted(one.count, 'scenario')}, {counted(one.steps, 'step')})"
-        for one in result.differences
+        for one in differences
     )
-    numbers = Counter(one.implementation for one in result.differences)
+    numbers = Counter(one.implementation for one in differences)
     whose = ", ".join(f"{name} {number:,}" for name, number in numbers.items())
-    sentence = f"Differences from {result.plan.baseline}, which are no violations: {whose}."
-    return [Remark(sentence, lines, _differences_table(result.differences))]
+    sentence = f"Differences from {baseline}, which are no violations: {whose}."
+    return [Remark(sentence, lines, _differences_table(differences))]
 
 
 def _lost(blocks: Sequence[LostBlock]) -> list[Remark]:
@@ -136,14 +145,15 @@ def _differences_table(differences: Sequence[DifferenceResult]) -> Table:
     return table
 
 
-def status_lines(now: Status, folder: Path) -> list[str]:
+def status_lines(now: Status, folder: Path, components: Components = COMPONENTS) -> list[str]:
     """Describe the progress of a campaign in sentences."""
+    place = places_of(components)
     planned = "an unlimited number of" if now.planned is None else f"{now.planned:,}"
     lines = [f"{now.blocks:,} of {planned} blocks are committed: {now.scenarios:,} scenarios, {now.steps:,} steps."]
     lines += [
         f"{one.implementation} {one.component}: {one.property} ({one.failure_class}, at {one.operation}) failed in "
         f"{one.count:,} scenarios; the shortest so far has {one.steps} steps."
-        for one in now.found
+        for one in sorted(now.found, key=lambda one: (one.implementation, place(one.component)))
     ]
     lines += [f"Lost block: {one}." for one in now.lost[:_FEW]]
     if len(now.lost) > _FEW:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -108,12 +108,15 @@ class Column:
         return min((one.steps for one in self.findings if one.property == slug), default=None)
 
 
-def by_component(columns: Iterable[Column]) -> dict[str, list[Column]]:
-    """Group the columns by component. Each group is one table."""
-    groups: dict[str, list[Column]] = {}
+def by_component(columns: Iterable[Column], order: Iterable[str] = ()) -> dict[str, list[Column]]:
+    """Group the columns by component. Each group is one table.
+
+    `order`: the order of the components; others come behind, as the columns have them.
+    """
+    groups: dict[str, list[Column]] = {name: [] for name in order}
     for column in columns:
         groups.setdefault(column.component, []).append(column)
-    return groups
+    return {name: alike for name, alike in groups.items() if alike}
 
 
 def column_of_check(check: Check, name: str | None = None, now: Standing = NO_STANDING) -> Column:
@@ -168,16 +171,29 @@ def _is_known(slug: str, component: str, findings: Iterable[FindingLine], now: S
     return bool(mine) and all((component, _signature(one)) in now.known for one in mine)
 
 
+def places_of(components: Iterable[str]) -> Callable[[str], int]:
+    """Return a key to sort names of components by: all that is printed has the order of `components`.
+
+    Names that are not among them, which a file may have, come last.
+    """
+    places = {name: number for number, name in enumerate(components)}
+    return lambda name: places.get(name, len(places))
+
+
 def columns_of_result(
     result: CampaignResult,
     components: Components = COMPONENTS,
     standings: Mapping[str, Standing] = NOTHING_KNOWN,
 ) -> list[Column]:
-    """Return the columns of a campaign's result, which a suite with other properties may have written."""
+    """Return the columns of a campaign's result, which a suite with other properties may have written.
+
+    The components of an implementation have the order of `components`: that of a plan may be another one.
+    """
+    place = places_of(components)
     return [
         _column(one, part, components[part.component], standings.get(one.name, NO_STANDING))
         for one in result.implementations
-        for part in one.components
+        for part in sorted(one.components, key=lambda part: place(part.component))
     ]
 
 

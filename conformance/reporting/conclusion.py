@@ -29,7 +29,7 @@ from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, check_index, evidence_by_key
 from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page, print_reports
-from conformance.reporting.showing import print_verdicts
+from conformance.reporting.showing import BELOW, print_verdicts
 from conformance.reporting.status import (
     CONFORMS,
     INCONCLUSIVE,
@@ -162,7 +162,7 @@ def conclude_campaign(
     verdicts = campaign_verdicts(result, standings, folder if reports else None, components, unfinished)
     cut_short = _cut_short(hurried, len(reports)) if interruption.requested else []
     verdicts = replace(verdicts, remarks=(*verdicts.remarks, *map(Remark, cut_short)))
-    print_verdicts(console, verdicts, everything)
+    print_verdicts(console, verdicts, everything, BELOW + 1)  # where the result is stands there, too
     status = INTERRUPTED if interruption.requested else worst(statuses)
     console.print(status_in_words(status))
     if reports:

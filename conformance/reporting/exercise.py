@@ -28,7 +28,6 @@ from conformance.engines.exercise import (
 from conformance.engines.tally import Tally
 from conformance.ports import Recovery
 from conformance.reporting.conformance_report import Call
-from conformance.reporting.counts import counted
 from conformance.reporting.files import write_text
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.verdicts import Remark
@@ -70,12 +69,10 @@ def exercise_remarks(checks: Sequence[Check]) -> list[Remark]:
         return []
     said = []
     if unjudged:
-        said.append(
-            f"{counted(unjudged, 'property')} {'was' if unjudged == 1 else 'were'} never judged in some setting"
-        )
+        said.append(f"never judged in some setting: {unjudged:,}")
     if unsure:
-        said.append(f"{counted(unsure, 'property')} {'was' if unsure == 1 else 'were'} unsure in most cases")
-    return [Remark(f"{', '.join(said)}: --exercise FILE shows where.", tuple(exercise_lines(checks)))]
+        said.append(f"mostly unsure: {unsure:,}")
+    return [Remark(f"Properties {', '.join(said)} (--exercise FILE).", tuple(exercise_lines(checks)))]
 
 
 def _share(hole: Hole) -> str:

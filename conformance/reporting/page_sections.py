@@ -148,7 +148,7 @@ def sections_of(
         chart=chart_of(numbered, max((column.scenarios for column in columns), default=0)),
         unnumbered=sum(one.first is None for _, every in found for one in every),
         matrices=tuple(_matrices(exercise, verdicts.components)),
-        tables=tuple(_table(name, tuple(alike)) for name, alike in by_component(columns).items()),
+        tables=tuple(_table(name, tuple(alike)) for name, alike in by_component(columns, verdicts.components).items()),
     )
 
 
@@ -240,9 +240,9 @@ def _matrices(exercise: Mapping[tuple[str, str], Exercise], components: Componen
     tallies: dict[str, Tally] = {}
     for (_, where), one in exercise.items():
         tallies.setdefault(where, Tally()).merge(Tally(settings=cases_of(one), unsure=dict(one.unsure)))
-    for name, tally in tallies.items():
-        if tally.settings:
-            component = components[name]
+    for name, component in components.items():
+        tally = tallies.get(name)
+        if tally is not None and tally.settings:
             yield Matrix(name, *exercise_table(_Judging(component, tuple(component.properties)), tally))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
 from textwrap import wrap
 
 from rich.text import Text
 
 from conformance.engines.causes import Cause
-from conformance.reporting.columns import Word
+from conformance.reporting.columns import Word, by_component
 from conformance.reporting.counts import NOT_PUT_TO_THE_TEST, OPEN, Counts, count, counted
 from conformance.reporting.looks import BAD, FAINT, GOOD, shown_in
 from conformance.reporting.looks import OPEN as UNSURE
@@ -20,12 +22,34 @@ LINES = 40
 """How many lines a screen has. Likely causes are shown with their scenarios while there is room, and one always is."""
 MOST_CAUSES = 5
 """How many of the other causes are named, with a line each."""
-MOST_NAMES = 3
-"""How many properties of a cause are named."""
 MOST_OPEN = 2
 """In how many lines properties are named that were not exercised."""
 _INDENT = "  "
 _LABEL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """How much of a likely cause is shown: at most so many names of properties, and so many lines of each text."""
+
+    names: int
+    rest: bool
+    """Whether it is said in which components the other properties are."""
+    expected: int
+    observed: int
+    steps: int
+    resembles: bool
+    """Whether the known bugs are named that fail alike."""
+
+
+_SPACES = (
+    _Space(3, True, 2, 2, 4, True),
+    _Space(1, True, 2, 2, 3, True),
+    _Space(1, True, 2, 1, 2, True),
+    _Space(1, False, 2, 1, 2, False),
+    _Space(1, False, 1, 1, 1, False),
+)
+"""The most first. The first cause takes what leaves room for the table; the folder and the page have all of it."""
 
 
 def screen(verdicts: Verdicts, width: int, room: int = LINES, everything: bool = False) -> Iterator[Text]:
@@ -33,9 +57,17 @@ def screen(verdicts: Verdicts, width: int, room: int = LINES, everything: bool =
 
     With `everything`, all causes and all that was not exercised are shown, however long that is.
     """
-    rest = [*component_table(verdicts.tried, width), *_open(verdicts.tried, width, everything)]
-    yield from _failures(verdicts, width, None if everything else room - len(rest))
+    table = list(component_table(verdicts.tried, width, verdicts.components))
+    rest = [*table, *_open(verdicts.tried, width, everything)]
+    if not everything and room - _height(rest, width) < _least(verdicts, width):
+        rest = [*table[:-1], *_open(verdicts.tried, width, everything, in_short=True)]
+    yield from _failures(verdicts, width, None if everything else room - _height(rest, width))
     yield from rest
+
+
+def _height(texts: Iterable[Text], width: int) -> int:
+    """Return how many lines of a terminal these take, since it breaks those that are too long."""
+    return sum(max(1, ceil(len(one) / width)) for one in texts)
 
 
 def summaries(tried: Iterable[Tried], in_full: bool) -> Iterator[Text]:
@@ -59,18 +91,35 @@ def _failures(verdicts: Verdicts, width: int, room: int | None) -> Iterator[Text
     )
     left = 0 if room is None else room
     for place, (one, number, cause) in enumerate(ranked):
-        block = list(_block(verdicts, one, number, cause, width))
-        left -= sum(1 + len(line) // width for line in block) + 1
         others = len(ranked) - place - 1
-        if place and room is not None and left < min(others, MOST_CAUSES + 1):
-            yield from _in_short(ranked[place:], width, sum(bool(one.new_causes) for one in verdicts.tried))
-            return
+        block = list(_block(verdicts, one, number, cause, width, _SPACES[0]))
+        if room is not None:
+            needed = min(others, MOST_CAUSES + 1) + 1
+            if place and left - _height(block, width) < needed:
+                yield from _in_short(ranked[place:], width, sum(bool(one.new_causes) for one in verdicts.tried), left)
+                return
+            for space in _SPACES[1:]:
+                if left - _height(block, width) >= needed:
+                    break
+                block = list(_block(verdicts, one, number, cause, width, space))
+        left -= _height(block, width) + 1
         yield from block
         yield Text()
 
 
-def _in_short(causes: Sequence[tuple[Tried, int, Cause]], width: int, failing: int) -> Iterator[Text]:
-    for one, number, cause in causes[:MOST_CAUSES]:
+def _least(verdicts: Verdicts, width: int) -> int:
+    """Return how many lines the first cause takes in full, with those that name some of the others; 0 if none is."""
+    causes = [(one, cause) for one in verdicts.tried for cause in one.new_causes]
+    if not causes:
+        return 0
+    (one, cause), others = causes[0], len(causes) - 1
+    return _height(_block(verdicts, one, 1, cause, width, _SPACES[0]), width) + 1 + min(others, MOST_CAUSES + 1)
+
+
+def _in_short(causes: Sequence[tuple[Tried, int, Cause]], width: int, failing: int, room: int) -> Iterator[Text]:
+    """Yield a line or two for some causes, at least for one, and how many there are beside them if there is room."""
+    most = min(MOST_CAUSES, max(1, room - 2))
+    for one, number, cause in causes[:most]:
         names, shortest = properties_of(cause), cause.shortest
         steps = counted(len(shortest.scenario.steps), "step")
         more = f", {len(names) - 1:,} more" if len(names) > 1 else ""
@@ -78,12 +127,12 @@ def _in_short(causes: Sequence[tuple[Tried, int, Cause]], width: int, failing: i
         text = f"{whose}cause {number}: {shortest.slug} ({shortest.scenario.component}, {steps}{more})"
         for line in wrap(text, width, subsequent_indent=_INDENT, break_on_hyphens=False):
             yield Text(line)
-    if len(causes) > MOST_CAUSES:
-        yield Text(f"and {counted(len(causes) - MOST_CAUSES, 'likely cause')} more")
+    if len(causes) > most and room > 2:
+        yield Text(f"and {counted(len(causes) - most, 'likely cause')} more")
     yield Text()
 
 
-def _block(verdicts: Verdicts, one: Tried, number: int, cause: Cause, width: int) -> Iterator[Text]:
+def _block(verdicts: Verdicts, one: Tried, number: int, cause: Cause, width: int, space: _Space) -> Iterator[Text]:
     """Yield the lines of one likely cause: what failed, why that is wrong, and the shortest scenario that shows it."""
     names, shortest = properties_of(cause), cause.shortest
     many = len(one.new_causes)
@@ -91,17 +140,18 @@ def _block(verdicts: Verdicts, one: Tried, number: int, cause: Cause, width: int
         (one.label, "bold"), f", likely cause {number} of {many}: {counted(len(names), 'property')} ",
         (Word.FAILED.shown, BAD), f" in {counted(failed_scenarios(cause), 'scenario')}",
     )  # fmt: skip
-    for component, slug in list(names)[:MOST_NAMES]:
+    for component, slug in list(names)[: space.names]:
         yield Text.assemble(_INDENT, (slug, BAD), (f" ({component})", FAINT))
-    if rest := list(names)[MOST_NAMES:]:
+    if space.rest and (rest := list(names)[space.names :]):
         where = ", ".join(dict.fromkeys(component for component, _ in rest))
         yield from _labelled("", f"and {len(rest):,} more in {where}", width, 2)
-    yield from _labelled("expected", plain(shortest.owed), width, 2)
-    yield from _labelled("observed", plain(shortest.observed), width, 2)
+    yield from _labelled("expected", plain(shortest.owed), width, space.expected)
+    yield from _labelled("observed", plain(shortest.observed), width, space.observed)
     yield from _labelled(
-        counted(len(shortest.scenario.steps), "step"), steps_words(shortest, verdicts.components), width, 4
-    )
-    if cause.resembles:
+        counted(len(shortest.scenario.steps), "step"), steps_words(shortest, verdicts.components), width,
+        space.steps,
+    )  # fmt: skip
+    if space.resembles and cause.resembles:
         yield from _labelled(
             "like", f"known bug{'s' * (len(cause.resembles) > 1)} {', '.join(cause.resembles)}", width, 1
         )
@@ -129,12 +179,13 @@ _HEADS: tuple[tuple[str, tuple[Word, ...], str], ...] = (
 _GAP = 2
 
 
-def component_table(tried: Sequence[Tried], width: int) -> Iterator[Text]:
+def component_table(tried: Sequence[Tried], width: int, order: Iterable[str] = ()) -> Iterator[Text]:
     """Yield a table with a line for each component, and a group of narrow columns for each implementation.
 
-    If the groups do not fit side by side, there are several tables.
+    If the groups do not fit side by side, there are several tables. Behind each is an empty line. `order`: that of the
+    components, as for `by_component`.
     """
-    components = list(dict.fromkeys(column.component for one in tried for column in one.columns))
+    components = list(by_component((column for one in tried for column in one.columns), order))
     first = max((len(one) for one in (*components, "properties")), default=0)
     left = list(tried)
     while left:
@@ -231,13 +282,19 @@ def _open_words(groups: Sequence[_Group]) -> str:
 
 
 # ---- what was not put to the test ------------------------------------------------------------------------------------
-def _open(tried: Sequence[Tried], width: int, everything: bool) -> Iterator[Text]:
-    """Yield the properties that were not exercised. What cannot be, and situations, are named if all is asked for."""
+def _open(tried: Sequence[Tried], width: int, everything: bool, in_short: bool = False) -> Iterator[Text]:
+    """Yield the properties that were not exercised. What cannot be, and situations, are named if all is asked for.
+
+    `in_short`: only their number.
+    """
     names = _named(tried, NOT_PUT_TO_THE_TEST, situations=False)
     if names:
-        text = f"Not exercised, so not passed: {len(names):,}: {', '.join(names)}"
-        yield from map(Text, _cut(text, width, MOST_OPEN, everything))
-        yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
+        text = f"Not exercised, so not passed: {len(names):,}"
+        if in_short:
+            yield Text(f"{text} (--all names them)")
+        else:
+            yield from map(Text, _cut(f"{text}: {', '.join(names)}", width, MOST_OPEN, everything))
+            yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
     if everything:
         lists = {
             "Untestable": _named(tried, (Word.UNTESTABLE,), situations=False),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from rich.console import Console
 
 from conformance.reporting.lines import lines
@@ -10,20 +12,22 @@ from conformance.reporting.tables import tables_of_columns
 from conformance.reporting.verdicts import Remark, Verdicts
 
 BELOW = 3
-"""How many lines a command prints below the verdicts: its exit status, and where its files are."""
+"""How many lines most commands print below the verdicts: the exit status, and where the files are."""
 
 
-def print_verdicts(console: Console, verdicts: Verdicts, everything: bool = False) -> None:
+def print_verdicts(console: Console, verdicts: Verdicts, everything: bool = False, below: int = BELOW) -> None:
     """Print what failed, then what passed, then a summary of each implementation.
 
     `everything`: also print the verdict on every property, all causes, and what remarks have to say in full.
+    `below`: how many lines the command will print below that.
     """
     if console.is_terminal:
-        below = len(verdicts.remarks) + len(verdicts.tried) + BELOW
-        for line in screen(verdicts, console.width, LINES - below, everything):
+        taken = _lines_of_remarks_and_summaries(verdicts, console.width) + below
+        for line in screen(verdicts, console.width, LINES - taken, everything):
             console.print(line, soft_wrap=True)
         if everything:
-            for table in tables_of_columns([column for one in verdicts.tried for column in one.columns]):
+            columns = [column for one in verdicts.tried for column in one.columns]
+            for table in tables_of_columns(columns, order=verdicts.components):
                 console.print(table)
     else:
         for words in lines(verdicts, everything):
@@ -32,6 +36,17 @@ def print_verdicts(console: Console, verdicts: Verdicts, everything: bool = Fals
         _print_remark(console, remark, everything)
     for line in summaries(verdicts.tried, in_full=not console.is_terminal):
         console.print(line, soft_wrap=not console.is_terminal)
+
+
+def _lines_of_remarks_and_summaries(verdicts: Verdicts, width: int) -> int:
+    """Return how many lines of a terminal are printed below the table if not everything is asked for."""
+    sentences = [line.plain for line in summaries(verdicts.tried, in_full=False)]
+    shown = 0
+    for remark in verdicts.remarks:
+        sentences.append(remark.sentence)
+        sentences += [f"  {line}" for line in remark.lines[: remark.few]]
+        shown += remark.few > 0 and len(remark.lines) > remark.few  # and how many more there are
+    return shown + sum(len(wrap(one, width, break_on_hyphens=False)) for one in sentences)
 
 
 def _print_remark(console: Console, remark: Remark, everything: bool) -> None:

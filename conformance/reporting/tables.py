@@ -29,10 +29,12 @@ def verdict_tables(checks: Iterable[Check], statements: bool = False) -> list[Re
     return tables_of_columns([column_of_check(check) for check in checks], statements)
 
 
-def tables_of_columns(columns: Sequence[Column], statements: bool = False) -> list[RenderableType]:
-    """Return the same tables for these columns."""
+def tables_of_columns(
+    columns: Sequence[Column], statements: bool = False, order: Iterable[str] = ()
+) -> list[RenderableType]:
+    """Return the same tables for these columns. `order`: that of the components, as for `by_component`."""
     shown: list[RenderableType] = []
-    for component, alike in by_component(columns).items():
+    for component, alike in by_component(columns, order).items():
         # Three implementations can be read side by side in 80 columns.
         shown += [_verdict_table(component, alike[at : at + 3], statements) for at in range(0, len(alike), 3)]
         if any(column.findings for column in alike):

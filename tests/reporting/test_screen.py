@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +23,23 @@ from conformance.campaigns import (
 )
 from conformance.campaigns.block import encode
 from conformance.components import COMPONENTS
-from conformance.driver import FailureClass, Kind, Level, Program, Verdict
+from conformance.driver import FailureClass, Kind, Level, Program, Setting, Verdict
 from conformance.engines import Check, Found, KnownFailure, Standing, check
 from conformance.engines.causes import Cause, likely_causes
+from conformance.engines.exercise import Exercise
 from conformance.engines.tally import Failure, Tally
 from conformance.ports import find_implementation
 from conformance.reporting import Remark, Tried, Verdicts, campaign_verdicts, print_verdicts, tried_in_check
 from conformance.reporting.columns import Word
-from conformance.reporting.screen import LINES, MOST_CAUSES
+from conformance.reporting.page import Content, page_of
+from conformance.reporting.screen import LINES
+from conformance.reporting.showing import BELOW
 from conformance.scenarios import Scenario
 
 REFERENCE = find_implementation("reference")
 BROKEN = find_implementation("known-bug:B-D5")
 SLUG = "a-poll-takes-the-head"
+EXERCISE = Exercise((Setting("", "", "", ""),), (1,), {"poll": (1,)}, {}, {})
 
 
 def checked(implementation, component="deque") -> Check:
@@ -102,13 +107,42 @@ def test_it_fits_a_screen_however_much_fails(names, failures):
     tried = tuple(everything_of(name, failures if name == names[-1] else 0) for name in names)
     lines = printed(Verdicts(tried)).splitlines()
     assert max(map(len, lines)) <= 80
-    room = LINES if not failures else LINES + MOST_CAUSES + 5  # one cause is always shown in full
-    assert len(lines) <= room
+    assert len(lines) + BELOW <= LINES
     heads = [line for line in lines if "pass" in line.split()]
     assert len(heads) == 1, "all implementations stand side by side"
     if failures:
         assert lines[0].startswith(f"{names[-1]}, likely cause 1 of {17 * failures}: 1 property FAILED in 7 scenarios")
         assert "cause 2: " in lines[next(n for n, line in enumerate(lines) if not line) + 1]
+
+
+def with_open(one: Tried) -> Tried:
+    """Three properties of the fourth component were not exercised."""
+    column = one.columns[3]
+    slugs = [judged.slug for judged in column.judged if judged.kind != Kind.SOMETIMES.value][5:8]
+    cells = {**column.cells, **{slug: replace(column.cells[slug], word=Word.NOT_EXERCISED) for slug in slugs}}
+    return replace(one, columns=(*one.columns[:3], replace(column, cells=cells), *one.columns[4:]))
+
+
+def test_everything_with_one_failure_in_three_implementations_has_forty_lines():
+    """With a folder of reports, with a remark, and with properties that were not exercised."""
+    bad = everything_of("known-bug:B-01", 1)
+    bad = replace(bad, causes=bad.causes[:1])
+    tried = (everything_of("reference"), everything_of("reference-recover-first"), bad)
+    remark = Remark("Properties never judged in some setting: 32, mostly unsure: 1 (--exercise FILE).")
+    verdicts = Verdicts(tuple(map(with_open, tried)), (remark,), Path("build/campaign/report"))
+    lines = printed(verdicts).splitlines()
+    assert sum(max(1, math.ceil(len(line) / 80)) for line in lines) + BELOW == LINES == 40
+    assert lines[0] == "known-bug:B-01, likely cause 1 of 1: 1 property FAILED in 7 scenarios"
+    for said in (
+        "  expected  ",
+        "  observed  ",
+        "  0 steps   ",
+        "  again     conformance replay build/campaign/report/",
+    ):
+        assert any(line.startswith(said) for line in lines)
+    assert "Not exercised, so not passed: 3 (--all names them)" in lines
+    heads = next(number for number, line in enumerate(lines) if line.startswith("properties "))
+    assert [line.split()[0] for line in lines[heads + 1 : heads + 18]] == list(COMPONENTS)
 
 
 def test_causes_are_all_shown_if_everything_is_asked_for():
@@ -223,6 +257,29 @@ def test_the_result_of_a_campaign():
     assert "reference 2.0: FAILED. 2 properties: 1 FAILED, 1 unknown; 10 scenarios (3 FAILED); 99 steps." in text
     assert "known-bug:B-D5: not found, and it must be." in text
     assert f"{SLUG} (deque)" in printed(verdicts)
+
+
+def test_campaigns_have_the_order_of_the_suite_though_a_plan_has_another_one():
+    order = ["deque", "subpartition", "gate", "chain", "barrier-handler"]
+    parts = [
+        ComponentResult(name, 10, 99, 9, (PropertyResult("slug", Level.MUST, Kind.ALWAYS, Verdict.PASSED, 7),), ())
+        for name in sorted(order)
+    ]
+    result = CampaignResult(
+        "0", make_plan("0", ("reference", "reference-in-memory"), order, scenarios=10),
+        # the first one lacks a component that stands in the middle
+        (ImplementationResult("reference", "2.0", tuple(one for one in parts if one.component != "gate")),
+         ImplementationResult("reference-in-memory", "", tuple(parts))),
+        (), tuple(LostBlock(name, 1, 500, 500, "died") for name in sorted(order)),
+    )  # fmt: skip
+    assert [one.component for one in result.implementations[1].components] != order
+    verdicts = campaign_verdicts(result)
+    screen, pipe = printed(verdicts).splitlines(), printed(verdicts, everything=True, terminal=False).splitlines()
+    assert [line.split()[0] for line in screen if line.split()[:1] and line.split()[0] in order] == order
+    assert [line.split()[1] for line in pipe if line.startswith("counts ") and " reference-in-memory " in line] == order
+    assert [line.split()[1] for line in pipe if line.startswith("  lost ")] == order
+    page = page_of(Content(verdicts, "", {}, {("x", name): EXERCISE for name in sorted(order)}))
+    assert re.findall(r"<summary>([a-z-]+)", page) == [*order, *order], "exercise by design, and all properties"
 
 
 def test_a_remark_says_how_much_it_leaves_out(good: Tried):
