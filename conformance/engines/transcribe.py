@@ -5,12 +5,15 @@ from __future__ import annotations
 from conformance.driver import Program, run_scenario
 from conformance.engines.apart import Apart
 from conformance.engines.worker import Ended
-from conformance.ports import Transcript
+from conformance.ports import MOST_TRANSCRIPT, OversizedTranscript, Transcript
 from conformance.scenarios import Scenario
 
 
-def transcribe(program: Program, scenario: Scenario) -> Transcript | None:
-    """Run a scenario step by step and return the transcript; None if the implementation sends nothing to a program."""
+def transcribe(program: Program, scenario: Scenario) -> Transcript | OversizedTranscript | None:
+    """Run a scenario step by step and return the transcript, or its size if it is too long.
+
+    Returns: None if the implementation sends nothing to a program.
+    """
     implementation = program.implementation
     try:
         if isinstance(implementation, Apart):
@@ -19,7 +22,9 @@ def transcribe(program: Program, scenario: Scenario) -> Transcript | None:
             found = _from(program, scenario)
     except Ended:
         return None
-    return found if isinstance(found, Transcript) else None
+    if isinstance(found, Transcript) and len(found.calls) + len(found.answers) > MOST_TRANSCRIPT:
+        return OversizedTranscript(len(found.calls), len(found.answers))  # an implementation may pay no heed to it
+    return found if isinstance(found, Transcript | OversizedTranscript) else None
 
 
 def _from(program: Program, scenario: Scenario) -> object:

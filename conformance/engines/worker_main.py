@@ -28,6 +28,7 @@ from conformance.ports import (
     Capability,
     Implementation,
     Limits,
+    OversizedTranscript,
     Transcript,
     UnusableImplementation,
     find_implementation,
@@ -126,7 +127,7 @@ class _Service:
     def links(self, component: str, assumed: Assumed, found: tuple[Found, ...]) -> tuple[Link, ...]:
         return links(Relations(self._program(component, assumed), found))
 
-    def transcribe(self, scenario: Scenario, assumed: Assumed) -> Transcript | None:
+    def transcribe(self, scenario: Scenario, assumed: Assumed) -> Transcript | OversizedTranscript | None:
         return transcribe(self._program(scenario.component, assumed), scenario)
 
     def run(self, scenario: Scenario, assumed: Assumed) -> Ran:

@@ -156,7 +156,7 @@ from conformance.ports.subpartition import (
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
 from conformance.ports.subtask_signals import StatePart, SubtaskCall, SubtaskCalled
 from conformance.ports.task_restore import ALL_GATES, TaskRestoreConfig, TaskRestorePort, Turn
-from conformance.ports.transcript import Transcript
+from conformance.ports.transcript import MOST_TRANSCRIPT, OversizedTranscript, Transcript
 from conformance.ports.writer import ChannelState, Request, RequestKind, WriterConfig, WriterPort
 
 __all__ = [
@@ -170,6 +170,7 @@ __all__ = [
     "CONNECTION",
     "INTERFACES",
     "MOST_QUEUED",
+    "MOST_TRANSCRIPT",
     "NETWORK_BUFFER_POOL",
     "NO_CHECKPOINT",
     "OPERATORS_OPEN",
@@ -272,6 +273,7 @@ __all__ = [
     "Outcome",
     "OutputState",
     "OutputStateRestored",
+    "OversizedTranscript",
     "PersisterConfig",
     "PersisterPort",
     "PhysicalChannelPort",

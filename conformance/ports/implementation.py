@@ -11,7 +11,7 @@ from conformance.ports.capabilities import Capability
 from conformance.ports.examined import Examined
 from conformance.ports.outcomes import Outcome
 from conformance.ports.port import Port
-from conformance.ports.transcript import Transcript
+from conformance.ports.transcript import OversizedTranscript, Transcript
 from conformance.state_files import StateAudit
 
 Factory: TypeAlias = Callable[[Any], Port]
@@ -88,13 +88,14 @@ class Implementation(ABC):
         """
         return None
 
-    def transcript(self, run: Callable[[], object]) -> Transcript | None:
+    def transcript(self, run: Callable[[], object]) -> Transcript | OversizedTranscript | None:
         """Call `run`, which runs one scenario on this implementation, and return what a program read and wrote.
 
         For an implementation that sends the calls to a program, which starts for this run and ends with it. If the
         program dies, hangs or cannot be started, the transcript ends there.
 
-        Returns: None if there is no such program; `run` is not called then.
+        Returns: only the sizes if there is more than `MOST_TRANSCRIPT`; None if there is no such program; `run` is not
+        called then.
         """
         return None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance import __version__
 from conformance.engines import Found
+from conformance.ports import Transcript
 from conformance.reporting.documents import encodable
 from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
@@ -57,7 +58,7 @@ def write_bug_report(folder: Path, report: Report) -> Path:
         "history.json": encode_history(encodable(report.replay.history), implementation),
         "test_reproduce.py": reproducer(implementation, tuple(report.assume), path),
     }
-    if report.transcript is not None:
+    if isinstance(report.transcript, Transcript):
         files |= {"calls.jsonl": report.transcript.calls, "answers.jsonl": report.transcript.answers}
     write_folder(path, files)
     return path

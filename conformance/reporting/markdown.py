@@ -13,7 +13,7 @@ from conformance import __version__
 from conformance.driver import Property
 from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
-from conformance.ports import Transcript, is_built_in
+from conformance.ports import MOST_TRANSCRIPT, OversizedTranscript, Transcript, is_built_in
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
@@ -47,8 +47,8 @@ class Report:
     """What happens without each step, one phrase per step."""
     opinion: Opinion | None = None
     """Whether the scenario fails in a fresh process."""
-    transcript: Transcript | None = None
-    """What the scenario sent to a program, if the implementation is one."""
+    transcript: Transcript | OversizedTranscript | None = None
+    """What the scenario sent to a program, if the implementation is one; only its size if that is too much."""
 
 
 def report_text(report: Report) -> str:
@@ -210,12 +210,11 @@ def ticket_link(ticket: str) -> str:
 
 
 def _reproduce(report: Report) -> str:
-    assumed = "".join(f" --assume {one}" for one in report.assume)
+    replay = f"conformance replay scenario.json --implementation {shlex.quote(report.implementation)}{_assumed(report)}"
     lines = [
         "## How to reproduce",
         f"With `checkpoint-conformance` {__version__} installed, in this folder:",
-        f"```sh\nconformance replay scenario.json --implementation {shlex.quote(report.implementation)}{assumed}\n"
-        "python -m pytest test_reproduce.py\n```",
+        f"```sh\n{replay}\npython -m pytest test_reproduce.py\n```",
         "The first command shows the steps above, and exits with 1 until the bug is fixed, then with 0. "
         "The second runs a test that fails until the bug is fixed. The test can be put into any test suite, together "
         "with `scenario.json`. `history.json` contains every answer in full.",
@@ -227,16 +226,42 @@ def _reproduce(report: Report) -> str:
             "`CONFORMANCE_IMPLEMENTATION=module:object python -m pytest test_reproduce.py`, or `jsonl:COMMAND` for a "
             "program."
         )
-    if report.transcript is not None:
-        scheme, _, command = report.implementation.partition(":")
-        program = command if scheme == "jsonl" else "PROGRAM"
-        lines.append(
-            "`calls.jsonl` has the lines that the suite sends to the program, and `answers.jsonl` what the program "
-            "wrote, so that it can be run without the suite, for example under a debugger. Where the suite has run it, "
-            "and with this folder as FOLDER, this prints nothing as long as the program writes the same:"
-        )
-        lines.append(f"```sh\n{program} < FOLDER/calls.jsonl | diff FOLDER/answers.jsonl -\n```")
+    lines += _wire(report)
     return "\n\n".join(lines)
+
+
+def _wire(report: Report) -> list[str]:
+    """Say what to do with the lines that were sent to a program, or how to get them if there were too many."""
+    scheme, _, command = report.implementation.partition(":")
+    program = command if scheme == "jsonl" else "PROGRAM"
+    match report.transcript:
+        case None:
+            return []
+        case Transcript():
+            return [
+                "`calls.jsonl` has the lines that the suite sends to the program, and `answers.jsonl` what the program "
+                "wrote, so that it can be run without the suite, for example under a debugger. Where the suite has run "
+                "it, and with this folder as FOLDER, this prints nothing as long as the program writes the same:",
+                f"```sh\n{program} < FOLDER/calls.jsonl | diff FOLDER/answers.jsonl -\n```",
+            ]
+        case OversizedTranscript(calls=calls, answers=answers):
+            within = f"tee calls.jsonl | {program} | tee answers.jsonl"
+            through = shlex.quote(f"jsonl:sh -c {shlex.quote(within)}")
+            return [
+                "`calls.jsonl` and `answers.jsonl`, the lines that the suite sends to the program and what it writes, "
+                f"are left out: they would have {_mebibytes(calls)} and {_mebibytes(answers)}, and a bug report has "
+                f"at most {_mebibytes(MOST_TRANSCRIPT)} of them. Where the suite has run the program, and with this "
+                "folder as FOLDER, this writes them into the current folder:",
+                f"```sh\nconformance replay FOLDER/scenario.json --implementation {through}{_assumed(report)}\n```",
+            ]
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MiB"
+
+
+def _assumed(report: Report) -> str:
+    return "".join(f" --assume {one}" for one in report.assume)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conformance.bridges.jsonl import Client, JsonLinesImplementation
+from conformance.bridges.jsonl.process import Record
 from conformance.bridges.jsonl.protocol import (
     Call,
     Greeting,
@@ -29,7 +31,14 @@ from conformance.engines import Found, replay
 from conformance.engines.apart import Apart
 from conformance.engines.interruption import NEVER, Interruption, OnRequest
 from conformance.engines.transcribe import transcribe
-from conformance.ports import Implementation, Limits, Transcript, find_implementation
+from conformance.ports import (
+    MOST_TRANSCRIPT,
+    Implementation,
+    Limits,
+    OversizedTranscript,
+    Transcript,
+    find_implementation,
+)
 from conformance.reporting import report_violation
 from conformance.reporting.reports_folder import FILES
 from conformance.scenarios import Scenario
@@ -61,14 +70,18 @@ def elsewhere() -> Implementation:
 
 
 def reported(
-    folder: Path, implementation: Implementation, scenario: Scenario, interruption: Interruption = NEVER
+    folder: Path,
+    implementation: Implementation,
+    scenario: Scenario,
+    interruption: Interruption = NEVER,
+    name: str = "jsonl:adapter -v",
 ) -> Path:
     """Write the report of a failure of this scenario, whose class is that of failures which are not run many times."""
     seen = replay(scenario, implementation)
     assert seen.violation is not None
     signature = (seen.violation.property.slug, FailureClass.CRASHED.value, "poll")
     found = Found(signature, "", "", scenario, 1)
-    report_violation(folder, "jsonl:adapter -v", found, implementation, (), interruption=interruption)
+    report_violation(folder, name, found, implementation, (), interruption=interruption)
     (path,) = folder.iterdir()
     return path
 
@@ -85,7 +98,7 @@ def said_alone(command: list[str], calls: bytes) -> bytes:
 def recorded(command: list[str], scenario: Scenario) -> Transcript:
     with closing(JsonLinesImplementation(command, timeout_seconds=SECONDS)) as implementation:
         found = transcribe(Program(COMPONENTS[scenario.component], implementation), scenario)
-    assert found is not None
+    assert isinstance(found, Transcript)
     return found
 
 
@@ -136,6 +149,57 @@ def test_an_adapter_in_python_has_no_wire(tmp_path):
         component = COMPONENTS["subpartition"]
         scenario = Scenario("subpartition", component.configs[0], ())
         assert transcribe(Program(component, apart), scenario) is None
+
+
+def test_what_is_too_long_is_left_out_and_the_report_says_how_to_get_it(tmp_path, program, make):
+    """Each answer is a few blanks longer than a third of the limit, so that four of them are too much."""
+    blanks = MOST_TRANSCRIPT // 3 + 100
+    command = program(f"sys.stdout.write(' ' * {blanks}); outcome()")
+    path = reported(tmp_path / "bugs", make(command), SCENARIO, name=f"jsonl:{shlex.join(command)}")
+    assert names(path) == OTHER_FILES
+    text = (path / "report.md").read_text()
+    assert f" and {4 * blanks / (1 << 20):,.1f} MiB, and a bug report has at most 16.0 MiB of them" in text
+    (line,) = (one for one in text.splitlines() if one.startswith("conformance replay FOLDER"))
+    arguments = shlex.split(line.replace("FOLDER", str(path)))[1:]
+    conformance = [sys.executable, "-c", "from conformance.cli import main; main()"]
+    done = subprocess.run([*conformance, *arguments], cwd=tmp_path, check=False, capture_output=True, timeout=120)
+    assert done.returncode == 1, done.stderr
+    calls, answers = ((tmp_path / name).read_bytes() for name in ("calls.jsonl", "answers.jsonl"))
+    assert len(answers) > MOST_TRANSCRIPT
+    assert [type(decode_request(one)) for one in calls.splitlines()][:3] == [Hello, Open, Call]
+    assert said_alone(command, calls) == answers
+
+
+def test_the_limit_is_that_of_both_files_together():
+    record, noted = Record(most=10), list[Transcript | OversizedTranscript]()
+    for add, part in (
+        (record.add_sent, b"12345"), (record.add_received, b"12345"), (record.add_sent, b"6"), (record.add_received, b"67"),
+    ):  # fmt: skip
+        add(part)
+        noted.append(record.transcript)
+    assert noted == [
+        Transcript(b"12345", b""),
+        Transcript(b"12345", b"12345"),
+        OversizedTranscript(6, 5),
+        OversizedTranscript(6, 7),
+    ]
+
+
+class Talkative(Implementation):
+    """Pays no heed to the limit."""
+
+    name = "talkative"
+    capabilities = frozenset()
+
+    def components(self):
+        return {"deque": find_implementation("reference").components()["deque"]}
+
+    def transcript(self, run):
+        return Transcript(b"?", bytes(MOST_TRANSCRIPT))
+
+
+def test_the_limit_holds_for_every_implementation():
+    assert transcribe(Program(DEQUE, Talkative()), SCENARIO) == OversizedTranscript(1, MOST_TRANSCRIPT)
 
 
 class Raising(Implementation):
@@ -204,11 +268,12 @@ def test_a_second_process_of_the_program_is_not_recorded(program):
             client.request(Open("deque", {}))
             with pytest.raises(Exception, match="status 3"):
                 client.request(Call(("poll",)))
-    assert [type(decode_request(line)) for line in bytes(record.sent).splitlines()] == [Hello, Open, Call]
-    sent = bytes(record.sent)
+    sent = record.transcript
+    assert isinstance(sent, Transcript)
+    assert [type(decode_request(line)) for line in sent.calls.splitlines()] == [Hello, Open, Call]
     client.request(Open("deque", {}))
     client.close()
-    assert record.sent == sent, "it has ended"
+    assert record.transcript == sent, "it has ended"
 
 
 def test_a_program_that_cannot_be_started_again_has_a_short_transcript(tmp_path, program):
@@ -219,7 +284,7 @@ def test_a_program_that_cannot_be_started_again_has_a_short_transcript(tmp_path,
         tested = Program(DEQUE, implementation)
         mark.unlink()
         found = transcribe(tested, POLL)
-    assert found is not None
+    assert isinstance(found, Transcript)
     assert [type(decode_request(line)) for line in found.calls.splitlines()] == [Hello]
     assert found.answers == b""
 

@@ -22,6 +22,7 @@ from conformance.ports import (
     Interfaces,
     Limits,
     Outcome,
+    OversizedTranscript,
     Port,
     PortError,
     Transcript,
@@ -106,12 +107,12 @@ class JsonLinesImplementation(Implementation):
     def examine(self) -> Iterable[Examined]:
         return examine(self.client, self._interfaces)
 
-    def transcript(self, run: Callable[[], object]) -> Transcript:
+    def transcript(self, run: Callable[[], object]) -> Transcript | OversizedTranscript:
         self._current = None
         with self.client.recording() as record, suppress(UnusableImplementation):
             run()
         self._current = None
-        return Transcript(bytes(record.sent), bytes(record.received))
+        return record.transcript
 
     def limit(self, limits: Limits) -> None:
         self._timeout_seconds = limits.step_seconds

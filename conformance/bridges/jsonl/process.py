@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 
+from conformance.ports import MOST_TRANSCRIPT, OversizedTranscript, Transcript
 from conformance.system.processes import Started, fate
 from conformance.system.text import neutral
 
@@ -36,11 +37,36 @@ class Hung(Exception):
 
 
 class Record:
-    """The bytes that went through the pipes of one process."""
+    """The bytes that went through the pipes of one process; only how many they are, once there are too many."""
 
-    def __init__(self) -> None:
-        self.sent = bytearray()
-        self.received = bytearray()
+    def __init__(self, most: int = MOST_TRANSCRIPT) -> None:
+        self._most = most
+        self._sent = bytearray()
+        self._received = bytearray()
+        self._sizes = [0, 0]
+
+    def add_sent(self, part: bytes) -> None:
+        """Note what was sent to the process."""
+        self._add(0, self._sent, part)
+
+    def add_received(self, part: bytes) -> None:
+        """Note what was read from the process."""
+        self._add(1, self._received, part)
+
+    def _add(self, which: int, kept: bytearray, part: bytes) -> None:
+        self._sizes[which] += len(part)
+        if sum(self._sizes) <= self._most:
+            kept += part
+        else:
+            self._sent.clear()
+            self._received.clear()
+
+    @property
+    def transcript(self) -> Transcript | OversizedTranscript:
+        """What was noted so far."""
+        if sum(self._sizes) > self._most:
+            return OversizedTranscript(*self._sizes)
+        return Transcript(bytes(self._sent), bytes(self._received))
 
 
 class ChildProcess:
@@ -97,7 +123,7 @@ class ChildProcess:
                 "request with one line, and write its log to stderr"
             )
         if self._record is not None:
-            self._record.sent += line
+            self._record.add_sent(line)
         deadline = time.monotonic() + seconds
         unsent = memoryview(line)[self._write(line) :]
         if unsent:
@@ -178,7 +204,7 @@ class ChildProcess:
         if not chunk:
             raise Died(self.last_words())
         if self._record is not None:
-            self._record.received += chunk
+            self._record.add_received(chunk)
         end = chunk.find(b"\n")
         if end < 0:
             self._received += chunk
