@@ -173,7 +173,8 @@ def test_what_is_too_long_is_left_out_and_the_report_says_how_to_get_it(tmp_path
 def test_the_limit_is_that_of_both_files_together():
     record, noted = Record(most=10), list[Transcript | OversizedTranscript]()
     for add, part in (
-        (record.add_sent, b"12345"), (record.add_received, b"12345"), (record.add_sent, b"6"), (record.add_received, b"67"),
+        (record.add_sent, b"12345"), (record.add_received, b"12345"),
+        (record.add_sent, b"6"), (record.add_received, b"67"),
     ):  # fmt: skip
         add(part)
         noted.append(record.transcript)
