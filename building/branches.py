@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from conformance.reporting.files import write_text
+from conformance.system.writing import write_text
 
 
 class Summary(msgspec.Struct):

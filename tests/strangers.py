@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -44,7 +45,7 @@ HOSTILE = "tests.engines.hostile:"
 LIMITS = ("--step-seconds", "3", "--memory", "500")
 CHECK = ("check", "--component", "subpartition", "--scenarios", "60", *LIMITS)
 CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
-CONFORMS, FOUND, REFUSED, INCONCLUSIVE = 0, 1, 2, 3
+CONFORMS, FOUND, REFUSED, INCONCLUSIVE, NOT_WRITTEN = 0, 1, 2, 3, 74
 SHOWN = 200
 SECONDS = 300
 _FINDING = re.compile(r"operations-answer-as-the-interface-says  .*?; (.*)$", re.MULTILINE)
@@ -68,6 +69,8 @@ class Case(NamedTuple):
     """The exit status that the command must have."""
     prepare: Callable[[Path], None] = lambda folder: None
     """Makes the files that the arguments name, in the folder in which the command runs."""
+    largest: int | None = None
+    """The size of the largest file that the machine lets the command write, in bytes; None: there is no limit."""
 
 
 class Met(NamedTuple):
@@ -132,6 +135,18 @@ def _campaign(what: str, change: Callable[[Path], None], *arguments: str) -> Cas
         change(folder / "campaign")
 
     return Case(f"campaign: {what}", ("campaign", arguments[0], "campaign", *arguments[1:]), REFUSED, prepare)
+
+
+def _refused(what: str, *arguments: str, prepare: Callable[[Path], None] = lambda folder: None) -> Case:
+    return Case(f"full disk: {what}", arguments, NOT_WRITTEN, prepare, largest=60)
+
+
+def _failing(folder: Path) -> None:
+    shutil.copy(ROOT / "tests" / "corpus" / "B-01.json", folder / "scenario.json")
+
+
+def _ended(folder: Path) -> None:
+    start(folder / "campaign", make_plan("s", ["reference"], ["deque"], scenarios=20, block=20, budget=0), Inline())
 
 
 def _audit(what: str, prepare: Callable[[Path], None], status: int = FOUND) -> Case:
@@ -266,6 +281,12 @@ CASES = (
     _scenario("65 MiB", b" " * (65 << 20)),
     _file("known failures with 2,000 tables in each other", "known.toml", b"a=" + b"{a=" * 2_000,
           "check", "--component", "deque", "--scenarios", "1", "--known-failures", "known.toml"),
+    _refused("a check", *CHECK_DEQUE, "--json", "f"),
+    _refused("the kill matrix", "bugs", "B-D1", "--report", "f"),
+    _refused("an exploration", "explore", "--component", "deque", "--depth", "3", "--json", "f"),
+    _refused("a reduction", "shrink", "scenario.json", "-o", "f", prepare=_failing),
+    _refused("a campaign", "campaign", "start", "c", "--component", "deque", "--scenarios", "20", *_INLINE),
+    _refused("tables", "campaign", "status", "campaign", "--store", prepare=_ended),
     _audit("a list that is not UTF-8", _listed(b'{"file": "\xff"}')),
     _audit("a list of 100,000 brackets", _listed(DEEP)),
     _audit("1,200 folders in each other", _nested),
@@ -304,10 +325,15 @@ def met(case: Case, folder: Path) -> Met:
     name, _, value = mark.partition("=")
     measured = folder / "measured"
     began = time.monotonic()
+
+    def limit() -> None:
+        if case.largest is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (case.largest, case.largest))
+
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, str(measured), *case.arguments],
         cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "1000"}, capture_output=True,
-        timeout=SECONDS, check=False,
+        timeout=SECONDS, check=False, preexec_fn=limit,
     )  # fmt: skip
     seconds = time.monotonic() - began
     status, memory = map(int, measured.read_text().split())

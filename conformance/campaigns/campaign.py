@@ -25,6 +25,7 @@ from conformance.campaigns.so_far import resume_command
 from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.ports import check_chosen
+from conformance.system.writing import NotWritten, make_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def start(
 
     `runner.names` looks up the names in the plan. `clock` returns seconds; it is called only for a goal in minutes.
     Raises: CampaignError if the folder is in use, the plan names an unknown component, or no more blocks can be run;
-    RunnerUnavailable; CampaignInterrupted on Ctrl-C. Blocks that were committed before the error stay in the folder.
+    RunnerUnavailable; CampaignInterrupted on Ctrl-C; NotWritten if the disk is full. Blocks that were committed before
+    the error stay in the folder.
     """
     folder = Path(folder)
     check_components(plan, runner.names.components)
@@ -123,11 +125,15 @@ def start(
             files.write(folder / files.PLAN, plan)
             files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
             files.write(folder / files.RUNNER, Remembered(runner.name, _master_of(runner)))
-            (folder / shards.BLOCKS).mkdir()
+            make_folder(folder / shards.BLOCKS)
             return _run(folder, plan, runner, progress, clock)
         except RunnerUnavailable:
             files.give_up(folder)
             raise
+        except NotWritten as error:
+            if error.cure is not None or not (folder / files.PLAN).exists():
+                raise
+            raise error.going_on(resume_command(folder, plan)) from error
 
 
 def resume(
@@ -155,7 +161,7 @@ def resume(
             return load(folder, runner.names.components)
         files.tidy(folder)
         _check_code(folder, code_of(plan, runner.names), accept_changed_code)
-        files.own(folder, shards.BLOCKS).mkdir(exist_ok=True)
+        make_folder(files.own(folder, shards.BLOCKS))
         return _run(folder, plan, runner, progress, clock)
 
 
@@ -193,6 +199,8 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
         return finish(folder, plan, runner.names, 1 if isinstance(runner, Inline) else cores())
     except KeyboardInterrupt:
         raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, feed)}") from None
+    except NotWritten as error:
+        raise error.going_on(resume_command(folder, plan), _committed(folder, feed)) from error
     except RunnerUnavailable:
         raise
     except CampaignError as error:
@@ -250,9 +258,12 @@ class Feed:
 
 
 def _kept(folder: Path, plan: Plan, feed: Feed) -> str:
+    return f"{_committed(folder, feed)} Continue with: {resume_command(folder, plan)}"
+
+
+def _committed(folder: Path, feed: Feed) -> str:
     done = feed.advance().done
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return (
-        f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / shards.BLOCKS}; there is no result "
-        f"yet. Continue with: {resume_command(folder, plan)}"
+        f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / shards.BLOCKS}; there is no result yet."
     )

@@ -12,7 +12,6 @@ A file whose name begins with a dot was incomplete when the campaign was stopped
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +30,7 @@ from conformance.campaigns.shards import BLOCKS, all_paths, check_layout, make_r
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, read_bytes
+from conformance.system.writing import NotWritten, make_folder, write_bytes
 
 PLAN = "plan.json"
 CODE = "code.json"
@@ -41,10 +41,15 @@ T = TypeVar("T", bound=Struct)
 
 
 def make(folder: Path) -> None:
-    """Make the folder of a new campaign. Raises: CampaignError if it is not empty or cannot be made."""
+    """Make the folder of a new campaign.
+
+    Raises: CampaignError if it is not empty or can be no folder; NotWritten if the machine refuses to make it.
+    """
     check_empty(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
+    except NotWritten:
+        raise
     except OSError as error:
         raise CampaignError(f"{folder} cannot be made the folder of a campaign: {error.strerror}.") from None
 
@@ -81,18 +86,12 @@ def own(folder: Path, name: str) -> Path:
 
 
 def write(path: Path, content: Struct) -> None:
-    """Write canonical JSON. A reader never sees an incomplete file."""
+    """Write canonical JSON. A reader never sees an incomplete file. Raises: NotWritten."""
     _write(path, canonical(content).encode() + b"\n")
 
 
 def _write(path: Path, data: bytes) -> None:
-    beside = _beside(path)
-    beside.unlink(missing_ok=True)
-    with beside.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())  # before the renaming: after a power failure, the renamed file must not be empty
-    os.replace(beside, path)
+    write_bytes(path, data, _beside(path), durable=True)
 
 
 def _beside(path: Path) -> Path:
@@ -153,7 +152,10 @@ def read_plan(folder: Path, components: Components) -> Plan:
 
 
 def commit(folder: Path, result: BlockResult) -> None:
-    """Write the result of a block, which makes the block count. A second commit writes the same bytes."""
+    """Write the result of a block, which makes the block count. A second commit writes the same bytes.
+
+    Raises: NotWritten.
+    """
     path = path_of(folder, result.block)
     make_room(path)
     _write(path, sealed(result))

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from conformance.campaigns.errors import CampaignError
+from conformance.system.writing import naming
 
 try:
     import fcntl
@@ -32,20 +33,26 @@ _FLOCK = struct.Struct("hhqqi0q")
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Lock a folder. Raises: CampaignError, which names the other process, if the folder is locked already."""
+    """Lock a folder.
+
+    Raises: CampaignError, which names the other process, if the folder is locked already; NotWritten.
+    """
     path = folder / LOCK
     if path.is_symlink():
         raise CampaignError(f"{path} is a link, and a driver writes into this file. Remove it.")
-    with path.open("a+", encoding="utf-8") as file:
+    with naming(path):
+        file = path.open("a+b", buffering=0)
+    with file:
         if not _take(file.fileno()):
             raise CampaignError(
                 f"The campaign in {folder} is being run by {_told(file.fileno())}. Wait until it ends, or stop it."
             )
         if not _is_at(path, file.fileno()):
             raise CampaignError(f"{folder} was removed by another process. Start again.")
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        file.flush()
+        who = f"process {os.getpid()} on {socket.gethostname()}".encode()
+        with naming(path, len(who)):
+            file.truncate(0)
+            file.write(who)
         try:
             yield
         finally:

@@ -13,6 +13,7 @@ from pathlib import Path
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.plan import Block
 from conformance.scenarios.names import as_file_name
+from conformance.system.writing import make_folder
 
 BLOCKS = "blocks"
 SIZE = 1000
@@ -26,12 +27,12 @@ def path_of(folder: Path, block: Block) -> Path:
 
 
 def make_room(path: Path) -> None:
-    """Make the folders for the file of a block. Raises: CampaignError if one of them is a link."""
+    """Make the folders for the file of a block. Raises: CampaignError if one of them is a link; NotWritten."""
     shard = path.parent
     for one in (shard.parent.parent, shard.parent, shard):
         if one.is_symlink():
             raise CampaignError(f"{one} is a link out of the folder of the campaign, and nothing is written there.")
-    shard.mkdir(parents=True, exist_ok=True)
+    make_folder(shard)
 
 
 def all_paths(folder: Path) -> Iterator[Path]:

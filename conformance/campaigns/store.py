@@ -26,6 +26,7 @@ from conformance.campaigns.block import BlockResult, decode
 from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.scenarios import encode_scenario
+from conformance.system.writing import make_folder, naming
 
 STORE = "store"
 ROWS = 20_000
@@ -72,12 +73,13 @@ Make = Callable[[BlockResult, Components], Iterator[Row]]
 def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     """Write the tables of a campaign, and return their folder. Each table is complete or absent.
 
-    Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged; OSError.
+    Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged; NotWritten. The
+    tables of an earlier call are unchanged then.
     """
     folder = Path(folder)
     plan = files.read_plan(folder, components)
     store = files.own(folder, STORE)
-    store.mkdir(exist_ok=True)
+    make_folder(store)
     try:
         with ExitStack() as closing:
             tables = [_Table(store, name, closing) for name in SCHEMAS]
@@ -87,7 +89,8 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
             for table in tables:
                 table.write()
         for name in SCHEMAS:
-            os.replace(_beside(store, name), store / f"{name}.parquet")
+            with naming(_table(store, name)):
+                os.replace(_beside(store, name), _table(store, name))
     finally:
         for name in SCHEMAS:
             _beside(store, name).unlink(missing_ok=True)
@@ -98,8 +101,12 @@ class _Table:
     """One table, which is written in groups of rows."""
 
     def __init__(self, store: Path, name: str, closing: ExitStack) -> None:
+        """The table is complete when `closing` closes. Raises: NotWritten, as every method, and as `closing` then."""
         self._make, self._schema = _MAKERS[name], SCHEMAS[name]
-        self._writer = closing.enter_context(pq.ParquetWriter(_beside(store, name), self._schema))
+        self._path = _table(store, name)
+        with naming(self._path):
+            self._writer = pq.ParquetWriter(_beside(store, name), self._schema)
+        closing.callback(self._close)
         self._rows: list[Row] = []
 
     def add(self, result: BlockResult, components: Components) -> None:
@@ -111,8 +118,18 @@ class _Table:
 
     def write(self) -> None:
         """Write the rows that were added since the last time."""
-        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+        table = pa.Table.from_pylist(self._rows, schema=self._schema)
+        with naming(self._path, table.nbytes):
+            self._writer.write_table(table)
         self._rows.clear()
+
+    def _close(self) -> None:
+        with naming(self._path):
+            self._writer.close()
+
+
+def _table(store: Path, name: str) -> Path:
+    return store / f"{name}.parquet"
 
 
 def _beside(store: Path, name: str) -> Path:

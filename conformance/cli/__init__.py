@@ -1,8 +1,8 @@
 """The command line. What a command prints is for people and may change; the format that `--json` writes is stable.
 
 Exit status: 0 conforms, 1 a violation was found, 2 the call or a file was wrong, 3 inconclusive. If several apply, 2
-wins over 1, 1 over 3, and 3 over 0. An error of the suite itself is 70. 130 stands for Ctrl-C, and 141 for output that
-nobody reads any more.
+wins over 1, 1 over 3, and 3 over 0. An error of the suite itself is 70. 74 stands for a file that the machine refused
+to write, because the disk is full for example, 130 for Ctrl-C, and 141 for output that nobody reads any more.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from conformance.cli.internal import told
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
-from conformance.cli.options import say
+from conformance.cli.options import drop_unwritable_output, flush, say
 from conformance.cli.searching import check, explore
 from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
-from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, USAGE
+from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WRITTEN, USAGE
 from conformance.scenarios import SchemaError
+from conformance.system.writing import told_by
 
 
 def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) -> NoReturn:
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) ->
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         status = cli.main(args=given, standalone_mode=False, obj=guard)
+        flush()
     except click.exceptions.Abort:
         say("interrupted; no incomplete file was left behind")
         sys.exit(INTERRUPTED)
@@ -57,6 +59,10 @@ def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) ->
         say(str(error))
         sys.exit(USAGE)
     except Exception as error:
+        if (refused := told_by(error)) is not None:
+            drop_unwritable_output()
+            say(str(refused))
+            sys.exit(NOT_WRITTEN)
         if isinstance(error, OSError) and error.filename is not None:
             say(f"{error.filename}: {error.strerror}")
             sys.exit(USAGE)

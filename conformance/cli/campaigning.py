@@ -33,6 +33,7 @@ from conformance.cli.options import (
 )
 from conformance.engines import KnownFailure, load_known_failures
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE
+from conformance.system.writing import NotWritten
 
 
 @click.group()
@@ -180,17 +181,23 @@ def _conclude(
     everything: bool,
     ctrf: Path | None,
 ) -> int:  # fmt: skip
-    with interruptible() as interruption:  # blocks are committed, and the result is written: this is the report only
-        status = reporting.conclude_campaign(
-            out,
-            result,
-            campaigns.own(folder, "report"),
-            entries,
-            chosen=chosen,
-            everything=everything,
-            ctrf=ctrf,
-            interruption=interruption,
-        )
+    try:
+        with interruptible() as interruption:  # the result is written: this is the report only
+            status = reporting.conclude_campaign(
+                out,
+                result,
+                campaigns.own(folder, "report"),
+                entries,
+                chosen=chosen,
+                everything=everything,
+                ctrf=ctrf,
+                interruption=interruption,
+            )
+    except NotWritten as error:
+        words = ["conformance", "campaign", "report", str(folder)]
+        words += [word for name in chosen for word in ("--implementation", name)]
+        kept = f"The campaign has ended, and {folder / 'result.json'} is kept."
+        raise error.going_on(shlex.join(words), kept) from error
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
     return status
 

@@ -33,6 +33,7 @@ from conformance.ports.changes import CATALOGUES
 from conformance.reporting.status import CONFORMS, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario, read_toml
 from conformance.scenarios.names import as_file_name
+from conformance.system.writing import make_folder
 
 OPERATOR_SCENARIOS = 1_000
 """The scenarios per component for one operator mutant. Most mutants are found in the first few."""
@@ -144,7 +145,7 @@ def _reasons(path: Path) -> dict[str, str]:
 
 def _write_corpus(folder: Path, hits: Mapping[str, str], found: Sequence[tuple[KnownBug, Line]]) -> None:
     """Write the minimal scenarios, and the first hits. `hits` are those of bugs that were not searched for now."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     now = dict(hits)
     for bug, line in found:
         now.pop(bug.id, None)

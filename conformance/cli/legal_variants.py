@@ -25,6 +25,7 @@ from conformance.ports import find_legal_variant, legal_variants
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario
 from conformance.scenarios.names import as_file_name
+from conformance.system.writing import make_folder
 
 
 @click.command()
@@ -74,7 +75,7 @@ def variants(
     for remark in remarks:
         out.print(remark, markup=False, soft_wrap=True)
     if corpus_path is not None:
-        corpus_path.mkdir(parents=True, exist_ok=True)
+        make_folder(corpus_path)
         for variant, trial in tried:
             if trial.difference is not None:
                 reporting.write_text(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -32,6 +34,21 @@ class _Console(CarefulConsole):
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
         raise SystemExit(NOBODY_READS)
+
+
+def flush() -> None:
+    """Write what is still to be printed. Raises: OSError, which Python would otherwise raise when it is too late."""
+    with suppress(ValueError):  # it is closed already
+        sys.stdout.flush()
+
+
+def drop_unwritable_output() -> None:
+    """If what was printed cannot be written, as on a full disk, print nothing more, and exit without a second error."""
+    try:
+        flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 out = _Console(highlight=False)

@@ -41,6 +41,7 @@ from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
 from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION, status_in_words
+from conformance.system.writing import NotWritten
 
 
 @click.command()
@@ -115,19 +116,24 @@ def check(
     everybody: list[reporting.Checked] = []
     reported: list[reporting.Tested] = []
     reports: list[reporting.Report] = []
+    refused: NotWritten | None = None
     with interruptible() as interruption:
         for one in Searching(call, assumed, entries, limits, in_process, interruption).results(wanted):
             everybody.append(one)
             name, implementation = one.name, one.implementation
             if report_folder is not None:
                 for found in (found for checked in one.checks for found in checked.found):
-                    report = reporting.report_violation(
-                        report_folder, name, found, implementation, assumed, interruption=interruption
-                    )
-                    reports.append(report)
+                    try:
+                        report = reporting.report_violation(
+                            report_folder, name, found, implementation, assumed, interruption=interruption
+                        )
+                    except NotWritten as error:  # what was found is printed all the same
+                        refused = refused or error
+                    else:
+                        reports.append(report)
             if page is not None:
                 reported.append(reporting.evidence_of(name, implementation, one.checks, one.standing, assumed))
-        written = report_folder if any(one.found for one in reporting.checks_of(everybody)) else None
+        written = report_folder if not refused and any(one.found for one in reporting.checks_of(everybody)) else None
         status = INTERRUPTED if interruption.requested else reporting.status_of_check(everybody)
         verdicts = reporting.verdicts_of_check(everybody, scenarios, written)
         reporting.print_verdicts(out, verdicts, everything)
@@ -152,6 +158,8 @@ def check(
             reporting.write_json(json_path, {**document, **reporting.interruption_document(everybody)})
         if ctrf_path is not None:
             reporting.write_ctrf(ctrf_path, verdicts)
+        if refused is not None:
+            raise refused
         if report_folder is not None:
             content = reporting.content_of_check(
                 everybody, verdicts, status_in_words(status), reports, call,

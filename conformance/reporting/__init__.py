@@ -57,7 +57,6 @@ from conformance.reporting.exploration import (
     exploration_table,
     print_findings,
 )
-from conformance.reporting.files import write_json, write_text
 from conformance.reporting.judged import with_judged, without_judged
 from conformance.reporting.kill_matrix import matrix_text
 from conformance.reporting.known import standing_remarks
@@ -87,6 +86,7 @@ from conformance.reporting.tables import (
 from conformance.reporting.trials import print_bugs, print_variants
 from conformance.reporting.unexercised import explanation_lines
 from conformance.reporting.verdicts import Remark, Tried, Verdicts, tried_in_check
+from conformance.system.writing import write_json, write_text
 
 __all__ = [
     "BugRow",

@@ -11,11 +11,11 @@ from conformance import __version__
 from conformance.engines import Found
 from conformance.ports import Transcript
 from conformance.reporting.documents import encodable
-from conformance.reporting.files import write_folder
 from conformance.reporting.markdown import Report, report_text
 from conformance.reporting.reproducer import reproducer
 from conformance.scenarios import Finding, Scenario, canonical, encode_history, encode_scenario
 from conformance.scenarios.names import as_file_name
+from conformance.system.writing import write_folder
 
 
 def report_folder_name(implementation: str, found: Found) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 from conformance.driver import Component
 from conformance.engines import Check, Found, KnownFailure, Replay, Standing, replay
 from conformance.ports import Capability, Implementation, find_implementation, offered_components
-from conformance.reporting.files import write_text
 from conformance.scenarios import Finding, Scenario, encode_scenario, scenario_id
 from conformance.scenarios.names import as_file_name
+from conformance.system.writing import write_text
 
 ENDING = ".scenario.json"
 """How the names of the scenario files end. Other files in their folder are left alone."""

@@ -15,9 +15,9 @@ from conformance.driver import Kind
 from conformance.engines import Found
 from conformance.reporting.columns import Column, Judged, Word
 from conformance.reporting.counts import counted
-from conformance.reporting.files import write_json
 from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.reporting.words import plain
+from conformance.system.writing import write_json
 
 SPECIFICATION = "0.0.0"
 """The version of the format, which is the only one so far."""

@@ -28,9 +28,9 @@ from conformance.engines.exercise import (
 from conformance.engines.tally import Tally
 from conformance.ports import Recovery
 from conformance.reporting.conformance_report import Call
-from conformance.reporting.files import write_text
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.verdicts import Remark
+from conformance.system.writing import write_text
 
 Document = dict[str, Any]
 _WHAT = (

@@ -22,11 +22,11 @@ from conformance import __version__
 from conformance.engines.exercise import Exercise
 from conformance.engines.tally import Signature
 from conformance.reporting.bug_report import report_folder_name
-from conformance.reporting.files import write_text
 from conformance.reporting.markdown import Report
 from conformance.reporting.page_sections import Sections, sections_of
 from conformance.reporting.verdicts import Verdicts
 from conformance.system.text import neutral
+from conformance.system.writing import write_text
 
 PAGE = "index.html"
 GENERATOR = "checkpoint-conformance"

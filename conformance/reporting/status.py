@@ -10,6 +10,10 @@ CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 INTERNAL = 70
 """An error of the suite itself, which says nothing about an implementation (EX_SOFTWARE of sysexits.h)."""
 
+NOT_WRITTEN = 74
+"""A file or the output could not be written, since the disk is full for example (EX_IOERR of sysexits.h). It wins over
+all others: whoever waits for the file must not take an older one for it."""
+
 INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 

@@ -17,6 +17,7 @@ from conformance.reporting.page import Content, evidence_by_key
 from conformance.reporting.reports_folder import conclude_folder, exercise_of_checks, print_page
 from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.system.text import neutral
+from conformance.system.writing import make_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def print_page_of_run(
     exercise = exercise_of_checks((one.tried.name, one.checks) for one in results)
     content = Content(verdicts, _in_words(status), evidence_by_key(reports), exercise, about, unfinished)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         path = conclude_folder(folder, content)
     except OSError as error:  # the verdicts are printed all the same
         console.print(f"The page was not written: {neutral(str(error))}", markup=False, soft_wrap=True)

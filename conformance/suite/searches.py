@@ -9,6 +9,7 @@ in any way. A process that dies leaves its lock, and the next one runs the part 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.check import Check, Found
 from conformance.engines.tally import Failure, Tally
-from conformance.reporting.files import write_text
+from conformance.system.writing import NotWritten, write_text
 
 try:
     import fcntl
@@ -52,6 +53,8 @@ class Searches:
         """`run` searches one part in this process."""
         self._folder = folder
         self._run = run
+        self._unwritten: dict[Path, TallyRecord] = {}
+        """Results that could not be written: only this process has them."""
 
     def ensure(self, part: Part) -> None:
         """Run a part, or wait for the process that runs it."""
@@ -72,11 +75,12 @@ class Searches:
     def known(self, program: Program, parts: Sequence[Part]) -> Check | None:
         """Return the same sum, or None if a part has not been run."""
         paths = [self._path(part) for part in parts]
-        if not all(path.exists() for path in paths):
+        if not all(path in self._unwritten or path.exists() for path in paths):
             return None
         total = Tally()
         for path in paths:
-            total.merge(decode_tally(msgspec.json.decode(path.read_bytes(), type=TallyRecord), COMPONENTS))
+            record = self._unwritten.get(path) or msgspec.json.decode(path.read_bytes(), type=TallyRecord)
+            total.merge(decode_tally(record, COMPONENTS))
         found = tuple(
             Found(signature, one.owed, one.observed, one.scenario, one.count, one.first)
             for signature, one in sorted(total.failures.items())
@@ -85,11 +89,16 @@ class Searches:
 
     def _ensure(self, part: Part, wait: bool) -> None:
         path = self._path(part)
-        if path.exists():
+        if path in self._unwritten or path.exists():
             return
         with _locked(path.with_suffix(".lock"), wait) as mine:
             if mine and not path.exists():
-                write_text(path, msgspec.json.encode(encode_tally(reduced_tally(self._run(part)))).decode())
+                record = encode_tally(reduced_tally(self._run(part)))
+                try:
+                    write_text(path, msgspec.json.encode(record).decode())
+                except NotWritten as error:  # the result is not lost: the tests of this process use it
+                    self._unwritten[path] = record
+                    warnings.warn(f"Other processes of this run search again: {error}", stacklevel=2)
 
     def _path(self, part: Part) -> Path:
         name = hashlib.sha256(msgspec.json.encode(part)).hexdigest()[

@@ -17,6 +17,7 @@ from conformance.reporting.story import tell
 from conformance.suite.run import TESTED, Case, ConformancePlugin
 from conformance.suite.searches import Part
 from conformance.system.text import neutral
+from conformance.system.writing import NotWritten
 
 
 def _plugin(config: pytest.Config) -> ConformancePlugin:
@@ -92,7 +93,11 @@ def test_known_failure(entry: tuple[str, KnownFailure], conformance: Conformance
 def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
     """Write a bug report, and return the message: what failed, at which step, and the command that replays it."""
     implementation = conformance.implementations[name]
-    report_violation(conformance.reports, name, found, implementation, conformance.assumed)
+    unwritten = ""
+    try:
+        report_violation(conformance.reports, name, found, implementation, conformance.assumed)
+    except NotWritten as error:  # what was found is reported all the same
+        unwritten = f"\nThere is no bug report: {error}"
     folder = conformance.reports / report_folder_name(name, found)
     story = tell(replay(found.scenario, implementation, conformance.assumed), None)
     steps = "\n".join(
@@ -104,4 +109,5 @@ def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
         f"{found.scenario.component}: {found.slug} ({found.failure_class})\n"
         f"expected: {found.owed}\nobserved: {found.observed}\n{steps}\n"
         f"conformance replay {shlex.quote(str(folder / 'scenario.json'))} --implementation {shlex.quote(name)}{assumed}"
+        f"{unwritten}"
     )

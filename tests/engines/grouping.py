@@ -26,8 +26,8 @@ from conformance.engines.related import BY_NAMES, BY_RUNS, Link, Relations, grou
 from conformance.ports import Implementation, KnownBug, find_known_bug, known_bugs
 from conformance.ports.changed import DoesNotFit, Package
 from conformance.ports.changes import CATALOGUES, changed_implementation
-from conformance.reporting.files import write_text
 from conformance.reporting.markdown import table
+from conformance.system.writing import write_text
 from reference_impl import reference_of
 
 SEED = "grouping"

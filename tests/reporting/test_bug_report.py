@@ -13,6 +13,7 @@ from conformance.engines import Found, Replay, check, read_scenario, replay
 from conformance.ports import Capability, Implementation, find_implementation
 from conformance.reporting import Report, report_folder_name, write_bug_report
 from conformance.scenarios import decode_scenario, encode_history
+from conformance.system.writing import NotWritten
 
 BUG = "known-bug:B-01"
 ENVIRONMENT = {"implementation": BUG}
@@ -137,14 +138,14 @@ def test_a_failure_while_writing_leaves_everything_as_it_was(
     if there_before:
         write_bug_report(tmp_path, Report(found, failing, BUG))
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-    write_text = Path.write_text
+    write_bytes = Path.write_bytes
 
-    def full_disk(self, *arguments, **options):
+    def full_disk(self, data):
         if self.name == "test_reproduce.py":
             raise OSError(28, "No space left on device", str(self))
-        return write_text(self, *arguments, **options)
+        return write_bytes(self, data)
 
-    monkeypatch.setattr(Path, "write_text", full_disk)
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
     with pytest.raises(OSError, match="No space"):
         write_bug_report(tmp_path, Report(found, failing, BUG))
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
@@ -163,7 +164,7 @@ def test_if_the_new_folder_cannot_follow_the_old_one_comes_back(
 
     (folder / "mark").touch()
     monkeypatch.setattr(os, "rename", refuse_new)
-    with pytest.raises(PermissionError):
+    with pytest.raises(NotWritten, match="Permission denied"):
         write_bug_report(tmp_path, Report(found, failing, BUG))
     assert (folder / "mark").exists()
     assert list(tmp_path.iterdir()) == [folder]

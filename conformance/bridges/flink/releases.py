@@ -16,6 +16,7 @@ from typing import IO
 
 from conformance.ports import UnusableImplementation
 from conformance.system.folders import scratch
+from conformance.system.writing import naming
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _unpack(downloaded: Path, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     members = _in_wheel if downloaded.suffix == ".whl" else _in_sdist
     for path, source in members(downloaded):
-        with source, open(folder / path.name, "wb") as target:
+        with source, naming(folder / path.name), open(folder / path.name, "wb") as target:
             shutil.copyfileobj(source, target)
 
 

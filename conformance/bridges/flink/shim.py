@@ -22,6 +22,7 @@ from conformance.bridges.flink.releases import (
 from conformance.ports import UnusableImplementation
 from conformance.system.folders import scratch
 from conformance.system.packaged import all_files
+from conformance.system.writing import make_folder, write_bytes
 
 _LOGGING = "log4j2.properties"
 MAIN_CLASS = "conformance.flink.Main"
@@ -126,8 +127,8 @@ def _compile(dist: Path, sources: SourceSet, folder: Path, classes: Path) -> Non
     _, javac = find_jdk()
     for place, content in read_sources(sources):
         path = (folder if place.suffix == ".java" else classes) / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        make_folder(path.parent)
+        write_bytes(path, content)
     options = ("-nowarn", "--release", str(min(JDKS)), "-encoding", "UTF-8")
     done = subprocess.run(
         [javac, *options, "-d", str(classes), "-cp", str(dist), *map(str, sorted(folder.rglob("*.java")))],

@@ -10,6 +10,7 @@ from pathlib import Path
 from conformance.bridges.jsonl.page import NoSuchSection, schema_text, with_sections
 from conformance.bridges.jsonl.serve import serve
 from conformance.ports import UnusableImplementation, find_implementation
+from conformance.system.writing import write_text
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
             case "schema":
                 print(schema_text(), end="")
             case "page":
-                chosen.file.write_text(with_sections(chosen.file.read_text(encoding="utf-8")), encoding="utf-8")
+                write_text(chosen.file, with_sections(chosen.file.read_text(encoding="utf-8")))
     except (UnusableImplementation, NoSuchSection, OSError) as error:
         print(error, file=sys.stderr)
         return 2
