@@ -97,6 +97,10 @@ def _python(name: str) -> tuple[str, ...]:
     return (*CHECK, "--implementation", f"{HOSTILE}{name}")
 
 
+def _lying(name: str) -> tuple[str, ...]:
+    return (*CHECK, "--implementation", f"tests.lying:{name}")
+
+
 def _lines(what: str, status: int = INCONCLUSIVE, **behaviour: str) -> Case:
     """A program that speaks the protocol, but for what it does to one request."""
     does = {"on_hello": "say(**HELLO)", "on_call": "outcome()", "on_scenario": "pass", **behaviour}
@@ -257,6 +261,16 @@ CASES = (
     Case("Python: a child of its own session, in a campaign",
          ("campaign", "start", "campaign", "--scenarios", "40", "--component", "subpartition", "--runner", "processes",
           "--implementation", "reference", "--implementation", f"{HOSTILE}leaves_a_program"), INCONCLUSIVE),
+    Case("Python: a number that is equal to everything", _lying("number_equal_to_all"), INCONCLUSIVE),
+    Case("Python: 1 for true", _lying("one_for_true"), INCONCLUSIVE),
+    Case("Python: `signals` is None", _lying("no_signals"), INCONCLUSIVE),
+    Case("Python: a number that is equal to everything, with Hypothesis",
+         (*_lying("number_equal_to_all"), "--engine", "hypothesis"), INCONCLUSIVE),
+    Case("Python: a number that is equal to everything, in a campaign",
+         ("campaign", "start", "campaign", "--scenarios", "40", "--component", "subpartition", *_INLINE,
+          "--implementation", "reference", "--implementation", "tests.lying:number_equal_to_all"), INCONCLUSIVE),
+    _lines("answers 1.0 to each call", on_call="outcome(value=1.0)"),
+    _lines("answers true to each call", on_call="outcome(value=True)"),
     _lines("exits at a call", on_call="sys.exit(0)"),
     _lines("exits before it greets", REFUSED, on_hello="sys.exit(0)"),
     _lines("answers nothing", on_call="import time; time.sleep(1000)"),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from conformance.driver.judgement import UNSURE, Broken, FailureClass, Judgement, Unsure
+from conformance.driver.judgement import UNSURE, Broken, Judgement, Unsure
 from conformance.driver.program import OPERAND, Move, Program
 from conformance.driver.rule import Property
 from conformance.driver.setting import Evidence
@@ -16,7 +14,8 @@ from conformance.ports import ErrorKind, FaultStruck, Signal
 from conformance.scenarios import Step
 from conformance.scheduling import Kernel, Thread
 
-_FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
+FATAL = frozenset({ErrorKind.CRASHED, ErrorKind.HUNG})
+"""The kinds of errors that no interface allows."""
 
 
 class Judge:
@@ -43,66 +42,58 @@ class Judge:
         if self.can_be_struck and move.struck is not None and seen.signals and FaultStruck in map(type, seen.signals):
             self._hold_struck(move, step, operands, signals)
             return
-        if seen.error is not None and not (move.fails and seen.error.kind not in _FATAL):
+        if seen.error is not None and not (move.fails and seen.error.kind not in FATAL):
             raise unexpected(self.program.answers, seen.error, step)
+        evidence = self.evidence
+        rows = evidence.whole
+        if move.concern:
+            if move.concern == OPERAND:
+                rows = evidence.by_channel.get(operands[0], rows)
+            elif seen.value is not None:
+                rows = evidence.by_channel.get(seen.value.channel, rows)
+        stage = self.stage(ledger)
         try:
-            evidence = self.evidence
-            rows = evidence.whole
-            if move.concern:
-                if move.concern == OPERAND:
-                    rows = evidence.by_channel.get(operands[0], rows)
-                elif seen.value is not None:
-                    rows = evidence.by_channel.get(seen.value.channel, rows)
-            stage = self.stage(ledger)
-            try:
-                row = rows[stage]
-            except KeyError:
-                row = rows[stage] = evidence.blank.copy()
-            at = move.place
-            row[at] = row[at] + 1  # quicker than +=, here and below
-            reached = evidence.goals
-            for place, check in move.goals:
-                if not reached[place] and check(ledger, seen):
-                    reached[place] = 1
-            judges = move.judges
-            before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
-            for place, check, judged in before:
-                judgement: Judgement = check(ledger, seen)
-                if judgement is True:
-                    row[place] = row[place] + 1
-                elif judgement is not False:
-                    self._other(place, judged, judgement, move, step)
-            if move.end is not None:
-                move.end(ledger, *operands)
-            if move.learn is not None:
-                move.learn(ledger, seen, *operands)
-            if signals:
-                ledger.hear(signals)
-            for place, check, judged in after:
+            row = rows[stage]
+        except KeyError:
+            row = rows[stage] = evidence.blank.copy()
+        at = move.place
+        row[at] = row[at] + 1  # quicker than +=, here and below
+        reached = evidence.goals
+        for place, check in move.goals:
+            if not reached[place] and check(ledger, seen):
+                reached[place] = 1
+        judges = move.judges
+        before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
+        for place, check, judged in before:
+            judgement: Judgement = check(ledger, seen)
+            if judgement is True:
+                row[place] = row[place] + 1
+            elif judgement is not False:
+                self._other(place, judged, judgement, step)
+        if move.end is not None:
+            move.end(ledger, *operands)
+        if move.learn is not None:
+            move.learn(ledger, seen, *operands)
+        if signals:
+            ledger.hear(signals)
+        for place, check, judged in after:
+            judgement = check(ledger, seen)
+            if judgement is True:
+                row[place] = row[place] + 1
+            elif judgement is not False:
+                self._other(place, judged, judgement, step)
+        if move.quiet and (self.kernel is None or not self.kernel.in_flight):
+            for place, check, judged in move.quiet:
                 judgement = check(ledger, seen)
                 if judgement is True:
                     row[place] = row[place] + 1
                 elif judgement is not False:
-                    self._other(place, judged, judgement, move, step)
-            if move.quiet and (self.kernel is None or not self.kernel.in_flight):
-                for place, check, judged in move.quiet:
-                    judgement = check(ledger, seen)
-                    if judgement is True:
-                        row[place] = row[place] + 1
-                    elif judgement is not False:
-                        self._other(place, judged, judgement, move, step)
-        except Violation:
-            raise
-        except Exception as error:  # the answer has a wrong type, or the check itself has a bug
-            nonsense = self._nonsense(move, step)
-            if nonsense is None:
-                raise
-            raise nonsense from error
+                    self._other(place, judged, judgement, step)
 
     def _hold_struck(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
         """Check the outcome of an operation that a fault has struck. Raises: Violation."""
         seen, ledger = self.seen, self.ledger
-        if seen.error is not None and seen.error.kind in _FATAL:
+        if seen.error is not None and seen.error.kind in FATAL:
             raise unexpected(self.program.answers, seen.error, step)
         row = self._row()
         row[move.place] += 1
@@ -114,7 +105,7 @@ class Judge:
             if judgement is True:
                 row[place] += 1
             elif judgement is not False:
-                self._other(place, judged, judgement, move, step)
+                self._other(place, judged, judgement, step)
         assert move.struck is not None
         move.struck(ledger, seen, *operands)
         if signals:
@@ -132,7 +123,7 @@ class Judge:
         Raises: Violation if it crashed.
         """
         error = self.seen.error
-        if error is not None and error.kind in _FATAL:
+        if error is not None and error.kind in FATAL:
             raise unexpected(self.program.answers, error, step)
         self._row()[move.place] += 1
         if move.end is not None:
@@ -160,33 +151,10 @@ class Judge:
         place = self.program.places.get(slug)
         return self.program.answers if place is None else self.program.properties[place]
 
-    def _other(self, place: int, judged: Property, judgement: Broken | Unsure, move: Move, step: Step) -> None:
+    def _other(self, place: int, judged: Property, judgement: Broken | Unsure, step: Step) -> None:
         """Deal with a judgement that is neither True nor False. Raises: Violation if the property is broken."""
         if judgement is UNSURE:
             unsure = self.evidence.unsure
             unsure[place] = unsure.get(place, 0) + 1
         if isinstance(judgement, Broken):
-            raise self._nonsense(move, step) or Violation(judged, judgement, step)
-
-    def _nonsense(self, move: Move, step: Step) -> Violation | None:
-        """Returns a violation if the last answer, or a value inside it, has another type than the interface says."""
-        if self.seen.error is not None:
-            return None
-        try:
-            msgspec.convert(msgspec.to_builtins(self.seen.value), move.kind.answers)
-        except (TypeError, ValueError, msgspec.ValidationError):
-            owed = f"{step[0]} must return a value of the type that the interface says"
-            broken = Broken(
-                FailureClass.CRASHED, owed, f"it returned a value of the wrong type: {_shown(self.seen.value)}"
-            )
-            return Violation(self.program.answers, broken, step)
-        return None
-
-
-def _shown(value: object) -> str:
-    """Returns an answer as JSON, as in a scenario, and shortened; if it has no such form, only its type."""
-    try:
-        text = msgspec.json.encode(value).decode()
-    except (TypeError, ValueError):
-        return f"one of type {type(value).__name__}"
-    return text if len(text) <= 80 else text[:77] + "..."
+            raise Violation(judged, judgement, step)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
+from conformance.driver.exactly import checked
 from conformance.driver.judgement import Judgement, Kind
 from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
 from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
 from conformance.ports import Capability, Implementation, Signal
 from conformance.ports.implementation import Factory
+from conformance.ports.registry import is_own
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
@@ -76,7 +78,7 @@ class Move:
 
     def __init__(
         self, kind: AnyStep, threads: tuple[str, ...], properties: list[tuple[int, Property]], place: int,
-        by_channel: bool,
+        by_channel: bool, is_checked: bool,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.place = place
@@ -85,7 +87,7 @@ class Move:
         self.during = kind.during
         self.when: Callable[[Any], Sequence[Operands]] = kind.when
         self.begin = kind.begin
-        self.call = kind.call
+        self.call = checked(kind) if is_checked else kind.call
         self.end = kind.end
         self.learn = kind.learn
         self.struck = kind.struck
@@ -116,13 +118,15 @@ class Program:
 
     __slots__ = (
         "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "configs", "factory",
-        "implementation", "log", "moves", "moves_without_faults", "places", "properties", "threads",
+        "implementation", "is_checked", "log", "moves", "moves_without_faults", "places", "properties", "threads",
     )  # fmt: skip
 
     def __init__(self, component: Component, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
         self.component = component
         self.implementation = implementation
         self.factory = implementation.components()[component.name]
+        self.is_checked = not is_own(implementation)
+        """Whether answers and signals are checked for exact types."""
         self.capabilities = implementation.capabilities | frozenset(assume)
         self.configs: tuple[Any, ...] = tuple(
             one for one in component.configs if self.understands(one) and self._shows(one)
@@ -181,7 +185,7 @@ class Program:
         by_channel = any(component.settings.kinds(one) for one in component.configs)
         every, calm_only = (
             {
-                kind.name: Move(kind, component.threads, judges, count + at, by_channel)
+                kind.name: Move(kind, component.threads, judges, count + at, by_channel, self.is_checked)
                 for at, kind in enumerate(component.steps)
             }
             for judges in (numbered, calm)
@@ -191,7 +195,10 @@ class Program:
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
         twin = self.made_by(self.factory)
-        twin.moves = {name: Move(move.kind, self.threads, [], move.place, False) for name, move in self.moves.items()}
+        twin.moves = {
+            name: Move(move.kind, self.threads, [], move.place, False, self.is_checked)
+            for name, move in self.moves.items()
+        }
         twin.moves_without_faults = twin.moves
         return twin
 

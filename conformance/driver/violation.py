@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from conformance.driver.judgement import Broken, FailureClass
 from conformance.driver.rule import Property
-from conformance.ports import Error, ErrorKind, PortError
+from conformance.ports import CheckpointReason, Error, ErrorKind, PortError
+from conformance.ports.exact import exact
 from conformance.scenarios import Step
 from conformance.system.text import neutral
 
+_is_kind, _is_reason = exact(ErrorKind), exact(CheckpointReason | None)
 _TOOLS = frozenset({"_pytest", "pytest", "xdist", "hypothesis"})
 _DIRECTING = frozenset({"Exit", "UnsatisfiedAssumption", "Frozen"})
 """Those of their exceptions that direct a run although they are an Exception."""
@@ -38,8 +40,8 @@ def as_error(error: BaseException) -> Error:
 
     Raises: the exception itself if it is none of the implementation: Ctrl-C, or the control flow of a tool.
     """
-    if isinstance(error, PortError):
-        return Error(error.kind, neutral(str(error.reason)), error.checkpoint_reason)
+    if isinstance(error, PortError) and _is_kind(error.kind) and _is_reason(error.checkpoint_reason):
+        return Error(error.kind, neutral(_text(error.reason)), error.checkpoint_reason)
     if isinstance(error, KeyboardInterrupt | Interrupt) or _controls(error):
         raise error
     return Error(ErrorKind.CRASHED, f"{type(error).__name__}: {neutral(_text(error))}")
@@ -48,15 +50,15 @@ def as_error(error: BaseException) -> Error:
 def _controls(error: BaseException) -> bool:
     """Returns whether pytest or Hypothesis directs a run with this exception, as with `pytest.skip` or `assume`."""
     return any(
-        one.__module__.partition(".")[0] in _TOOLS
+        str(one.__module__).partition(".")[0] in _TOOLS
         and not (issubclass(one, Exception) and one.__name__ not in _DIRECTING)
         for one in type(error).__mro__
     )
 
 
-def _text(error: BaseException) -> str:
+def _text(what: object) -> str:
     try:
-        return str(error)
+        return str(what)
     except Exception:
         return "an exception that has no text"
 

@@ -12,12 +12,13 @@ from types import CoroutineType
 from typing import Any
 
 from conformance.driver import turns
-from conformance.driver.judge import Judge
+from conformance.driver.exactly import signals_of
+from conformance.driver.judge import FATAL, Judge
 from conformance.driver.judgement import Broken, FailureClass
 from conformance.driver.program import Move, Program
 from conformance.driver.step import FINISH, Operands
 from conformance.driver.violation import Violation, as_error, unexpected
-from conformance.ports import FaultStruck, Outcome, Port
+from conformance.ports import FaultStruck, Outcome, Port, Signal
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import PAUSED, Kernel, Thread
 
@@ -71,14 +72,14 @@ class World:
         judge, ledger, port = self.judge, self.ledger, self.port
         seen = judge.seen
         self.performed.append(step)
-        if move.interrupts and self.kernel is not None and self.kernel.in_flight:
-            if move.crashes:
-                turns.abandon(self.kernel, judge, port.signals, step)
-            else:
-                self.kernel.leave_open()
         seen.error = None
         thread = None
         try:
+            if move.interrupts and self.kernel is not None and self.kernel.in_flight:
+                if move.crashes:
+                    turns.abandon(self.kernel, judge, port.signals, step)
+                else:
+                    self.kernel.leave_open()
             if move.begin is not None:
                 move.begin(ledger, *operands)
             value = move.call(port, ledger, *operands)
@@ -93,14 +94,16 @@ class World:
                 else:
                     value = turns.whole(value)
             seen.value = value
+            signals = port.signals
         except Violation:
             raise
         except BaseException as error:  # also SystemExit: an implementation that exits has crashed
             seen.value = None
             seen.error = as_error(error)
-        seen.signals = signals = port.signals
+            signals = self._signals()
+        seen.signals = signals
         if self.entries is not None:
-            self._record(step)
+            self._record(step, signals)
         if thread is not None and thread.order.changed:
             assert self.kernel is not None
             turns.check_order(self.kernel, judge, step)
@@ -112,7 +115,7 @@ class World:
 
     def _turn(self, step: Step) -> None:
         """Let a paused thread go on, and judge its operation if that has ended."""
-        kernel, judge, port = self.kernel, self.judge, self.port
+        kernel, judge = self.kernel, self.judge
         assert kernel is not None
         thread = self.threads[step[1]]
         operation = thread.operation
@@ -122,32 +125,34 @@ class World:
             self._paused(thread, step)
             return
         seen = judge.seen
-        seen.signals = port.signals
+        seen.signals = signals = self._signals()
         if thread.emitted:  # rules see all signals of the operation; the ledger has heard these already
-            seen.signals = [*thread.emitted, *port.signals]
+            seen.signals = [*thread.emitted, *signals]
             thread.emitted.clear()
         if self.entries is not None:
-            self._record(step)
+            self._record(step, signals)
         if thread.order.changed:
             turns.check_order(kernel, judge, operation)
         move = self.moves[operation[0]]
         if thread.open_ended:
             thread.open_ended = False
-            judge.let_end(move, operation, operation[1:], port.signals)
+            judge.let_end(move, operation, operation[1:], signals)
         else:
-            judge.hold(move, operation, operation[1:], port.signals)
-        port.signals.clear()
+            judge.hold(move, operation, operation[1:], signals)
+        signals.clear()
         if move.fresh_port:
             self._replace_port(operation)
 
     def _paused(self, thread: Thread, step: Step) -> None:
         """Record that an operation has paused, and let the ledger hear the signals that it emitted so far."""
-        kernel, signals, at = self.kernel, self.port.signals, thread.waits_for
+        kernel, signals, at = self.kernel, self._signals(), thread.waits_for
         assert kernel is not None
         assert at is not None
         if self.entries is not None:
             outcome = Outcome(signals=tuple(signals), paused_at=at.name)
             self.entries.append(Entry(step, outcome, self.ledger.closing))
+        if (error := self.judge.seen.error) is not None:
+            raise unexpected(self.program.answers, error, thread.operation)
         if signals:
             self.ledger.hear(signals)
             thread.emitted.extend(signals)
@@ -219,8 +224,19 @@ class World:
         except BaseException as error:
             raise unexpected(self.program.answers, as_error(error), step) from error
 
-    def _record(self, step: Step) -> None:
+    def _signals(self) -> list[Signal]:
+        """Returns what the port has emitted. If these are no signals of the interface, or the port does not say, there
+        are none, and the operation has failed."""
+        try:
+            return signals_of(self.port) if self.program.is_checked else self.port.signals
+        except BaseException as error:
+            seen = self.judge.seen
+            if seen.error is None or seen.error.kind not in FATAL:
+                seen.value, seen.error = None, as_error(error)
+            return []
+
+    def _record(self, step: Step, signals: list[Signal]) -> None:
         assert self.entries is not None
         seen = self.judge.seen
-        outcome = Outcome(seen.value, tuple(self.port.signals), seen.error)
+        outcome = Outcome(seen.value, tuple(signals), seen.error)
         self.entries.append(Entry(step, outcome, self.ledger.closing))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 from conformance.components import COMPONENTS
@@ -35,10 +34,10 @@ from conformance.ports.registry import (
     KNOWN_BUGS,
     LEGAL_VARIANT_SCHEME,
     LEGAL_VARIANTS,
+    own_points,
 )
 from conformance.scenarios import Entry, Scenario
 
-_SUITE = "checkpoint-conformance"
 OWED = "every operation must answer, and leave its process alone"
 USUAL = Limits()
 
@@ -47,21 +46,13 @@ def is_ours(name: str) -> bool:
     """Returns whether the code that this name loads is the suite's own. A program that it starts need not be."""
     for scheme, group in ((KNOWN_BUG_SCHEME, KNOWN_BUGS), (LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS)):
         if name.startswith(scheme):
-            return any(one.id == name.removeprefix(scheme) for point in _ours(group) for one in point.load())
-    return re.split("[@:]", name, maxsplit=1)[0] in {point.name for point in _ours(IMPLEMENTATIONS)}
+            return any(one.id == name.removeprefix(scheme) for point in own_points(group) for one in point.load())
+    return re.split("[@:]", name, maxsplit=1)[0] in {point.name for point in own_points(IMPLEMENTATIONS)}
 
 
 def our_known_bugs() -> dict[str, KnownBug]:
     """Returns the known bugs of the suite by their ids. Those of others are not loaded."""
-    return {one.id: one for point in _ours(KNOWN_BUGS) for one in point.load()}
-
-
-def _ours(group: str) -> list[EntryPoint]:
-    return [one for one in entry_points(group=group) if one.dist is not None and _normal(one.dist.name) == _SUITE]
-
-
-def _normal(name: str) -> str:
-    return re.sub("[-_.]+", "-", name).lower()
+    return {one.id: one for point in own_points(KNOWN_BUGS) for one in point.load()}
 
 
 def find(

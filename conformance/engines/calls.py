@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from types import CoroutineType
 from typing import Any, NamedTuple
 
-import msgspec
-
 from conformance.driver import Component, Program, as_error
 from conformance.engines.batch import generator_of, noting
 from conformance.engines.search import Search, seeds
-from conformance.ports import Capability, Error, ErrorKind, Outcome, Signal
+from conformance.ports import Capability, Error, ErrorKind, Outcome, PortError, Signal
+from conformance.ports.exact import are_signals, complaint_of_signals, exact
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.ports.signatures import FAULT, answer_type, operations
 from conformance.scheduling import LockOrder, Thread
@@ -26,7 +25,6 @@ MOST_DRAWN = 100
 """The largest number of scenarios that are drawn so that every operation occurs."""
 FEWEST = 3
 """The smallest number of scenarios that are performed, even if fewer of them call every operation."""
-_SHOWN = 160
 
 
 class Happened(NamedTuple):
@@ -152,10 +150,18 @@ class _Performance:
     def _note(self, call: Call, value: Any = None, error: Error | None = None, paused_at: str | None = None) -> None:
         signals: tuple[Signal, ...] = ()
         if self._port is not None:
-            signals = tuple(self._port.signals)
-            self._port.signals.clear()
+            try:
+                emitted = self._port.signals
+                if not are_signals(emitted):
+                    raise PortError(ErrorKind.CRASHED, complaint_of_signals(emitted))
+                signals = tuple(emitted)
+                emitted.clear()
+            except BaseException as failure:
+                error = error or as_error(failure)
         if error is None and paused_at is None and call[0] != NEW:
-            error = nonsense(self._component, call[0], value, signals)
+            is_right = exact(answer_type(getattr(self._component.port, call[0])))
+            if not is_right(value):
+                error = Error(ErrorKind.CRASHED, is_right.complaint(value))
         self.happened.append(Happened(call, Outcome(None if error else value, signals, error, paused_at)))
 
 
@@ -165,26 +171,3 @@ class _Waiting:
         self.coroutine = coroutine
         self.thread = Thread("", LockOrder())
         self.at: Any = None
-
-
-def nonsense(component: Component, operation: str, value: Any, signals: Sequence[Any]) -> Error | None:
-    """Returns an error if the answer or a signal, or a value inside one of them, has a wrong type; otherwise None."""
-    for wanted, found, what in (
-        (answer_type(getattr(component.port, operation)), value, "answered a value of the wrong type"),
-        (tuple[Signal, ...], tuple(signals), "emitted signals of the wrong type"),
-    ):
-        try:
-            msgspec.convert(msgspec.to_builtins(found), wanted)
-        except (TypeError, ValueError, msgspec.ValidationError) as error:
-            return Error(ErrorKind.CRASHED, f"it {what}: {error}, found {shown(found)}")
-    return None
-
-
-def shown(what: Any) -> str:
-    """Returns a call, an outcome or a configuration as JSON, shortened to fit into a message; if it has no such form,
-    only its type."""
-    try:
-        text = msgspec.json.encode(what).decode()
-    except (TypeError, ValueError):
-        text = f"a value of type {type(what).__name__}"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from conformance.driver import Program, as_error
 from conformance.engines.batch import generator_of
-from conformance.engines.calls import ENDING, Happened, asked_for, draw, perform, shown, told
+from conformance.engines.calls import ENDING, Happened, asked_for, draw, perform, told
 from conformance.ports import (
     Capability,
     ErrorKind,
@@ -23,6 +23,7 @@ from conformance.ports import (
     PortError,
     Resources,
 )
+from conformance.ports.exact import shown
 from conformance.ports.implementation import NEW, Batch, Call
 from conformance.ports.signatures import answer_type
 

@@ -45,6 +45,9 @@ class Implementation(ABC):
 
     A subclass names itself and makes fresh ports for as many components as it likes. It must be usable several times in
     one process, and keep no state between two ports.
+
+    An implementation in Python shares its process with the judge, and could change it. A program that speaks JSON Lines
+    is judged from outside.
     """
 
     name: str

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ KNOWN_BUG_SCHEME = "known-bug:"
 LEGAL_VARIANTS = "checkpoint_conformance.legal_variants"
 LEGAL_VARIANT_SCHEME = "legal-variant:"
 
+_SUITE = "checkpoint-conformance"
 _VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+)*")
 _RUNS_ITS_ARGUMENT = frozenset({"jsonl"})
 
@@ -43,6 +45,28 @@ class NotChosen(UnusableImplementation):
         super().__init__(message)
         self.names = names
         """The implementations that the user must name to go on."""
+
+
+def own_points(group: str) -> list[EntryPoint]:
+    """The entry points of a group that are the suite's own."""
+    return [one for one in entry_points(group=group) if one.dist is not None and _normal(one.dist.name) == _SUITE]
+
+
+def is_own(implementation: Implementation) -> bool:
+    """Whether the class of an implementation is the suite's own, or that of one of its known bugs and legal variants.
+
+    A class of others that extends one of these is not.
+    """
+    return re.split("[.@]", type(implementation).__module__, maxsplit=1)[0] in _own_packages()
+
+
+@cache
+def _own_packages() -> frozenset[str]:
+    return frozenset(point.module.partition(".")[0] for point in own_points(IMPLEMENTATIONS))
+
+
+def _normal(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()
 
 
 def registered_names() -> list[str]:

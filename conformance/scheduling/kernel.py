@@ -160,6 +160,8 @@ class Kernel:
                 if not isinstance(at, Waitable):
                     raise TypeError(f"an operation awaited {at!r}, which is not a Waitable")
                 if fine or not at.ready():
+                    if type(at.name) is not str:
+                        raise TypeError(f"an operation awaited a {type(at).__name__} whose name is no string")
                     thread.waits_for = at
                     return PAUSED
                 at.grant(thread)

@@ -62,8 +62,8 @@ def test_an_asynchronous_implementation_is_judged_like_any_other():
     [
         (made.Raising, FailureClass.CRASHED, "it gave no valid answer: ZeroDivisionError: one over nothing"),
         (made.Refusing, FailureClass.PROTOCOL, "it failed with an error of kind state"),
-        (made.Nonsense, FailureClass.CRASHED, 'it returned a value of the wrong type: "a buffer"'),
-        (made.NestedNonsense, FailureClass.CRASHED, 'it returned a value of the wrong type: {"element":"element",'),
+        (made.Nonsense, FailureClass.CRASHED, 'BufferAndBacklog | null`, got `str` - at `$`, found "a buffer"'),
+        (made.NestedNonsense, FailureClass.CRASHED, 'got `str` - at `$.element`, found {"element":"element",'),
         (made.Pausing, FailureClass.PROTOCOL, "the operation paused"),
     ],
 )

@@ -164,7 +164,8 @@ class Loose(With):
 @pytest.mark.parametrize(
     ("make", "what", "found"),
     [
-        (partial(With, Nonsense), "subpartition: answers", "of the wrong type: Expected `object | null`, got `str`"),
+        (partial(With, Nonsense), "subpartition: answers",
+         "of the wrong type: Expected `BufferAndBacklog | null`, got `str`"),
         (partial(With, Raising), "subpartition: answers", "ZeroDivisionError: one over nothing"),
         (NothingToMake, "subpartition: configurations", "The factory made no subpartition from {\"exclusive"),
         (SaysNonsense, "what it offers", "components() must answer a mapping"),
