@@ -21,7 +21,7 @@ from sphinx.transforms import SphinxTransform
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from building.links import with_links_to  # noqa: E402
+from building.links import with_links_to, with_plain_links_into  # noqa: E402
 from conformance import __version__  # noqa: E402
 
 project = "Checkpoint conformance"
@@ -31,13 +31,14 @@ html_title = f"Checkpoint conformance {__version__}"
 
 root_doc = "README"
 include_patterns = ["*.md", "docs/**.md", "examples/*/README.md", "reports/**.md"]  # ** crosses folders
-exclude_patterns = ["reports/campaign-example/*/**"]  # the bug reports beside the page, which links to them
+exclude_patterns = ["reports/campaign-example/*/**"]  # no pages of the site: they are published as they are
 FILES = (
     "LICENSE", "docs/*.schema.json", "examples/*/adapter.*", "reports/exploration/*.json",
     "reports/flink-findings/**/*.java",
-    "reports/*/*.html",
 )  # fmt: skip
-"""What pages link to and is published as it is."""
+"""What pages link to and is published as it is, each file by itself."""
+FOLDERS = ("reports/campaign-example",)
+"""What is published as it is, in its place: its page links to the files beside it."""
 
 CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "README": {
@@ -87,17 +88,22 @@ class NumbersAreTargets(SphinxTransform):
 def prepare(app: Sphinx, page: str, source: list[str]) -> None:
     """Replace links to files that the site does not have, and add what is below the page."""
     published = {f"{name}.md" for name in app.env.found_docs}
-    published |= {file.relative_to(ROOT).as_posix() for pattern in FILES for file in ROOT.glob(pattern)}
-    source[0] = with_links_to(published, Path(app.srcdir), f"{page}.md", source[0])
+    published |= {one.relative_to(ROOT).as_posix() for pattern in FILES for one in ROOT.glob(pattern)}
+    root, file = Path(app.srcdir), f"{page}.md"
+    source[0] = with_links_to(published, root, file, with_plain_links_into(FOLDERS, root, file, source[0]))
     for caption, entries in CONTENTS.get(page, {}).items():
         options = [":hidden:", ":glob:", *([f":caption: {caption}"] if caption else [])]
         listed = [f"/{entry}" for entry in entries]
         source[0] += "\n".join(("", "", "```{toctree}", *options, "", *listed, "```", ""))
 
 
-def add_front_door(app: Sphinx, error: Exception | None) -> None:
-    """Browsers and web servers open index.html first."""
+def add_folders_and_front_door(app: Sphinx, error: Exception | None) -> None:
+    """Copy the folders that are published as they are, and the first page: browsers and servers open index.html."""
     if error is None:
+        for folder in FOLDERS:
+            shutil.rmtree(Path(app.outdir, folder), ignore_errors=True)  # bug reports of an earlier build
+            if Path(app.srcdir, folder).is_dir():
+                shutil.copytree(Path(app.srcdir, folder), Path(app.outdir, folder))
         shutil.copyfile(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 
 
@@ -105,5 +111,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register what this file adds."""
     app.add_transform(NumbersAreTargets)
     app.connect("source-read", prepare)
-    app.connect("build-finished", add_front_door)
+    app.connect("build-finished", add_folders_and_front_door)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

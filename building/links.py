@@ -7,6 +7,7 @@ the file in the repository.
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Collection
@@ -44,5 +45,24 @@ def with_links_to(published: Collection[str], root: Path, page: str, text: str) 
         if label.strip("`").rstrip("/") in (place, file.rstrip("/")):
             return f"`{place}`"
         return f"{label}, `{place}`" if text.startswith("(", found.start() - 1) else f"{label} (`{place}`)"
+
+    return _CODE_OR_LINK.sub(replaced, text)
+
+
+def with_plain_links_into(folders: Collection[str], root: Path, page: str, text: str) -> str:
+    """Return the text of a page in which each relative link to a file in one of these folders is written in HTML.
+
+    The folders are published as they are, with what their own pages link to. Sphinx would copy the file alone, to a
+    place of its own. A link to a file that does not exist stays, as in `with_links_to`, whose arguments these are.
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        label, target = found["label"], found["target"]
+        if target is None or _ELSEWHERE.match(target):
+            return found[0]
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(page), target.partition("#")[0]))
+        if not any(place.startswith(f"{folder}/") for folder in folders) or not (root / place).is_file():
+            return found[0]
+        return f'<a href="{html.escape(target)}">{label}</a>'
 
     return _CODE_OR_LINK.sub(replaced, text)

@@ -42,6 +42,38 @@ def test_a_link_to_a_number_or_file_that_is_not_there_is_an_error(tmp_path):
     assert {"G2", "G3", "docs/gone.md"} == set(named)
 
 
+LINKED = re.compile(r'href="([^"#:]+)["#]')
+
+
+def dead_links_of(page: Path) -> set[str]:
+    linked = set(LINKED.findall(page.read_text(encoding="utf-8")))
+    assert linked
+    return {one for one in linked if not (page.parent / one).is_file()}
+
+
+def test_a_page_with_its_bug_reports_is_published_in_its_place(tmp_path):
+    pages = {
+        "README.md": "# First\n\n[the `page`](reports/campaign-example/index.html#failures), "
+                     "`[no link](reports/campaign-example/index.html)`\n",
+        "reports/campaign-example/index.html": '<a href="gate-1/report.md">report</a>',
+        "reports/campaign-example/gate-1/report.md": "# No page of the site\n\n[dead](nowhere.md)\n",
+        "site/reports/campaign-example/gate-0/report.md": "of an earlier build",
+    }  # fmt: skip
+    for name, text in pages.items():
+        path = tmp_path / name if name.startswith("site/") else tmp_path / "pages" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    done = build(tmp_path / "pages", tmp_path)
+    others = [line for line in done.stderr.splitlines() if line and "WARNING: toctree " not in line]
+    assert others == [], "but for the pages that the contents name, and that are not there"
+    site = tmp_path / "site"
+    first = (site / "README.html").read_text(encoding="utf-8")
+    assert 'href="reports/campaign-example/index.html#failures"' in first
+    assert first.count('href="reports/campaign-example/') == 1
+    assert dead_links_of(site / "reports" / "campaign-example" / "index.html") == set()
+    assert not (site / "reports" / "campaign-example" / "gate-0").exists()
+
+
 @pytest.mark.slow  # half a minute; `make docs` builds the same in continuous integration
 def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(tmp_path):
     done = build(ROOT, tmp_path)
@@ -54,6 +86,8 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(tmp_path):
     pages = {file.relative_to(ROOT).with_suffix(".html").as_posix() for file in written} | {"index.html"}
     assert len(pages) > 100
     assert {page for page in pages if not (site / page).is_file()} == set()
+    assert 'href="campaign-example/index.html"' in (site / "reports" / "README.html").read_text(encoding="utf-8")
+    assert dead_links_of(site / "reports" / "campaign-example" / "index.html") == set()
     styles = [*site.rglob("*.html"), *site.rglob("*.css")]
     loaded = {
         f"{file.relative_to(site)}: {address}"
