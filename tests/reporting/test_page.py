@@ -6,6 +6,7 @@ import hashlib
 import re
 from base64 import b64encode
 from contextlib import closing
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import check, replay
-from conformance.engines.causes import likely_causes
+from conformance.engines.causes import Cause, likely_causes
 from conformance.engines.exercise import exercise_of
 from conformance.ports import find_implementation
 from conformance.reporting import report_violation
@@ -26,6 +27,8 @@ from conformance.reporting.verdicts import Remark, Verdicts, tried_in_check
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202eevil\" onload='x' </style>{{ 7 * 7 }}"
 BUG = "known-bug:B-01"
+LARGEST = 1_572_864
+"""1.5 MiB. A real page with eight findings in all 17 components had 0.6 MiB."""
 
 
 def content(remarks: tuple[Remark, ...] = (), name: str = BUG, status: str = "Exit status 1.") -> Content:
@@ -84,6 +87,27 @@ def test_a_page_runs_and_loads_nothing_whatever_an_implementation_says():
     assert style is not None
     digest = b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
     assert f"default-src 'none'; style-src 'sha256-{digest}'" in str(policy)
+
+
+def test_a_page_of_every_component_of_three_implementations_is_not_too_large():
+    """It is attached to tickets. Twelve findings have diagrams; the other numbers are those of few scenarios."""
+    with closing(find_implementation("reference")) as implementation:
+        checks = [check(Program(one, implementation), 10, 0) for one in COMPONENTS.values()]
+    found = content()
+    (bad,) = found.verdicts.tried
+    (cause, *_) = bad.causes
+    report = found.evidence[BUG, "subpartition", cause.shortest.signature]
+    signatures = [(cause.shortest.slug, "lost", f"operation-{number}") for number in range(12)]
+    findings = [replace(cause.shortest, signature=one) for one in signatures]
+    names = ("reference", "reference-recover-first", BUG)
+    tried = [tried_in_check(name, checks, ()) for name in names]
+    tried[-1] = replace(tried[-1], causes=tuple(Cause((one,), (), ()) for one in findings))
+    reports = [replace(report, found=one) for one in findings]
+    exercise = {(name, one.program.component.name): exercise_of(one.tally) for name in names for one in checks}
+    page = page_of(Content(Verdicts(tuple(tried)), "Exit status 1.", evidence_by_key(reports), exercise))
+    assert page.count('<svg class="heads"') == 12
+    assert page.count("<summary>") >= 2 * len(COMPONENTS)
+    assert 400_000 < len(page.encode()) < LARGEST
 
 
 def test_a_huge_text_is_cut_off():
