@@ -210,7 +210,9 @@ def test_nonsense_is_reported_like_anything_else(tmp_path: Path):
     found = checked.found[0]
     failing = replay(found.scenario, Nonsense())
     path = write_bug_report(tmp_path, Report(found, failing, "my:Nonsense"))
-    assert json.loads((path / "history.json").read_text())["history"][-1]["outcome"]["value"] == "<object object>"
+    error = json.loads((path / "history.json").read_text())["history"][-1]["outcome"]["error"]
+    assert error["kind"] == "crashed"
+    assert error["reason"].endswith("got `object` - at `$`, found a value of type object")
     assert "0x" not in (path / "report.md").read_text()
 
 
