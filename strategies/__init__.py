@@ -1,5 +1,5 @@
 """Hypothesis strategies for the tests of the suite, and for users who write tests of their own."""
 
-from strategies.scenarios import configs, scenarios, steps
+from strategies.scenarios import any_scenarios, configs, scenarios, steps
 
-__all__ = ["configs", "scenarios", "steps"]
+__all__ = ["any_scenarios", "configs", "scenarios", "steps"]

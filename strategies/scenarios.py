@@ -1,4 +1,7 @@
-"""Strategies for well-formed scenarios. Their steps need not be enabled: a run skips a step that is not."""
+"""Strategies for scenarios: `scenarios` has only steps that are enabled, `any_scenarios` all that are well-formed.
+
+A run skips a step that is not enabled, so that most of the latter do little.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ import hypothesis.strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from conformance.components import COMPONENTS
-from conformance.driver import AnyStep
+from conformance.driver import AnyStep, Components, Program, Violation, World
+from conformance.engines.drawing import Drawing
+from conformance.engines.search import LENGTH
+from conformance.ports import Implementation, find_implementation
 from conformance.scenarios import Scenario, Step
 
 _WORDS = ("aligned", "unaligned", "recover-first", "in-memory", "pushed")
@@ -17,6 +23,49 @@ _OPERANDS: dict[type, SearchStrategy[Any]] = {
     bool: st.booleans(),
     str: st.sampled_from(_WORDS),
 }
+
+
+def scenarios(
+    component: str,
+    implementation: Implementation | None = None,
+    most: int = LENGTH,
+    components: Components = COMPONENTS,
+) -> SearchStrategy[Scenario]:
+    """Draws a scenario of up to `most` steps, each of which was enabled when its turn came.
+
+    The scenario is performed while it is drawn: on this implementation or, without one, on the reference of the suite.
+    It ends early with a step that breaks a property there. As in a state machine, most scenarios are those of the
+    random search, and a scenario shrinks step by step.
+
+    Raises: KeyError if there is no such component, or the implementation does not offer it. ValueError if the
+    implementation understands no configuration of it.
+    """
+    on = find_implementation("reference") if implementation is None else implementation
+    program = Program(components[component], on)
+    return _performed(program, Drawing(program), most)
+
+
+@st.composite
+def _performed(draw: st.DrawFn, program: Program, drawing: Drawing, most: int) -> Scenario:
+    config, guide = drawing.config(draw, most)
+    performed: list[Step] = []
+    world = None
+    try:
+        world = World(program, config)
+        performed = world.performed
+        while len(performed) < most:
+            step = drawing.step(draw, world, guide)
+            if step is None:
+                break
+            world.perform(step)
+        else:
+            drawing.end(draw)
+    except Violation:
+        pass  # whoever judges the scenario meets it again
+    finally:
+        if world is not None:
+            world.close()
+    return Scenario(program.component.name, config, tuple(performed))
 
 
 def configs(component: str) -> SearchStrategy[Any]:
@@ -33,8 +82,8 @@ def steps(component: str) -> SearchStrategy[Step]:
     return st.one_of([of(kind) for kind in COMPONENTS[component].steps])
 
 
-def scenarios(component: str, most: int = 30) -> SearchStrategy[Scenario]:
-    """Draws a scenario of up to `most` steps."""
+def any_scenarios(component: str, most: int = 30) -> SearchStrategy[Scenario]:
+    """Draws a scenario of up to `most` steps, whether they are enabled or not."""
     return st.builds(
         lambda config, chosen: Scenario(component, config, tuple(chosen)),
         configs(component),

@@ -24,7 +24,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     ),
     "Hypothesis": (
         "tests/engines/test_machine*.py", "tests/driver/test_world.py",
-        "tests/scenarios/*", "tests/state_files/*",
+        "tests/scenarios/*", "tests/state_files/*", "tests/strategies/*",
     ),
     "exploration of small scopes": (
         "tests/engines/test_explore.py", "tests/engines/test_scope.py", "tests/engines/test_recognition.py",

@@ -6,7 +6,7 @@ from conformance.driver.judgement import Broken, FailureClass
 from conformance.driver.rule import Property
 from conformance.ports import CheckpointReason, Error, ErrorKind, PortError
 from conformance.ports.exact import exact
-from conformance.scenarios import Step
+from conformance.scenarios import Scenario, Step
 from conformance.system.text import neutral
 
 _is_kind, _is_reason = exact(ErrorKind), exact(CheckpointReason | None)
@@ -28,6 +28,8 @@ class Violation(Exception):
         self.broken = broken
         self.step = step
         """The operation at which the failure showed. For a turn, it is the operation that went on."""
+        self.scenario: Scenario | None = None
+        """The scenario that fails with it. Set by the machine of Hypothesis only."""
 
     @property
     def signature(self) -> tuple[str, str, str]:

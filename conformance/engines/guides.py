@@ -1,7 +1,10 @@
-"""The scenarios that a Hypothesis machine follows: those of the random search, and the shortest one of a failure."""
+"""The scenarios that Hypothesis follows: those of the random search, and the shortest one of a failure."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 
 from conformance.driver import Program
@@ -24,10 +27,26 @@ class Guides:
 
     def _scenario(self, number: int, length: int) -> Scenario:
         """Returns the scenario of at most this length that a number stands for."""
-        scenario, run = self._search(min(length, LENGTH)).run(f"guide/{number}")
-        if run.violation is None:
-            return scenario
-        try:
-            return reduce(self._program, scenario, REDUCTION).scenario
-        except NotDeterministic:
-            return scenario
+        with _untraced():
+            scenario, run = self._search(min(length, LENGTH)).run(f"guide/{number}")
+            if run.violation is None:
+                return scenario
+            try:
+                return reduce(self._program, scenario, REDUCTION).scenario
+            except NotDeterministic:
+                return scenario
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    """Do not let Hypothesis trace the lines that run. It does that to explain a failure, and these runs are none of its
+    examples; thousands of them would take minutes. A tracer of a debugger or of a coverage tool stays."""
+    tracer = sys.gettrace()
+    if not type(getattr(tracer, "__self__", None)).__module__.startswith("hypothesis."):
+        yield
+        return
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(tracer)

@@ -1,6 +1,6 @@
 """The tests that an implementer runs: `pytest --pyargs conformance.suite --implementation my_adapter:MyEngine`.
 
-`judge` judges one scenario, for tests of one's own.
+`judge` judges one scenario, for tests of one's own; `state_machine` is a stateful test of Hypothesis.
 """
 
 from importlib.util import find_spec
@@ -12,5 +12,6 @@ if find_spec("pytest") is None:
     )
 
 from conformance.suite.judging import judge
+from conformance.suite.machine_test import state_machine
 
-__all__ = ["judge"]
+__all__ = ["judge", "state_machine"]

@@ -16,6 +16,7 @@ from conformance.reporting.conclusion import report_violation
 from conformance.reporting.story import tell
 from conformance.suite.run import TESTED, Case, ConformancePlugin
 from conformance.suite.searches import Part
+from conformance.suite.telling import steps_told
 from conformance.system.text import neutral
 from conformance.system.writing import NotWritten
 
@@ -100,10 +101,7 @@ def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
         unwritten = f"\nThere is no bug report: {error}"
     folder = conformance.reports / report_folder_name(name, found)
     story = tell(replay(found.scenario, implementation, conformance.assumed), None)
-    steps = "\n".join(
-        f"  {one.number:2} {one.actor:10} {one.step:32} {one.answer} {one.signals} {one.remark}".rstrip()
-        for one in story.steps
-    )
+    steps = "\n".join(steps_told(story))
     assumed = "".join(f" --assume {one.value}" for one in sorted(conformance.assumed))
     return neutral(
         f"{found.scenario.component}: {found.slug} ({found.failure_class})\n"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import Verbosity, seed, settings
+from hypothesis.internal.scrutineer import Tracer
 from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.components import COMPONENTS
 from conformance.driver import Broken, FailureClass, Program, Violation, run_scenario
 from conformance.engines import check_with_hypothesis, replay, state_machine
+from conformance.engines.guides import Guides
 from conformance.engines.hypothesis_check import machine_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
@@ -54,7 +58,16 @@ def test_a_failing_example_reads_like_a_program():
     text = told(state_machine(Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-88"))), 1)
     assert "state = KnownBugB88SubpartitionMachine()" in text
     assert "state.timeoutable_barrier(checkpoint=1)" in text
-    assert "state.teardown()" in text
+    assert "state.fair_drain()\nstate.teardown()" in text
+
+
+def test_shrinking_gets_from_a_failing_step_to_a_failing_drain():
+    machine = state_machine(Program(COMPONENTS["local-channel"], find_implementation("known-bug:B-06")))
+    with pytest.raises(Violation) as caught:  # the example that fails first has seven steps, the last of them at fault
+        run_state_machine_as_test(seed(0)(machine), settings=machine_settings(20))
+    assert machine.last is not None
+    assert machine.last.steps == (("checkpoint_started", 1),)
+    assert caught.value.scenario == machine.last
 
 
 def test_turns_read_like_a_program(monkeypatch):
@@ -91,3 +104,20 @@ def test_hypothesis_finds_a_race_that_replays():
     assert again.violation is not None
     assert again.violation.signature == found.signature
     assert run_scenario(program(), found.scenario.config, found.scenario.steps).violation is None
+
+
+@pytest.mark.skipif(
+    not Tracer.can_trace() or hasattr(sys, "monitoring"), reason="Hypothesis sets no trace function here"
+)
+def test_hypothesis_does_not_trace_the_runs_that_make_a_guide():
+    ready, tracers = program(), []
+
+    def factory(config):
+        tracers.append(sys.gettrace())
+        return ready.factory(config)
+
+    with Tracer(should_trace=True) as tracer:
+        Guides(ready.made_by(factory)).scenario(1, 20)
+        after = sys.gettrace()
+    assert set(tracers) == {None}
+    assert after == tracer.trace

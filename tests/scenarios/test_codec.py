@@ -24,7 +24,7 @@ from conformance.scenarios import (
     scenario_id,
 )
 from conformance.scenarios.former import STEPS_OF_SCHEMA_1
-from strategies import scenarios
+from strategies import any_scenarios
 
 SMALL = Scenario(
     "subpartition", SubpartitionScenarioConfig(), (("add_buffer", 1), ("finish_recovery", True), ("poll",))
@@ -35,7 +35,7 @@ SMALL = Scenario(
 def test_what_is_written_is_read_again(component):
     validator = jsonschema.Draft202012Validator(codec.schemas()["scenario.schema.json"])
 
-    @given(scenarios(component))
+    @given(any_scenarios(component))
     def check(scenario):
         text = encode_scenario(scenario)
         again = decode_scenario(text, COMPONENTS)
@@ -51,7 +51,7 @@ def test_a_scenario_of_schema_1_means_the_same(component):
     """The names of its steps were other ones; the rest of the file has not changed."""
     former = {today: then for then, today in STEPS_OF_SCHEMA_1.get(component, {}).items()}
 
-    @given(scenarios(component))
+    @given(any_scenarios(component))
     def check(scenario):
         written = json.loads(encode_scenario(scenario))
         written["schema"] = 1
@@ -101,7 +101,7 @@ def test_a_history_keeps_to_its_schema(component):
     validator = jsonschema.Draft202012Validator(codec.schemas()["history.schema.json"])
 
     @settings(max_examples=50, deadline=None)
-    @given(scenarios(component))
+    @given(any_scenarios(component))
     def check(scenario):
         text = encode_history(replay(scenario, implementation).history, "reference")
         validator.validate(json.loads(text))

@@ -17,10 +17,10 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Violation
-from conformance.engines import state_machine
 from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import Capability, find_implementation
-from conformance.suite import judge
+from conformance.suite import judge, state_machine
+from conformance.suite.machine_test import explain
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "corpus"
@@ -45,13 +45,57 @@ def test_judge_tells_what_is_broken_and_how_to_replay_it(tmp_path):
     assert "observed: its output state is pending" in story
     assert "1 producer  timeoutable_barrier (checkpoint 1)" in story
     assert "drain, here" in story
-    folder = Path(sys.executable).parent
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
-    )  # fmt: skip
+    done = in_a_shell(command, tmp_path)
     assert done.returncode == 1, done.stderr
     assert "FAILED on known-bug:B-88" in done.stdout
+
+
+def in_a_shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    assert "\n" not in command  # it can be copied from a message of which each line has something in front
+    return subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )  # fmt: skip
+
+
+def test_a_failing_machine_tells_the_rule_the_outcomes_and_how_to_replay_it(tmp_path):
+    machine = hypothesis.seed(1)(state_machine(B88))
+    machine.TestCase.settings = quick(phases=[Phase.generate, Phase.shrink])
+    with pytest.raises(Violation) as caught:
+        machine.TestCase("runTest").runTest()
+    told, *program = caught.value.__notes__
+    story, _, command = told.partition("\n\n")
+    rule, steps = story[: story.index("\n   1 ")], story[story.index("\n   1 ") + 1 :].splitlines()
+    assert rule.split("\n")[0].startswith("rule: subpartition.md#I-59 I-59 A newer timeoutable barrier fails the older")
+    assert rule.endswith("It is neither forgotten nor completed.")
+    assert steps[0] == "   1 producer  timeoutable_barrier (checkpoint 1)  added; no signal"
+    assert steps[-1] == "  12 observer  persisted (checkpoint 1)            pending; no signal  drain, here"
+    assert "state.timeoutable_barrier(checkpoint=1)" in "\n".join(program)
+    printed = in_a_shell(command, tmp_path)
+    assert printed.returncode == 1, printed.stderr
+    words = " ".join(printed.stdout.split())
+    for line in steps:  # the same steps as `conformance replay` prints, which breaks its lines elsewhere
+        number, who, step, outcome, *_ = re.split(" {2,}|(?<=\\d) ", line.strip(), maxsplit=3)
+        assert f"{number} {who} " in words
+        assert all(word in words for word in (*step.split(), *outcome.split("; ")[0].split()))
+
+
+def test_each_of_several_failures_is_told():
+    def failed(checkpoint: int) -> Violation:
+        state: Any = machine()
+        state.configure(config=B88.configs[0])
+        state.timeoutable_barrier(checkpoint=1)
+        state.timeoutable_barrier(checkpoint=checkpoint)
+        with pytest.raises(Violation) as caught:
+            state.teardown()
+        return caught.value
+
+    machine = state_machine(B88)
+    group = ExceptionGroup("two", [failed(2), failed(3)])
+    explain(B88, group)
+    texts = [one.__notes__[0] for one in group.exceptions]
+    assert ["timeoutable_barrier (checkpoint 2)" in one for one in texts] == [True, False]
+    assert ["timeoutable_barrier (checkpoint 3)" in one for one in texts] == [False, True]
 
 
 def readme_snippet() -> str:
@@ -60,19 +104,25 @@ def readme_snippet() -> str:
 
 
 PROFILES = """import os
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-settings.register_profile("kept", derandomize=False, database=DirectoryBasedExampleDatabase("kept"))
+kept = settings(derandomize=False, report_multiple_bugs=False, database=DirectoryBasedExampleDatabase("kept"))
+settings.register_profile("kept", kept)
+settings.register_profile("brief", kept, report_multiple_bugs=True, phases=[Phase.generate, Phase.shrink])
 settings.load_profile(os.environ["HYPOTHESIS_PROFILE"])
 """
+"""Hypothesis goes on after a failure in order to find others, and traces every line of all runs in order to explain it.
+Both take most of the time."""
 
 
-def pytest_in(folder: Path, *options: str, hash_seed: int = 0) -> subprocess.CompletedProcess[str]:
+def pytest_in(
+    folder: Path, *options: str, hash_seed: int = 0, profile: str = "kept"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_engine.py"],
         cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "HYPOTHESIS_PROFILE": "kept"},
+        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "HYPOTHESIS_PROFILE": profile},
     )  # fmt: skip
 
 
@@ -87,19 +137,20 @@ def test_the_snippet_of_the_readme_finds_a_rare_bug(tmp_path):
     (tmp_path / "conftest.py").write_text(PROFILES, encoding="utf-8")
     test = tmp_path / "test_engine.py"
     test.write_text(readme_snippet(), encoding="utf-8")
-    first = pytest_in(tmp_path, "--hypothesis-seed=1", "--hypothesis-show-statistics")
+    first = pytest_in(tmp_path, "--hypothesis-seed=4", "--hypothesis-show-statistics", profile="brief")
     assert first.returncode == 1, first.stdout
+    assert "E       rule: subpartition.md#" in first.stdout
+    assert "E       printf %s '{" in first.stdout
     assert "state.aligned_timeout(checkpoint=1)" in first.stdout
     assert "    - Events:\n" in first.stdout
     assert re.search(r"%, goal reached: [a-z-]+$", first.stdout, re.MULTILINE)
     assert "Retried draw" not in first.stdout
-    assert not explained_by_us(first)
 
 
 SEEDED = """from hypothesis import Phase, seed, settings
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines import state_machine
+from conformance.suite import state_machine
 from toy_engine import Toy
 
 Machine = seed(1)(state_machine(Program(COMPONENTS["subpartition"], Toy())))
@@ -109,14 +160,14 @@ TestMyEngine.settings = settings(phases=[Phase.PHASE], deadline=None, stateful_s
 
 
 def test_a_failing_example_is_run_again_by_another_process(tmp_path):
-    (tmp_path / "toy_engine.py").write_text(TOY, encoding="utf-8")
+    (tmp_path / "toy_engine.py").write_text(f"{TOY}\n{NO_ELEMENTS}", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(PROFILES, encoding="utf-8")
     test = tmp_path / "test_engine.py"
     for hash_seed, phase in enumerate(("generate", "reuse")):  # the second only reads the database
         test.write_text(SEEDED.replace("PHASE", phase), encoding="utf-8")
         done = pytest_in(tmp_path, hash_seed=hash_seed)
         assert done.returncode == 1, done.stdout
-        assert "state.aligned_timeout(checkpoint=1)" in done.stdout
+        assert "state.fair_drain()" in done.stdout
 
 
 def quick(**more: object) -> settings:
@@ -172,14 +223,18 @@ def test_the_printed_program_can_be_run():
         state.teardown()
 
 
-def test_the_test_of_the_document_runs(tmp_path):
+SHORT = "TestMyEngine.settings = settings(TestMyEngine.settings, stateful_step_count=2)"
+"""To explain a failure, Hypothesis runs hundreds of other examples, and traces their lines."""
+
+
+def test_the_tests_of_the_documents_explain_no_line_of_ours(tmp_path):
     (snippet,) = (one for one in re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL) if "judge" in one)
     (tmp_path / "toy_engine.py").write_text(f"{TOY}\n{NO_ELEMENTS}", encoding="utf-8")
-    (tmp_path / "test_engine.py").write_text(
-        snippet.replace("from my_adapter import MyEngine", "from toy_engine import Toy as MyEngine"), encoding="utf-8"
-    )
+    (tmp_path / "conftest.py").write_text(PROFILES, encoding="utf-8")
+    snippet = snippet.replace("from my_adapter import MyEngine", "from toy_engine import Toy as MyEngine")
+    (tmp_path / "test_engine.py").write_text(f"{snippet}\n\n{readme_snippet()}{SHORT}", encoding="utf-8")
     done = pytest_in(tmp_path, "--hypothesis-seed=1")
-    assert done.returncode == 1, done.stdout
+    assert "2 failed" in done.stdout, done.stdout
     assert "expected: " in done.stdout
     assert not explained_by_us(done)
-    assert "conformance replay /dev/stdin --implementation toy_engine:Toy <<'SCENARIO'" in done.stdout
+    assert "conformance replay /dev/stdin --implementation toy_engine:Toy\n" in done.stdout

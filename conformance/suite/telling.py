@@ -1,0 +1,66 @@
+"""What a failing test says: the rule, the steps with their outcomes, and the line that replays the scenario."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterable
+
+from conformance.driver import Property
+from conformance.engines.replay import Replay
+from conformance.ports import Capability, Implementation, UnusableImplementation, find_implementation
+from conformance.reporting.specification import rule_text, specification_reference
+from conformance.reporting.story import Story, tell
+from conformance.scenarios import Scenario, encode_scenario
+
+WIDTH = 100
+"""How wide a paragraph of the specification is, in characters. A step or a command is as long as it is."""
+
+
+def told(found: Replay, implementation: Implementation, assumed: Iterable[Capability]) -> str:
+    """Returns the rule that a replay broke, its steps, and the line that replays it. An implementation that behaves
+    otherwise in the replay is not deterministic, which is said in place of the rule."""
+    if found.violation is not None:
+        head = rule_told(found.violation.property)
+    else:
+        head = [f"Run again, the scenario is {found.verdict}: the implementation is not deterministic."]
+    return "\n".join((*head, *steps_told(tell(found)), "", command(found.history.scenario, implementation, assumed)))
+
+
+def rule_told(judged: Property) -> list[str]:
+    """Returns the place and the paragraph of the rule that a property judges; nothing if it judges none."""
+    if not judged.invariant:
+        return []
+    text = (rule_text(judged.component, judged.invariant) or "").replace("**", "")  # bold in Markdown
+    return textwrap.wrap(f"rule: {specification_reference(judged)} {text}", WIDTH, subsequent_indent="      ")
+
+
+def steps_told(story: Story) -> list[str]:
+    """Returns one line for each step that was performed: who acts, the step, its outcome, and what is special."""
+    done = [one for one in story.steps if one.answer]
+    who = max((len(one.actor) for one in done), default=0)
+    what = max((len(one.step) for one in done), default=0)
+    return [
+        f"  {one.number:2} {one.actor:{who}}  {one.step:{what}}  {one.outcome}  {one.remark}".rstrip() for one in done
+    ]
+
+
+def command(scenario: Scenario, implementation: Implementation, assumed: Iterable[Capability]) -> str:
+    """Returns the command that replays a scenario. It is one line without a file, since whoever shows the message may
+    put something in front of each line."""
+    text = json.dumps(json.loads(encode_scenario(scenario)), separators=(",", ":"))
+    replaying = ["conformance", "replay", "/dev/stdin", "--implementation", _name(implementation)]
+    for one in sorted(assumed):
+        replaying += ["--assume", one.value]
+    return f"printf %s {shlex.quote(text)} | {shlex.join(replaying)}"
+
+
+def _name(implementation: Implementation) -> str:
+    """Returns the name by which a command finds an implementation: a registered one, or that of its class."""
+    try:
+        registered = type(find_implementation(implementation.name)).__qualname__ == type(implementation).__qualname__
+    except (UnusableImplementation, ValueError, KeyError):
+        registered = False
+    kind = type(implementation)
+    return implementation.name if registered else f"{kind.__module__}:{kind.__qualname__}"
