@@ -1,8 +1,9 @@
 """How well Hypothesis finds and shrinks known bugs: writes `reports/hypothesis.md`. Run by `make hypothesis`.
 
-Twenty known bugs are drawn by a seed from those of the kill matrix: ten that the random search finds within 10
-scenarios and ten that it finds in 11 to 200. Each gets five seeds of 200 examples. What Hypothesis reports is
-then shortened as `conformance shrink` does it.
+Twenty known bugs are drawn by a seed from those of the kill matrix on which nobody has worked: ten that the random
+search finds within 10 scenarios and ten that it finds in 11 to 200. Each gets five seeds of 200 examples. What
+Hypothesis reports is then shortened as `conformance shrink` does it. `DEVELOPMENT` in place of a seed measures the bugs
+on which the machine was developed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,15 @@ from conformance.scenarios import Step
 
 MATRIX = Path(__file__).parents[2] / "reports" / "kill-matrix.json"
 DRAW = "published"
-"""The seed of the draw. Nothing may be tuned on the bugs that it draws; another text draws others."""
+"""The seed of the draw. Another text draws other bugs. Whoever looks at one of them to improve the machine adds all of
+them to `DEVELOPED_ON`, so that what is published next is again measured on bugs that nobody has worked on."""
+DEVELOPMENT = "development"
+DEVELOPED_ON = (
+    "B-63r", "B-C22", "B-G31", "B-U16", "B-01", "B-58-chain", "B-06", "B-U13", "B-S25", "B-V22",
+    "B-R14", "B-C18", "B-36bg", "B-42d", "B-76r", "B-S21", "B-V18", "B-G60", "B-P11", "B-L41",
+)  # fmt: skip
+"""The first twenty that were published. B-L41 was among those that the machine was developed on before, and B-06 has
+shown why the drain must be a step."""
 SEEDS = 5
 EXAMPLES = 200
 
@@ -45,6 +54,9 @@ class Found:
 def drawn(seed: str) -> dict[str, int]:
     """Ten bugs of each kind, with the number of scenarios that the random search needs."""
     known = {one["id"]: one["scenarios"] for one in json.loads(MATRIX.read_text())["bugs"] if one["killed"]}
+    if seed == DEVELOPMENT:
+        return {name: known[name] for name in DEVELOPED_ON}
+    known = {name: needed for name, needed in known.items() if name not in DEVELOPED_ON}
     draw = Random(seed)
     easy = draw.sample(sorted(name for name, needed in known.items() if needed <= 10), 10)
     hard = draw.sample(sorted(name for name, needed in known.items() if 11 <= needed <= 200), 10)
@@ -81,6 +93,12 @@ def rows(seed: str) -> list[tuple[str, str, int, list[Found | None]]]:
     return table
 
 
+def _choice(seed: str) -> str:
+    if seed == DEVELOPMENT:
+        return "those on which the machine was developed"
+    return f"drawn with the seed `{seed}` from those on which the machine was not developed"
+
+
 def report(seed: str) -> str:
     """The report in Markdown."""
     table = rows(seed)
@@ -91,7 +109,7 @@ def report(seed: str) -> str:
     lines = [
         "# How well Hypothesis finds known bugs",
         "",
-        f"`make hypothesis` wrote this page. Twenty known bugs, drawn with the seed `{seed}`, "
+        f"`make hypothesis` wrote this page. Twenty known bugs, {_choice(seed)}, "
         f"{SEEDS} seeds of {EXAMPLES} examples "
         "each. *Scenarios* is what the random search needs for the median of its seeds "
         "([kill matrix](kill-matrix.md)). *Steps* is the length that Hypothesis reports, *shortest* that of the same "
