@@ -17,6 +17,9 @@ from conformance.scenarios import Scenario, encode_scenario
 WIDTH = 100
 """How wide a paragraph of the specification is, in characters. A step or a command is as long as it is."""
 
+FILE = "failing-scenario.json"
+"""Where the command writes the scenario. Pipes are not read."""
+
 
 def told(found: Replay, implementation: Implementation, assumed: Iterable[Capability]) -> str:
     """Returns the rule that a replay broke, its steps, and the line that replays it. An implementation that behaves
@@ -47,13 +50,13 @@ def steps_told(story: Story) -> list[str]:
 
 
 def command(scenario: Scenario, implementation: Implementation, assumed: Iterable[Capability]) -> str:
-    """Returns the command that replays a scenario. It is one line without a file, since whoever shows the message may
-    put something in front of each line."""
+    """Returns the command that writes a scenario to a file and replays it. It is one line, since whoever shows the
+    message may put something in front of each line."""
     text = json.dumps(json.loads(encode_scenario(scenario)), separators=(",", ":"))
-    replaying = ["conformance", "replay", "/dev/stdin", "--implementation", _name(implementation)]
+    replaying = ["conformance", "replay", FILE, "--implementation", _name(implementation)]
     for one in sorted(assumed):
         replaying += ["--assume", one.value]
-    return f"printf %s {shlex.quote(text)} | {shlex.join(replaying)}"
+    return f"printf %s {shlex.quote(text)} > {FILE} && {shlex.join(replaying)}"
 
 
 def _name(implementation: Implementation) -> str:

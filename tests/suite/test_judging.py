@@ -237,4 +237,4 @@ def test_the_tests_of_the_documents_explain_no_line_of_ours(tmp_path):
     assert "2 failed" in done.stdout, done.stdout
     assert "expected: " in done.stdout
     assert not explained_by_us(done)
-    assert "conformance replay /dev/stdin --implementation toy_engine:Toy\n" in done.stdout
+    assert "conformance replay failing-scenario.json --implementation toy_engine:Toy\n" in done.stdout
