@@ -19,6 +19,7 @@ from msgspec import Meta, Struct
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Plan
 from conformance.engines.corpus import corpus_files
+from conformance.scenarios.reading import read_bytes
 
 _PACKAGES = ("conformance", "strategies", "reference_impl")
 _ENDINGS = frozenset({".py", ".java", ".json", ".toml"})
@@ -79,4 +80,5 @@ def code_of(plan: Plan, names: Names) -> Code:
 
 
 def _hash(file: Traversable) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    data = read_bytes(file) if isinstance(file, Path) else file.read_bytes()  # a package in an archive has no paths
+    return hashlib.sha256(data).hexdigest()[:16]

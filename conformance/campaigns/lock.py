@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from conformance.campaigns.errors import CampaignError
+from conformance.system.files import opened
 from conformance.system.writing import naming
 
 try:
@@ -41,7 +42,7 @@ def held(folder: Path) -> Iterator[None]:
     if path.is_symlink():
         raise CampaignError(f"{path} is a link, and a driver writes into this file. Remove it.")
     with naming(path):
-        file = path.open("a+b", buffering=0)
+        file = opened(path, os.O_RDWR | os.O_CREAT)
     with file:
         if not _take(file.fileno()):
             raise CampaignError(
@@ -62,7 +63,7 @@ def held(folder: Path) -> Iterator[None]:
 def holder(folder: Path) -> str | None:
     """Return the process that has locked a folder, or None. This never takes the lock."""
     try:
-        with (folder / LOCK).open("rb") as file:
+        with opened(folder / LOCK) as file:
             return _told(file.fileno()) if _is_taken(file.fileno()) else None
     except FileNotFoundError:
         return None

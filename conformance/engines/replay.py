@@ -12,7 +12,7 @@ from conformance.driver import Component, Components, Program, Violation, run_sc
 from conformance.engines.apart import Apart, violation, violation_of
 from conformance.engines.worker import Ended
 from conformance.ports import Capability, Implementation, offered_components
-from conformance.scenarios import Entry, History, Scenario, decode_scenario, read_text
+from conformance.scenarios import MOST_SCENARIO_BYTES, Entry, History, Scenario, decode_scenario, read_text
 
 
 class ReplayVerdict(StrEnum):
@@ -25,7 +25,7 @@ class ReplayVerdict(StrEnum):
 
 def read_scenario(path: Path, components: Components = COMPONENTS) -> Scenario:
     """Returns the scenario in a file. Raises: SchemaError, OSError."""
-    return decode_scenario(read_text(path), components, str(path))
+    return decode_scenario(read_text(path, MOST_SCENARIO_BYTES), components, str(path))
 
 
 @dataclass(frozen=True, slots=True)

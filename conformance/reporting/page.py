@@ -25,6 +25,7 @@ from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.markdown import Report
 from conformance.reporting.page_sections import Sections, sections_of
 from conformance.reporting.verdicts import Verdicts
+from conformance.system.files import opened
 from conformance.system.text import neutral
 from conformance.system.writing import write_text
 
@@ -97,8 +98,8 @@ def check_index(folder: Path) -> None:
     path = folder / PAGE
     if not path.exists():
         return
-    with path.open(encoding="utf-8", errors="replace") as file:
-        if f'<meta name="generator" content="{GENERATOR}' not in file.read(2000):
+    with opened(path) as file:
+        if f'<meta name="generator" content="{GENERATOR}'.encode() not in file.read(2000):
             raise FileExistsError(f"{path} was not written by this suite, and is not overwritten; move it, or name "
                                   "another folder")  # fmt: skip
 

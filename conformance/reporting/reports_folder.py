@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-import msgspec
 from rich.console import Console
 
 from conformance.campaigns import Plan
@@ -18,6 +18,8 @@ from conformance.reporting.conformance_report import Call
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, evidence_by_key, write_index
 from conformance.reporting.verdicts import Verdicts
+from conformance.scenarios import MOST_SCENARIO_BYTES
+from conformance.scenarios.reading import decode_json, read_bytes
 
 FILES = ("report.md", "scenario.json", "history.json", "calls.jsonl", "answers.jsonl", "test_reproduce.py")
 """The files of a bug report, now and in earlier versions."""
@@ -51,7 +53,7 @@ def remove_earlier(folder: Path, kept: Collection[str]) -> None:
 def _is_report(path: Path) -> bool:
     """Return whether a folder has the name that its scenario gives to it, as every bug report has."""
     try:
-        scenario = msgspec.json.decode((path / "scenario.json").read_bytes())
+        scenario = decode_json(read_bytes(path / "scenario.json", MOST_SCENARIO_BYTES), dict[str, Any])
         parts = [scenario["component"], scenario["config"], scenario["steps"]]
         finding = scenario["finding"]
         return path.name == folder_name(finding["implementation"], finding["property"], parts)

@@ -11,10 +11,22 @@ from conformance.scenarios.codec import (
     encode_scenario,
     scenario_id,
 )
-from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Step, Vocabulary
+from conformance.scenarios.model import (
+    MOST_SCENARIO_BYTES,
+    MOST_STEPS,
+    SCHEMA,
+    Entry,
+    Finding,
+    History,
+    Scenario,
+    Step,
+    Vocabulary,
+)
 from conformance.scenarios.reading import SchemaError, read_text, read_toml
 
 __all__ = [
+    "MOST_SCENARIO_BYTES",
+    "MOST_STEPS",
     "SCHEMA",
     "Entry",
     "Finding",

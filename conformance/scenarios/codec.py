@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from json import JSONDecoder, dumps
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.ports import Outcome
 from conformance.scenarios.former import OLDEST, step_as_of_today
-from conformance.scenarios.model import SCHEMA, Entry, Finding, History, Scenario, Vocabulary
+from conformance.scenarios.model import MOST_STEPS, SCHEMA, Entry, Finding, History, Scenario, Vocabulary
 from conformance.scenarios.reading import SchemaError, Unreadable, decode_json
 
 
@@ -22,7 +22,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     schema: Literal[1, 2]
     component: str
     config: dict[str, Any]
-    steps: tuple[tuple[str | int | bool, ...], ...]
+    steps: Annotated[tuple[tuple[str | int | bool, ...], ...], Meta(max_length=MOST_STEPS)]
     finding: Finding | None = None
 
 
@@ -121,6 +121,12 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
             f"{source}, line {_line(text, ('schema',))}, field schema: this suite reads schema versions {OLDEST} to "
             f"{SCHEMA}, found {version!r}; replay the file with a suite that knows its version"
         )
+    steps = raw.get("steps") if isinstance(raw, dict) else None
+    if isinstance(steps, list) and len(steps) > MOST_STEPS:
+        raise SchemaError(
+            f"{source}, line {_line(text, ('steps',))}, field steps: a scenario has at most {MOST_STEPS:,} steps, and "
+            f"this one {len(steps):,}; leave out some of them: each part of a scenario is a scenario, too"
+        )
     try:
         file = msgspec.convert(raw, ScenarioFile)
     except msgspec.ValidationError as error:
@@ -137,12 +143,12 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
         message, inner = _split(str(error))
         path = ("config", *inner)
         raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {message}") from None
-    steps = tuple(step_as_of_today(version, file.component, step) for step in file.steps)
-    for index, step in enumerate(steps):
+    today = tuple(step_as_of_today(version, file.component, step) for step in file.steps)
+    for index, step in enumerate(today):
         if complaint := vocabulary.complaint(file.component, step):
             path = ("steps", index)
             raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {complaint}")
-    return Scenario(file.component, config, steps, file.finding)
+    return Scenario(file.component, config, today, file.finding)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

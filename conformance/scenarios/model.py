@@ -11,6 +11,12 @@ from conformance.ports import Outcome
 SCHEMA = 2
 """The version of the JSON form that the suite writes. It reads schema 1 of scenarios too (`former`)."""
 
+MOST_STEPS = 10_000
+"""How many steps a scenario that is read from a file may have. Those of a search have up to 100, and long ones, of many
+lives, up to a few thousand. A run takes time and memory for each of them."""
+MOST_SCENARIO_BYTES = 4 << 20
+"""How large the file of a scenario may be: ten times as large as one of the longest scenarios."""
+
 Step: TypeAlias = tuple[Any, ...]
 """The name of a step and its operands, as `("unaligned_barrier", 3)`. Operands are absolute values, never indexes into
 what is enabled."""

@@ -22,6 +22,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.check import Check, Found
 from conformance.engines.tally import Failure, Tally
+from conformance.scenarios.reading import decode_json, read_bytes
 from conformance.system.writing import NotWritten, write_text
 
 try:
@@ -79,7 +80,7 @@ class Searches:
             return None
         total = Tally()
         for path in paths:
-            record = self._unwritten.get(path) or msgspec.json.decode(path.read_bytes(), type=TallyRecord)
+            record = self._unwritten.get(path) or decode_json(read_bytes(path), TallyRecord)
             total.merge(decode_tally(record, COMPONENTS))
         found = tuple(
             Found(signature, one.owed, one.observed, one.scenario, one.count, one.first)

@@ -39,7 +39,9 @@ def opened(path: str | PathLike[str], mode: int = os.O_RDONLY) -> BinaryIO:
     name = os.fspath(path)
     if not mode & os.O_CREAT or os.path.lexists(name):
         _check(os.stat(name), name)  # to open a device may do something to it
-    file = os.fdopen(os.open(name, mode | _AT_ONCE, 0o666), "rb" if mode == os.O_RDONLY else "r+b")
+    descriptor = os.open(name, mode | _AT_ONCE, 0o666)
+    # Without a buffer, an error of writing belongs to the call that writes.
+    file: BinaryIO = os.fdopen(descriptor, "rb") if mode == os.O_RDONLY else os.fdopen(descriptor, "r+b", buffering=0)
     try:
         _check(os.fstat(file.fileno()), name)
     except BaseException:

@@ -11,7 +11,17 @@ import sys
 import pytest
 
 from conformance.bridges.jsonl import Client
-from conformance.bridges.jsonl.protocol import Call, OneOutcome, Open, Opened, Refused, StrictOutcome, encode
+from conformance.bridges.jsonl.protocol import (
+    Call,
+    OneOutcome,
+    Open,
+    Opened,
+    Refused,
+    Reply,
+    StrictOutcome,
+    decode_reply,
+    encode,
+)
 from conformance.ports import ErrorKind, PortError, UnusableImplementation
 
 POLL = Call(("poll",))
@@ -65,7 +75,7 @@ def failing(command: list[str], seconds: float = 20.0) -> tuple[Client, PortErro
         ("say(type='shrug')", r"Invalid value 'shrug'"),
         ("say(type='opened')", r"which is not an answer to that request$"),
         ("say(type='x' * 9000)", r"with '\{.type.: .xxx[^\n]*… \(\d+ bytes\): "),
-        ("print('x' * (17 << 20))", r"wrote a line longer than 16 MiB: '"),
+        ("print('x' * (5 << 20))", r"wrote a line longer than 4 MiB: '"),
     ],
 )  # fmt: skip
 def test_a_program_that_breaks_the_protocol_has_crashed(program, on_call, said):
@@ -98,6 +108,24 @@ def test_a_program_that_only_logs_hung(program):
     assert error.kind is ErrorKind.HUNG
     assert error.reason.endswith("  busy")
     assert len(error.reason) < 1000
+
+
+def test_the_time_to_decode_a_long_answer_counts(program, monkeypatch):
+    """The clock is not waited for: here, the limit has passed when the answer is decoded."""
+
+    def slow(line: bytes) -> Reply:
+        if len(line) > 1 << 19 and client._child is not None:
+            client._child.deadline = 0.0
+        return decode_reply(line)
+
+    monkeypatch.setattr("conformance.bridges.jsonl.client.decode_reply", slow)
+    client = Client(program("outcome(value='x' * (1 << 20))"))
+    client.request(Open("deque", {}))
+    with pytest.raises(
+        PortError, match=r"gave an answer to the call 'poll' that could not be decoded within 20 s"
+    ) as told:
+        client.request(POLL)
+    assert told.value.kind is ErrorKind.HUNG
 
 
 def test_a_line_that_nobody_asked_for_is_found_at_the_next_request(program):

@@ -6,14 +6,17 @@ import json
 from importlib.resources import files
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given, settings
 
 from conformance.components import COMPONENTS
 from conformance.components.subpartition import SubpartitionScenarioConfig
-from conformance.engines import replay
+from conformance.engines import read_scenario, replay
 from conformance.ports import find_implementation
 from conformance.scenarios import (
+    MOST_SCENARIO_BYTES,
+    MOST_STEPS,
     Finding,
     Scenario,
     SchemaError,
@@ -143,6 +146,22 @@ def test_a_wrong_file_is_told_with_line_and_field(change, line, said):
         decode_scenario(text.replace(*change), COMPONENTS, "bug.json")
     assert f"bug.json, line {line}, " in str(caught.value)
     assert said in str(caught.value)
+
+
+def test_a_scenario_has_a_limit_of_steps(tmp_path):
+    longest = Scenario(SMALL.component, SMALL.config, (("poll",),) * MOST_STEPS)
+    assert decode_scenario(encode_scenario(longest), COMPONENTS) == longest
+    longer = Scenario(SMALL.component, SMALL.config, (*longest.steps, ("poll",)))
+    with pytest.raises(SchemaError) as caught:
+        decode_scenario(encode_scenario(longer), COMPONENTS, "bug.json")
+    assert "bug.json, line 5, field steps: a scenario has at most 10,000 steps, and this one 10,001;" in str(
+        caught.value
+    )
+    with pytest.raises(msgspec.ValidationError, match=r"length <= 10000 - at `\$\.steps`"):  # as a part of other files
+        msgspec.convert(json.loads(encode_scenario(longer)), codec.ScenarioFile)
+    (tmp_path / "large.json").write_text(encode_scenario(SMALL) + " " * MOST_SCENARIO_BYTES)
+    with pytest.raises(SchemaError, match=r"large\.json: the file is larger than 4 MiB"):
+        read_scenario(tmp_path / "large.json")
 
 
 @pytest.mark.parametrize("kept", [0, 1, 40, 120])

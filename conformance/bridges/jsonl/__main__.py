@@ -10,6 +10,7 @@ from pathlib import Path
 from conformance.bridges.jsonl.page import NoSuchSection, schema_text, with_sections
 from conformance.bridges.jsonl.serve import serve
 from conformance.ports import UnusableImplementation, find_implementation
+from conformance.scenarios import SchemaError, read_text
 from conformance.system.writing import write_text
 
 
@@ -30,8 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
             case "schema":
                 print(schema_text(), end="")
             case "page":
-                write_text(chosen.file, with_sections(chosen.file.read_text(encoding="utf-8")))
-    except (UnusableImplementation, NoSuchSection, OSError) as error:
+                write_text(chosen.file, with_sections(read_text(chosen.file)))
+    except (UnusableImplementation, NoSuchSection, SchemaError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

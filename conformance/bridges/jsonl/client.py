@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -32,6 +33,8 @@ from conformance.bridges.jsonl.protocol import (
 from conformance.ports import ErrorKind, PortError, UnusableImplementation
 from conformance.system.processes import fate
 
+_LONG = 1 << 16
+"""The time to decode an answer of more bytes than this counts as that of the program."""
 _EXPECTED: dict[type[Request], type[Reply]] = {
     Hello: Greeting,
     Open: Opened,
@@ -218,6 +221,10 @@ class Client:
             if not (line.lstrip().startswith(b"{") or isinstance(message, Hello)):
                 why += "; it must write nothing but answers to stdout, and its log to stderr"
             raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
+        if len(line) > _LONG and time.monotonic() > child.deadline:
+            raise Hung(
+                f"gave an answer to {_name(message)} that could not be decoded within {seconds:g} s{child.log()}"
+            )
         if not isinstance(reply, _EXPECTED[type(message)] | Refused):
             raise Died(f"answered {_name(message)} with {shortened(line)}, which is not an answer to that request")
         return reply

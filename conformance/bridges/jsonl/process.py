@@ -18,7 +18,8 @@ from conformance.ports import MOST_TRANSCRIPT, OversizedTranscript, Transcript
 from conformance.system.processes import Started, fate
 from conformance.system.text import neutral
 
-LONGEST_LINE = 16 * 1024 * 1024
+LONGEST_LINE = 4 << 20
+"""In bytes. Whatever is in such a line, it is decoded within a second, and into less than 200 MiB of memory."""
 _CHUNK = 1 << 16
 _KEPT_LOG = 8 * 1024
 _KEPT_PIPES = 16  # a pipe holds one chunk by default, and 16 chunks (1 MiB) at most
@@ -102,6 +103,8 @@ class ChildProcess:
             os.set_blocking(stream, False)
         for stream in (self._stdout, self._stderr):
             self._selector.register(stream, selectors.EVENT_READ)
+        self.deadline = 0.0
+        """Until when the last line that was asked for had to be there, on the monotonic clock."""
         self._received = bytearray()
         self._log = bytearray()
         self._owner = os.getpid()
@@ -124,7 +127,7 @@ class ChildProcess:
             )
         if self._record is not None:
             self._record.add_sent(line)
-        deadline = time.monotonic() + seconds
+        self.deadline = deadline = time.monotonic() + seconds
         unsent = memoryview(line)[self._write(line) :]
         if unsent:
             self._selector.register(self._stdin, selectors.EVENT_WRITE)

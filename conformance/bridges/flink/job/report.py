@@ -10,6 +10,7 @@ from statistics import median
 from conformance.bridges.flink.job.campaign import Result
 from conformance.bridges.flink.job.judge import Kind
 from conformance.bridges.flink.job.table import not_exercised
+from conformance.scenarios import read_text
 
 BEGIN = "<!-- figures: begin -->"
 END = "<!-- figures: end -->"
@@ -21,7 +22,7 @@ def write_report(path: Path, figures: str) -> None:
 
     Raises: ValueError if the document has no such marks.
     """
-    text = path.read_text(encoding="utf-8") if path.exists() else _NEW_DOCUMENT
+    text = read_text(path) if path.exists() else _NEW_DOCUMENT
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
