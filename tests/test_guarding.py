@@ -27,7 +27,7 @@ def conformance(*arguments: str, path: Path = ROOT) -> subprocess.CompletedProce
             "its process exited with status 0, at step 1, flush",
         ),
         (("shrink", "tests/corpus/B-01.json"), "its process exited with status 0, in the fair drain, at its"),
-        (("doctor",), "ended the command: its process exited with status 0\n"),
+        (("doctor",), 'its process exited with status 0, at call 6 of a subpartition, ["flush"]\n'),
     ],
 )
 def test_a_process_that_ends_in_silence_is_not_green(arguments, said):
@@ -41,6 +41,26 @@ def test_a_hang_ends_the_command():
     done = conformance("explore", "--component", "subpartition", *hangs)
     assert done.returncode == 3
     assert "it did not answer in time, at step 1, flush" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("swallows_the_alarm", 'it did not answer in time, at call 6 of a subpartition, ["flush"]\n'),
+        ("hangs_when_asked", "it did not answer in time, when it said its name and what it offers\n"),
+        ("hangs_when_closed", "it did not answer in time, when it was closed\n"),
+    ],
+)
+def test_a_doctor_does_not_wait_for_ever(name, said):
+    done = conformance("doctor", "--step-seconds", "1", "--implementation", f"{HERE}{name}")
+    assert done.returncode == 3
+    assert said in done.stderr
+
+
+def test_an_audit_does_not_wait_for_ever(tmp_path):
+    done = conformance("audit", str(tmp_path), "--step-seconds", "1", "--implementation", f"{HERE}hangs_when_asked")
+    assert done.returncode == 3
+    assert "it did not answer in time, when it read the folder\n" in done.stderr
 
 
 def test_the_status_is_that_of_the_command():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import click
@@ -44,10 +44,28 @@ class Guarded(click.Group):
         return context
 
 
-def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
+Place = Callable[[Reader], str]
+"""Returns where a command was, as the end of a sentence."""
+
+
+def in_a_scenario(reader: Reader) -> str:
+    """Returns at which step of which scenario a command was that runs scenarios."""
+    position = reader.position(COMPONENTS)
+    if position.scenario is None:
+        return ""
+    component = COMPONENTS[position.scenario.component]
+    return f", {position.place(component)} of this scenario:\n{encode_scenario(position.scenario)}"
+
+
+def in_an_examination(reader: Reader) -> str:
+    """Returns what a command did that says so (see `saying`)."""
+    return f", {reader.said}" if reader.said else ""
+
+
+def guarded(name: str, limits: Limits, place: Place | None = in_a_scenario) -> int | None:
     """Run the current command in a child, unless the implementation is the suite's own or this is that child.
 
-    Without `takes_steps`, the command does not run scenarios, and there is no limit of time.
+    Without a `place`, the command does not say what it does, and there is no limit of time.
 
     Returns: the status of the command; None if this process must run it.
     """
@@ -67,7 +85,7 @@ def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
     reader = Reader(memory)
     os.close(memory)
     try:
-        ended = _watched(child, reader, limits, takes_steps)
+        ended = _watched(child, reader, limits, has_limit=place is not None)
         code = child.kill()
         told = os.read(report, 16)
     finally:
@@ -75,20 +93,15 @@ def guarded(name: str, limits: Limits, takes_steps: bool = True) -> int | None:
         os.close(report)
     if ended is None and told:
         return int(told)
-    position = reader.position(COMPONENTS)
     what = ended or f"its process {fate(code)}"
-    where = ""
-    if takes_steps and position.scenario is not None:
-        component = COMPONENTS[position.scenario.component]
-        where = f", {position.place(component)} of this scenario:\n{encode_scenario(position.scenario)}"
-    say(f"{name} ended the command: {what}{where}")
+    say(f"{name} ended the command: {what}{place(reader) if place is not None else ''}")
     return INCONCLUSIVE
 
 
 def guarded_by_names(names: Iterable[str]) -> int | None:
     """As `guarded`, if one of these names of known bugs or legal variants is `module:object`, which loads a module."""
     stranger = next((name for name in names if ":" in name), None)
-    return None if stranger is None else guarded(stranger, Limits(), takes_steps=False)
+    return None if stranger is None else guarded(stranger, Limits(), place=None)
 
 
 def followed(program: Program) -> Program:
@@ -99,7 +112,17 @@ def followed(program: Program) -> Program:
     return program
 
 
-def _watched(child: Started, reader: Reader, limits: Limits, takes_steps: bool) -> str | None:
+def saying() -> Callable[[str], None]:
+    """Returns a function that tells the process that guards this one what is done now."""
+    writer = click.get_current_context().find_object(Writer)
+    return _nothing if writer is None else writer.say
+
+
+def _nothing(what: str) -> None:
+    """Nobody guards this process."""
+
+
+def _watched(child: Started, reader: Reader, limits: Limits, has_limit: bool) -> str | None:
     """Wait until the child ends. Returns why it must be ended, or None if it has ended by itself."""
     watch = Watch(child, reader, limits)
     passed_on = False
@@ -109,8 +132,8 @@ def _watched(child: Started, reader: Reader, limits: Limits, takes_steps: bool) 
                 passed_on = True
                 with suppress(OSError):
                     os.kill(child.pid, signal.SIGINT)  # the command has something to save
-            patience = limits.step_seconds if reader.beats > 0 else START_SECONDS
-            if (complaint := watch.complaint(patience if takes_steps else None)) is not None:
+            patience = limits.step_seconds if reader.has_begun else START_SECONDS
+            if (complaint := watch.complaint(patience if has_limit else None)) is not None:
                 return complaint[0]
     return None
 

@@ -6,15 +6,16 @@ same outcomes again. Searches find what breaks a property.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import CoroutineType
 from typing import Any, NamedTuple
 
 from conformance.driver import Component, Program, as_error
 from conformance.engines.batch import generator_of, noting
 from conformance.engines.search import Search, seeds
-from conformance.ports import Capability, Error, ErrorKind, Outcome, PortError, Signal
-from conformance.ports.exact import are_signals, complaint_of_signals, exact
+from conformance.ports import Capability, Error, ErrorKind, Implementation, Outcome, PortError, Signal
+from conformance.ports.exact import are_signals, complaint_of_signals, exact, shown
 from conformance.ports.implementation import NEW, Call, Factory
 from conformance.ports.signatures import FAULT, answer_type, operations
 from conformance.scheduling import LockOrder, Thread
@@ -77,16 +78,41 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
             return
 
 
-def perform(component: Component, factory: Factory, calls: Sequence[Call]) -> list[Happened]:
-    """Perform the calls in order, up to a crash or a hang. Operations that wait go on as soon as they can."""
+def unsaid(what: str) -> None:
+    """Nobody wants to know what is done now."""
+
+
+@contextmanager
+def in_use(make: Callable[[], Implementation], say: Callable[[str], None] = unsaid) -> Iterator[Implementation]:
+    """Make an implementation, and close it at the end of the block. `say` is told of it."""
+    say("")  # to start may take longer than a call
+    implementation = make()
+    try:
+        yield implementation
+    finally:
+        say("when it was closed")
+        implementation.close()
+        say("")
+
+
+def perform(
+    component: Component, factory: Factory, calls: Sequence[Call], say: Callable[[str], None] = unsaid
+) -> list[Happened]:
+    """Perform the calls in order, up to a crash or a hang. Operations that wait go on as soon as they can.
+
+    `say` is told of each call before it is made.
+    """
     performance = _Performance(component, factory)
     try:
-        for call in calls:
+        for number, call in enumerate(calls):
+            if say is not unsaid:  # the call is not shown for nobody
+                say(f"at call {number} of a {component.name}, {shown(call)}")
             performance.call(call)
             if performance.happened[-1].ended:
                 break
     finally:
         performance.abandon()
+    say("")
     return performance.happened
 
 

@@ -8,12 +8,11 @@ same outcomes, in one message or step by step. If something is wrong, the doctor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from time import perf_counter
 
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Program
-from conformance.engines.calls import perform
+from conformance.engines.calls import in_use, perform, unsaid
 from conformance.engines.patient import Patient
 from conformance.ports import (
     Capability,
@@ -23,20 +22,27 @@ from conformance.ports import (
     offered_components,
 )
 
+Say = Callable[[str], None]
+"""Is told what is done now. Nothing: the suite itself is at work, or an implementation is started."""
 
-def examine(make: Callable[[], Implementation], components: Mapping[str, Component] = COMPONENTS) -> Iterator[Examined]:
+
+def examine(
+    make: Callable[[], Implementation], components: Mapping[str, Component] = COMPONENTS, say: Say = unsaid
+) -> Iterator[Examined]:
     """Yields the results of all examinations in order. It calls `make` again when it needs a fresh implementation.
+
+    `say` is told what is done with the implementation, before it is done.
 
     Raises: UnusableImplementation if the implementation cannot be started.
     """
-    implementation = make()
-    with closing(implementation):
-        yield from _examine(implementation, make, components)
+    with in_use(make, say) as implementation:
+        yield from _examine(implementation, make, components, say)
 
 
 def _examine(
-    implementation: Implementation, make: Callable[[], Implementation], known: Mapping[str, Component]
+    implementation: Implementation, make: Callable[[], Implementation], known: Mapping[str, Component], say: Say
 ) -> Iterator[Examined]:
+    say("when it said its name and what it offers")
     started = perf_counter()
     about = _about(implementation)
     seconds = perf_counter() - started
@@ -64,11 +70,11 @@ def _examine(
         return
     healthy: list[Patient] = []
     for component in components:
-        patient = Patient(Program(known[component], implementation), make)
+        patient = Patient(Program(known[component], implementation), make, say)
         yield from patient.examine()
         if not patient.wrong:
             healthy.append(patient)
-    yield from _elsewhere(healthy, make)
+    yield from _elsewhere(healthy, make, say)
     yield from _claims(implementation, healthy, all_healthy=len(healthy) == len(components))
     yield from _speed(healthy)
 
@@ -87,14 +93,14 @@ def _about(implementation: Implementation) -> str:
     return f"{name} {version}".rstrip()
 
 
-def _elsewhere(patients: list[Patient], make: Callable[[], Implementation]) -> Iterator[Examined]:
+def _elsewhere(patients: list[Patient], make: Callable[[], Implementation], say: Say) -> Iterator[Examined]:
     """Perform the same calls on a second implementation that was started anew: no outcome may depend on the process."""
     if not patients:
         return
-    with closing(make()) as other:
+    with in_use(make, say) as other:
         for patient in patients:
             component = patient.component.name
-            again = perform(patient.component, other.components()[component], patient.scenarios[0])
+            again = perform(patient.component, other.components()[component], patient.scenarios[0], say)
             if difference := patient.difference(patient.histories[0], again):
                 yield Examined(
                     f"{component}: another start", f"After a second start, it had other outcomes. {difference}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from itertools import zip_longest
 from time import perf_counter
 from typing import Any
@@ -12,7 +11,7 @@ from msgspec.structs import asdict
 
 from conformance.driver import Program, as_error
 from conformance.engines.batch import generator_of
-from conformance.engines.calls import ENDING, Happened, asked_for, draw, perform, told
+from conformance.engines.calls import ENDING, Happened, asked_for, draw, in_use, perform, told, unsaid
 from conformance.ports import (
     Capability,
     ErrorKind,
@@ -45,7 +44,10 @@ _FRESH = "The same calls must have the same outcomes on every fresh object."
 class Patient:
     """One component under examination. `histories` has the outcomes of each of the `scenarios`."""
 
-    def __init__(self, program: Program, make: Callable[[], Implementation]) -> None:
+    def __init__(
+        self, program: Program, make: Callable[[], Implementation], say: Callable[[str], None] = unsaid
+    ) -> None:
+        """`say` is told what is done with the implementation, before it is done."""
         self.component = program.component
         self.scenarios: list[tuple[Call, ...]] = []
         self.histories: list[list[Happened]] = []
@@ -57,6 +59,7 @@ class Patient:
         self.counts_resources = False
         self._program = program
         self._make = make
+        self._say = say
         self._name = program.component.name
 
     def examine(self) -> Iterator[Examined]:
@@ -83,6 +86,9 @@ class Patient:
                 )
         return ""
 
+    def _perform(self, calls: Sequence[Call]) -> list[Happened]:
+        return perform(self.component, self._program.factory, calls, self._say)
+
     # ---- ports ---------------------------------------------------------------------------------------------------
     def _ports(self) -> Iterator[Examined]:
         configs: list[Any] = []
@@ -98,6 +104,7 @@ class Patient:
             )  # fmt: skip
             return
         for config in configs:
+            self._say(f"when it made a {self._name} from {shown(config)}")
             try:
                 port = self._program.factory(config)
             except BaseException as error:
@@ -113,6 +120,7 @@ class Patient:
                     f"Make an object of a subclass of conformance.ports.{self.component.port.__name__}.",
                 )  # fmt: skip
                 return
+        self._say("")
         yield self._well(
             "configurations", f"The factory makes ports from {f'all {len(configs)}' if len(configs) > 1 else 'it'}."
         )
@@ -121,7 +129,7 @@ class Patient:
     def _outcomes(self) -> Iterator[Examined]:
         for calls in draw(self._program):
             started = perf_counter()
-            history = perform(self.component, self._program.factory, calls)
+            history = self._perform(calls)
             self.seconds += perf_counter() - started
             self.calls += len(history)
             self.scenarios.append(calls)
@@ -129,16 +137,16 @@ class Patient:
             if any(_is(ErrorKind.HUNG, one) for one in history):
                 yield self._unanswered(len(self.histories) - 1)
                 return
-            perform(self.component, self._program.factory, calls[: len(calls) // 2])  # leaves an object in mid-scenario
-            again = perform(self.component, self._program.factory, calls)
+            self._perform(calls[: len(calls) // 2])  # leaves an object in mid-scenario
+            again = self._perform(calls)
             if difference := self.difference(history, again):
                 yield self._unlike(calls, history, difference)
                 return
 
     def _unlike(self, calls: Sequence[Call], history: list[Happened], difference: str) -> Examined:
         """Returns the finding if the second run differs from the first: was state left over, or was it chance?"""
-        with closing(self._make()) as other:
-            fresh = perform(self.component, other.components()[self._name], calls)
+        with in_use(self._make, self._say) as other:
+            fresh = perform(self.component, other.components()[self._name], calls, self._say)
         if self.difference(history, fresh) and len(self.histories) == 1:
             return self._wrong(
                 "the same again", f"The same calls had other outcomes the second time, and the third. {difference}",
@@ -232,6 +240,7 @@ class Patient:
 
     def _run(self, batch: Batch, calls: Sequence[Call], waits: bool) -> tuple[list[Happened] | None, Examined | None]:
         """Send a scenario in one message. Returns its history, or None if an operation waits; then what was wrong."""
+        self._say(f"when it was sent a scenario of a {self._name} in one message")
         started = perf_counter()
         try:
             outcomes = batch(self._name, calls[0][1], calls)
@@ -243,6 +252,7 @@ class Patient:
                 cure = "An operation that does not wait step by step must not wait in a `scenario`."
             return None, self._wrong("in one message", f"A scenario was not answered: {error.reason}.", cure)
         self.batch_seconds += perf_counter() - started
+        self._say("")
         self.batches += 1
         if waits:
             return None, self._wrong(
@@ -256,7 +266,7 @@ class Patient:
         for calls in self.scenarios:
             for part in (calls[: max(1, len(calls) // 2)], calls):
                 ending: tuple[Call, ...] = (("release",), ("release",), ("resources",))
-                history = perform(self.component, self._program.factory, (*part, *ending))
+                history = self._perform((*part, *ending))
                 if (one := self._ended_badly((*part, *ending), history)) is not None:
                     yield one
                     return

@@ -77,6 +77,10 @@ class Writer:
         self.used = _BEGIN
         self.note(line)
 
+    def say(self, what: str) -> None:
+        """Note what is done now, if it is no run of a scenario. Nothing: the suite itself is at work."""
+        self.begin(what.encode())
+
     def note(self, line: bytes) -> None:
         """Note a step. It is there for the reader once the end of the notes is behind it."""
         end = self.used + len(line)
@@ -176,6 +180,17 @@ class Reader:
     def beats(self) -> int:
         """A number that changes with every step."""
         return int(_STATE.unpack_from(self._memory, _AT)[0])
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the writer has noted a run, or what it does, and not only that it is there."""
+        return int(_STATE.unpack_from(self._memory, _AT)[1]) > _BEGIN
+
+    @property
+    def said(self) -> str:
+        """What the writer does, if it is no run of a scenario."""
+        _, used = _STATE.unpack_from(self._memory, _AT)
+        return self._memory[_BEGIN : max(used, _BEGIN)].decode(errors="replace")
 
     @property
     def number(self) -> int:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from conformance.ports import Element, find_implementation
@@ -97,6 +98,23 @@ class HangsInFinish(Subpartition):
             time.sleep(0.01)
 
 
+class HangsWhenAsked(With):
+    """Does not say what it offers, or what is in a folder."""
+
+    def components(self) -> Any:
+        while True:
+            time.sleep(0.01)
+
+    def audit(self, folder: Path) -> Any:
+        self.components()
+
+
+class HangsWhenClosed(With):
+    def close(self) -> None:
+        while True:
+            time.sleep(0.01)
+
+
 class LeavesAProgram(Harmless):
     def harm(self) -> None:
         if not os.fork():
@@ -115,6 +133,7 @@ def made(part: Any) -> Any:
 harmless, exits_in_silence, exits, aborts = made(Harmless), made(ExitsInSilence), made(Exits), made(Aborts)
 hangs, swallows_the_alarm, leaks, exits_late = made(Hangs), made(SwallowsTheAlarm), made(Leaks), made(ExitsLate)
 leaves_a_program, exits_rarely = made(LeavesAProgram), made(ExitsRarely)
+hangs_when_asked, hangs_when_closed = HangsWhenAsked, HangsWhenClosed
 exits_in_finish, hangs_in_finish = made(ExitsInFinish), made(HangsInFinish)
 
 
