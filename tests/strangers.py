@@ -1,6 +1,8 @@
 """Runs hostile programs and reads hostile files with the commands of the suite, and says what came of it.
 
 python -m tests.strangers reports/strangers.md
+
+More arguments are words: only cases with one of them in their description are tried.
 """
 
 from __future__ import annotations
@@ -26,19 +28,10 @@ from conformance.campaigns.seal import is_sealed
 from conformance.campaigns.shards import BLOCKS
 from conformance.components.deque import DequeScenarioConfig
 from conformance.scenarios import Finding, Scenario, encode_scenario
-from conformance.state_files import (
-    HEADER,
-    Handle,
-    Place,
-    StateList,
-    encode_header,
-    encode_record,
-    encode_segment,
-    write_list,
-)
 from conformance.system.text import neutral
 from tests.bridges.conftest import PROGRAM
-from tests.hostile import DEEP, nested_folders, remove_nested_folders
+from tests.hostile import DEEP, SHAPES, remove_nested_folders
+from tests.strange_states import leading_nowhere, listed, nested, piped, sparse, state
 
 ROOT = Path(__file__).parents[1]
 HOSTILE = "tests.engines.hostile:"
@@ -47,6 +40,7 @@ CHECK = ("check", "--component", "subpartition", "--scenarios", "60", *LIMITS)
 CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
 CONFORMS, FOUND, REFUSED, INCONCLUSIVE, NOT_WRITTEN = 0, 1, 2, 3, 74
 SHOWN = 200
+ESCAPED = "a string without end, of escaped quotes"
 SECONDS = 300
 _FINDING = re.compile(r"operations-answer-as-the-interface-says  .*?; (.*)$", re.MULTILINE)
 """The line of the table of findings, which is wide enough to have each finding on one line."""
@@ -127,9 +121,21 @@ def _scenario(what: str, content: bytes) -> Case:
     return _file(f"scenario, {what}", "scenario.json", content, "replay", "scenario.json")
 
 
+def _pipe(name: str) -> Callable[[Path], None]:
+    def prepare(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(folder / name)
+
+    return prepare
+
+
 def _naming(name: str) -> bytes:
     finding = Finding("all-others-keep-their-order", "reordered", name)
     return encode_scenario(Scenario("deque", DequeScenarioConfig(), (("add", 0),), finding)).encode()
+
+
+def _polling(times: int) -> bytes:
+    return encode_scenario(Scenario("deque", DequeScenarioConfig(), (("poll",),) * times)).encode()
 
 
 def _campaign(what: str, change: Callable[[Path], None], *arguments: str) -> Case:
@@ -161,47 +167,6 @@ def _audit(what: str, prepare: Callable[[Path], None], status: int = FOUND) -> C
         prepare(folder / "states")
 
     return Case(f"channel state: {what}", ("audit", "states"), status, prepared)
-
-
-def _state(folder: Path, records: int = 3, handles: int = 1, name: str = "a.state") -> None:
-    """Write a file with one segment of so many records, and a list in which so many handles name it."""
-    segment = encode_segment(Place(1, 0, False, 0), 0, b"".join(map(encode_record, range(records))))
-    data = encode_header(1) + segment
-    (folder / name).write_bytes(data)
-    handle = Handle(0, False, 0, (HEADER,), len(segment))
-    write_list(folder, StateList(1, 1, name, len(data), (handle,) * handles))
-
-
-def _listed(content: bytes) -> Callable[[Path], None]:
-    def prepare(folder: Path) -> None:
-        _state(folder)
-        _write(folder / "a.state.json", content)
-
-    return prepare
-
-
-def _sparse(name: str) -> Callable[[Path], None]:
-    def prepare(folder: Path) -> None:
-        _state(folder)
-        os.truncate(folder / name, 6 << 30)
-
-    return prepare
-
-
-def _nested(folder: Path) -> None:
-    nested_folders(folder, "d")
-
-
-def _leading_nowhere(folder: Path) -> None:
-    _state(folder)
-    (folder / "a.state").unlink()
-    (folder / "a.state").symlink_to("nowhere")
-
-
-def _piped(folder: Path) -> None:
-    _state(folder)
-    (folder / "a.state").unlink()
-    os.mkfifo(folder / "a.state")
 
 
 def _edited(name: str, edit: Callable[[Any], None], sealed: bool = False) -> Callable[[Path], None]:
@@ -271,6 +236,12 @@ CASES = (
           "--implementation", "reference", "--implementation", "tests.lying:number_equal_to_all"), INCONCLUSIVE),
     _lines("answers 1.0 to each call", on_call="outcome(value=1.0)"),
     _lines("answers true to each call", on_call="outcome(value=True)"),
+    Case("Python: an operation without end, with the doctor",
+         ("doctor", *LIMITS, "--implementation", f"{HOSTILE}swallows_the_alarm"), INCONCLUSIVE),
+    Case("Python: does not say what it offers, with the doctor",
+         ("doctor", *LIMITS, "--implementation", f"{HOSTILE}hangs_when_asked"), INCONCLUSIVE),
+    Case("Python: does not end its audit",
+         ("audit", ".", *LIMITS, "--implementation", f"{HOSTILE}hangs_when_asked"), INCONCLUSIVE),
     _lines("exits at a call", on_call="sys.exit(0)"),
     _lines("exits before it greets", REFUSED, on_hello="sys.exit(0)"),
     _lines("answers nothing", on_call="import time; time.sleep(1000)"),
@@ -283,6 +254,10 @@ CASES = (
     _lines("answers in UTF-16", on_call=_writes("'{\"type\": \"opened\"}'.encode('utf-16').replace(b'\\n', b'')")),
     _lines("answers with a line without end",
            on_call="exec('while True: sys.stdout.buffer.write(b\"x\" * 65536)')"),
+    _lines("answers with 2 MiB of a string without end, of escaped quotes",
+           on_call=_writes(r"b'[' + b'\"' + b'\\\"' * (1 << 20)")),
+    _lines("answers with 3 MiB of empty lists",
+           on_call=_writes("b'{\"type\": \"outcome\", \"outcome\": {\"value\": [[]' + b',[]' * (1 << 20) + b']}}'")),
     _lines("takes all memory", on_call="hold = []; exec('while True: hold.append(bytearray(8 << 20))')"),
     _lines("forks at each call and exits",
            on_call="pid = os.fork(); exec('import time\\nif not pid: os.setsid(); time.sleep(600)'); os._exit(0)"),
@@ -293,6 +268,20 @@ CASES = (
     _scenario("in UTF-16", _naming("reference").decode().encode("utf-16")),
     _scenario("cut off", _naming("reference")[:60]),
     _scenario("65 MiB", b" " * (65 << 20)),
+    _scenario("4 MiB of a string without end, of escaped quotes", SHAPES[ESCAPED](4 << 20)),
+    _scenario("4 MiB of lists in each other", SHAPES["lists in each other"](4 << 20)),
+    _scenario("a number of 10⁹⁹⁹⁹⁹⁹⁹⁹⁹",
+              b'{"schema": 2, "component": "deque", "config": {"a": 1e999999999}, "steps": []}'),
+    _scenario("10,001 steps", _polling(10_001)),
+    Case("pipe: a scenario", ("replay", "f"), REFUSED, _pipe("f")),
+    Case("pipe: known failures", (*CHECK_DEQUE, "--known-failures", "f"), REFUSED, _pipe("f")),
+    Case("pipe: a module", (*CHECK_DEQUE, "--implementation", "f:Adapter"), REFUSED, _pipe("f.py")),
+    Case("pipe: the page of bug reports", (*CHECK_DEQUE, "--bug-reports", "d"), REFUSED, _pipe("d/index.html")),
+    Case("pipe: a plan", ("campaign", "resume", "campaign"), REFUSED, _pipe(f"campaign/{PLAN}")),
+    Case("pipe: a result", ("campaign", "report", "campaign"), REFUSED, _pipe(f"campaign/{RESULT}")),
+    Case("pipe: the lock of a campaign", ("campaign", "status", "campaign"), REFUSED, _pipe("campaign/driver.lock")),
+    _file("known failures with a key of 200,000 parts", "known.toml", b"a." * 200_000 + b"a=1",
+          "check", "--component", "deque", "--scenarios", "1", "--known-failures", "known.toml"),
     _file("known failures with 2,000 tables in each other", "known.toml", b"a=" + b"{a=" * 2_000,
           "check", "--component", "deque", "--scenarios", "1", "--known-failures", "known.toml"),
     _refused("a check", *CHECK_DEQUE, "--json", "f"),
@@ -301,18 +290,18 @@ CASES = (
     _refused("a reduction", "shrink", "scenario.json", "-o", "f", prepare=_failing),
     _refused("a campaign", "campaign", "start", "c", "--component", "deque", "--scenarios", "20", *_INLINE),
     _refused("tables", "campaign", "status", "campaign", "--store", prepare=_ended),
-    _audit("a list that is not UTF-8", _listed(b'{"file": "\xff"}')),
-    _audit("a list of 100,000 brackets", _listed(DEEP)),
-    _audit("1,200 folders in each other", _nested),
-    _audit("a sparse file of 6 GiB", _sparse("a.state")),
-    _audit("a sparse list of 6 GiB", _sparse("a.state.json")),
-    _audit("40,000 records in one state", lambda folder: _state(folder, 40_000), CONFORMS),
-    _audit("2,000 handles of one segment of 8 MB", lambda folder: _state(folder, 400_000, 2_000)),
+    _audit("a list that is not UTF-8", listed(b'{"file": "\xff"}')),
+    _audit("a list of 100,000 brackets", listed(DEEP)),
+    _audit("1,200 folders in each other", nested),
+    _audit("a sparse file of 6 GiB", sparse("a.state")),
+    _audit("a sparse list of 6 GiB", sparse("a.state.json")),
+    _audit("40,000 records in one state", lambda folder: state(folder, 40_000), CONFORMS),
+    _audit("2,000 handles of one segment of 8 MB", lambda folder: state(folder, 400_000, 2_000)),
     _audit("a name that is markup, with an escape sequence",
-           lambda folder: _state(folder, name="[bold]\x1b[2J[link=x]a.state"), CONFORMS),
-    _audit("a name of several lines", lambda folder: _state(folder, name="a\nNothing is damaged.state"), CONFORMS),
-    _audit("a link that leads nowhere", _leading_nowhere),
-    _audit("a pipe", _piped),
+           lambda folder: state(folder, name="[bold]\x1b[2J[link=x]a.state"), CONFORMS),
+    _audit("a name of several lines", lambda folder: state(folder, name="a\nNothing is damaged.state"), CONFORMS),
+    _audit("a link that leads nowhere", leading_nowhere),
+    _audit("a pipe", piped),
     _campaign("the plan names a program to run", _unfinished(
         _edited(PLAN, lambda plan: plan.update(implementations=[_TOUCH]))), "resume", *_INLINE),
     _campaign("the result names a program to run", _edited(RESULT, lambda one: (
@@ -419,6 +408,8 @@ def report(found: list[Met]) -> str:
 def main() -> None:
     found = []
     for case in CASES:
+        if not any(word in case.what for word in sys.argv[2:] or [""]):
+            continue
         with tempfile.TemporaryDirectory(prefix="conformance-strangers-") as folder:
             found.append(met(case, Path(folder)))
             far = Path(folder, "a", "b", "states", "d")
