@@ -124,6 +124,7 @@ def _scenario(what: str, content: bytes) -> Case:
 def _pipe(name: str) -> Callable[[Path], None]:
     def prepare(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).unlink(missing_ok=True)
         os.mkfifo(folder / name)
 
     return prepare
@@ -279,7 +280,8 @@ CASES = (
     Case("pipe: the page of bug reports", (*CHECK_DEQUE, "--bug-reports", "d"), REFUSED, _pipe("d/index.html")),
     Case("pipe: a plan", ("campaign", "resume", "campaign"), REFUSED, _pipe(f"campaign/{PLAN}")),
     Case("pipe: a result", ("campaign", "report", "campaign"), REFUSED, _pipe(f"campaign/{RESULT}")),
-    Case("pipe: the lock of a campaign", ("campaign", "status", "campaign"), REFUSED, _pipe("campaign/driver.lock")),
+    Case("pipe: the lock of a campaign",
+         ("campaign", "start", "c", "--component", "deque", "--scenarios", "20", *_INLINE), REFUSED, _pipe("c/driver.lock")),
     _file("known failures with a key of 200,000 parts", "known.toml", b"a." * 200_000 + b"a=1",
           "check", "--component", "deque", "--scenarios", "1", "--known-failures", "known.toml"),
     _file("known failures with 2,000 tables in each other", "known.toml", b"a=" + b"{a=" * 2_000,
@@ -313,6 +315,7 @@ CASES = (
     _campaign("a block with 10¹² scenarios", _edited(
         _BLOCK, lambda one: _tally(one).update(scenarios=10**12), sealed=True), "status"),
     _campaign("a block that somebody edited", _edited(_BLOCK, lambda one: _tally(one).update(steps=1)), "status"),
+    _campaign("pipe: a block", _pipe(_BLOCK), "status"),
     _campaign("a block of 100,000 brackets", lambda folder: _write(folder / _BLOCK, DEEP), "status"),
 )  # fmt: skip
 
