@@ -149,7 +149,7 @@ def _campaign(what: str, change: Callable[[Path], None], *arguments: str) -> Cas
 
 
 def _refused(what: str, *arguments: str, prepare: Callable[[Path], None] = lambda folder: None) -> Case:
-    return Case(f"full disk: {what}", arguments, NOT_WRITTEN, prepare, largest=60)
+    return Case(f"no room for a file: {what}", arguments, NOT_WRITTEN, prepare, largest=60)
 
 
 def _failing(folder: Path) -> None:
@@ -203,6 +203,14 @@ def _resealed(data: bytes) -> bytes:
 
 def _tally(document: Any) -> Any:
     return document["tallies"]["known-bug:B-01"]
+
+
+def _part(document: Any) -> Any:
+    return document["implementations"][0]["components"][0]
+
+
+def _verdict(document: Any) -> Any:
+    return next(one for one in _part(document)["properties"] if one["verdict"] == "failed")
 
 
 _BLOCK = f"{BLOCKS}/subpartition/0/0.json"
@@ -311,6 +319,14 @@ CASES = (
         one["plan"].update(implementations=[_TOUCH]), one["implementations"][0].update(name=_TOUCH))[0]), "report"),
     _campaign("a result whose property is `../../x`", _edited(RESULT, lambda one: one["implementations"][0][
         "components"][0]["findings"][0].update(property="../../x")), "report"),
+    _campaign("a result with a verdict that somebody edited", _edited(RESULT, lambda one: _verdict(one).update(
+        verdict="passed"), sealed=True), "report"),
+    _campaign("a result without its findings", _edited(RESULT, lambda one: (
+        _part(one)["findings"].clear(), one["implementations"][0]["causes"].clear())[0], sealed=True), "report"),
+    _campaign("a result with 10¹⁸ scenarios", _edited(
+        RESULT, lambda one: _part(one).update(scenarios=10**18), sealed=True), "report"),
+    _campaign("a result with 10¹⁸ steps", _edited(
+        RESULT, lambda one: _part(one).update(steps=10**18), sealed=True), "report"),
     _campaign("a block whose property is `../../x`", _edited(
         _BLOCK, lambda one: _tally(one)["failures"][0].update(property="../../x"), sealed=True), "status"),
     _campaign("a block with 10¹² scenarios", _edited(
@@ -365,7 +381,8 @@ def _said(stdout: bytes, stderr: bytes, folder: Path) -> str:
     table = _FINDING.search(stdout.decode(errors="replace"))
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     lines = lines or [" ".join(stdout.decode(errors="replace").strip().splitlines()[-2:])]
-    error = next((line for line in lines if line.startswith("Error")), lines[0] if lines else "")
+    errors = (line for line in lines if line.startswith("Error") or "could not be written" in line)
+    error = next(errors, lines[0] if lines else "")
     said = table[1] if table is not None else error.removeprefix("conformance: ")
     said = said.replace(sys.executable, "python").replace(str(folder), "DIR")
     return " ".join(neutral(said).split())

@@ -7,6 +7,7 @@ prints the result.
 from conformance.campaigns.campaign import Advance, Progress, Remembered, choose, remembered, resume, start
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.files import own
+from conformance.campaigns.loading import load, why_unchecked
 from conformance.campaigns.merge import LostBlock
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan, make_plan
@@ -21,7 +22,6 @@ from conformance.campaigns.result import (
     PropertyResult,
     causes_of,
     found_of,
-    load,
 )
 from conformance.campaigns.runners import Inline, Processes, Runner
 from conformance.campaigns.so_far import SoFar, has_ended, so_far
@@ -65,4 +65,5 @@ __all__ = [
     "so_far",
     "start",
     "status",
+    "why_unchecked",
 ]

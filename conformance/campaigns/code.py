@@ -2,13 +2,17 @@
 
 The record has a hash of every source file of the suite and of the reference, and of every scenario of the corpus. For
 each implementation it has the version and, if the implementation is named `module:object`, a hash of that module's
-file. If the components are not those of the suite, it has a hash of the file that defines them.
+file. If the components are not those of the suite, it has a hash of the file that defines them. It also has the
+versions of Python and of the packages that the suite needs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import platform
+import re
 import sys
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +25,8 @@ from conformance.campaigns.plan import Plan
 from conformance.engines.corpus import corpus_files
 from conformance.scenarios.reading import read_bytes
 
+_DISTRIBUTION = "checkpoint-conformance"
+_NAME = re.compile(r"[\w.-]+")
 _PACKAGES = ("conformance", "strategies", "reference_impl")
 _ENDINGS = frozenset({".py", ".java", ".json", ".toml"})
 
@@ -32,10 +38,17 @@ class Code(Struct, frozen=True):
     """The first 16 hex digits of the SHA-256 hash of each file. The key is `package/path`."""
     versions: dict[str, str]
     """The version of each implementation. The key is its name in the plan."""
+    environment: dict[str, str] = {}
+    """The versions of Python and of the packages that the suite needs; empty in the files of earlier versions."""
 
     def changes(self, other: Code) -> list[str]:
         """Describe each difference in a few words."""
         found = [
+            f"{name} is version {other.environment.get(name)!r}, it was {self.environment.get(name)!r}"
+            for name in sorted({*self.environment, *other.environment} if self.environment else ())
+            if self.environment.get(name) != other.environment.get(name)
+        ]
+        found += [
             f"{name} is {'new' if name not in self.files else 'gone' if name not in other.files else 'changed'}"
             for name in sorted({*self.files, *other.files})
             if self.files.get(name) != other.files.get(name)
@@ -76,7 +89,21 @@ def code_of(plan: Plan, names: Names) -> Code:
         spec = find_spec(module) if ":" in name and module.replace(".", "").isidentifier() else None
         if spec is not None and spec.origin and Path(spec.origin).is_file():
             files[f"{module} ({Path(spec.origin).name})"] = _hash(Path(spec.origin))
-    return Code(dict(sorted(files.items())), versions)
+    return Code(dict(sorted(files.items())), versions, environment())
+
+
+def environment() -> dict[str, str]:
+    """Return the versions of Python and of the packages that the suite needs: scenarios depend on them, too."""
+    found = {"Python": f"{platform.python_implementation()} {platform.python_version()}"}
+    try:
+        needed = requires(_DISTRIBUTION) or []
+    except PackageNotFoundError:  # the suite was not installed, and nothing says what it needs
+        needed = []
+    for one in needed:
+        name = _NAME.match(one)
+        if name is not None and "extra ==" not in one:
+            found[name[0]] = version(name[0])
+    return dict(sorted(found.items()))
 
 
 def _hash(file: Traversable) -> str:

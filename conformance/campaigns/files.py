@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -31,6 +31,9 @@ from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, read_bytes
 from conformance.system.writing import NotWritten, make_folder, write_bytes
+
+if TYPE_CHECKING:
+    from conformance.campaigns.result import CampaignResult
 
 PLAN = "plan.json"
 CODE = "code.json"
@@ -90,6 +93,11 @@ def write(path: Path, content: Struct) -> None:
     _write(path, canonical(content).encode() + b"\n")
 
 
+def write_result(folder: Path, result: CampaignResult) -> None:
+    """Write the result of a campaign, with its checksum. Raises: NotWritten."""
+    _write(folder / RESULT, sealed(result))
+
+
 def _write(path: Path, data: bytes) -> None:
     write_bytes(path, data, _beside(path), durable=True)
 
@@ -104,10 +112,11 @@ def read(path: Path, kind: type[T]) -> T:
     Raises: CampaignError if there is no such file; SchemaError, which names the file, the field and the cure, if it is
     damaged.
     """
-    return _read(path, kind)[0]
+    return read_with_bytes(path, kind)[0]
 
 
-def _read(path: Path, kind: type[T]) -> tuple[T, bytes]:
+def read_with_bytes(path: Path, kind: type[T]) -> tuple[T, bytes]:
+    """Read a file as `read` does, and return its bytes, too. Raises: as `read`."""
     try:
         data = read_bytes(path)
     except FileNotFoundError:
@@ -178,7 +187,7 @@ def all_committed(folder: Path, plan: Plan, components: Components) -> Iterator[
 
 
 def _checked(folder: Path, path: Path, plan: Plan, components: Components) -> BlockResult:
-    result, data = _read(path, BlockResult)
+    result, data = read_with_bytes(path, BlockResult)
     if result.plan != plan.digest:
         raise SchemaError(f"{path}: this is a block of another plan than {PLAN} has. {cure(path)}")
     if not is_sealed(data):

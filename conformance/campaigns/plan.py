@@ -110,12 +110,12 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def number_of_blocks(self) -> int | None:
         """The maximum number of blocks; None for a goal in minutes."""
-        most = self._most_scenarios
+        most = self.most_scenarios
         return None if most is None else len(self.components) * -(-most // self.block)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in the order in which they count. For a goal in minutes, the iterator has no end."""
-        most = self._most_scenarios
+        most = self.most_scenarios
         for number in count():
             first = number * self.block
             if most is not None and first >= most:
@@ -128,12 +128,13 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether this is one of the blocks of the plan."""
         if block.component not in self.components or block.number < 0:
             return False
-        most, first = self._most_scenarios, block.number * self.block
+        most, first = self.most_scenarios, block.number * self.block
         size = self.block if most is None else min(self.block, most - first)
         return size > 0 and (block.first, block.count) == (first, size)
 
     @property
-    def _most_scenarios(self) -> int | None:
+    def most_scenarios(self) -> int | None:
+        """How many scenarios of each component are run at most; None for a goal in minutes."""
         # If the baseline works, a scenario has at least one step. If it does not, this limit ends a goal in steps.
         return self.scenarios if self.scenarios is not None else self.steps
 

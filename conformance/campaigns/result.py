@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from conformance.campaigns.block import encode, programs_of
-from conformance.campaigns.checking import check_scenario
-from conformance.campaigns.files import RESULT, cure, read
+from conformance.campaigns.block import Natural, Positive, encode, programs_of
 from conformance.campaigns.merge import LostBlock, Sum
 from conformance.campaigns.names import Names
-from conformance.campaigns.plan import SCHEMA, Plan, check_components
+from conformance.campaigns.plan import SCHEMA, Plan
 from conformance.campaigns.reducing import reduced_apart
 from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Program, Verdict
@@ -28,9 +24,8 @@ from conformance.engines.check import Check, Found, reduce_failures
 from conformance.engines.check_apart import ApartCheck
 from conformance.engines.exercise import Exercise, exercise_of
 from conformance.engines.tally import Tally
-from conformance.scenarios import Finding, SchemaError, decode_scenario, scenario_id
+from conformance.scenarios import Finding, decode_scenario, scenario_id
 from conformance.scenarios.codec import ScenarioFile
-from conformance.scenarios.names import as_file_name
 
 
 class PropertyResult(Struct, frozen=True):
@@ -40,7 +35,7 @@ class PropertyResult(Struct, frozen=True):
     level: Level
     kind: Kind
     verdict: Verdict
-    scenarios: int
+    scenarios: Natural
 
 
 class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
@@ -49,7 +44,7 @@ class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
     property: str
     failure_class: FailureClass
     operation: str
-    count: int
+    count: Positive
     owed: str
     observed: str
     steps: int
@@ -67,9 +62,9 @@ class ComponentResult(Struct, frozen=True):
     """One component of one implementation."""
 
     component: str
-    scenarios: int
-    steps: int
-    closing_steps: int
+    scenarios: Natural
+    steps: Natural
+    closing_steps: Natural
     properties: tuple[PropertyResult, ...]
     findings: tuple[FindingResult, ...]
     """In the order of their ids."""
@@ -130,52 +125,9 @@ class CampaignResult(Struct, frozen=True):
     implementations: tuple[ImplementationResult, ...]
     differences: tuple[DifferenceResult, ...]
     lost_blocks: tuple[LostBlock, ...]
+    checksum: str = ""
+    """Set when the result is written; empty in the results of earlier versions, and when it was read."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
-
-
-def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
-    """Read the result of a campaign.
-
-    Raises: CampaignError if there is none; SchemaError, which names the cure, if the file is damaged or cannot be a
-    result of its plan.
-    """
-    path = Path(folder) / RESULT
-    result = read(path, CampaignResult)
-    check_components(result.plan, components, path)
-    try:
-        _check(result, components)
-    except ValueError as error:
-        raise SchemaError(f"{path}: this cannot be the result of a campaign: {error}. {cure(path)}") from None
-    return result
-
-
-def _check(result: CampaignResult, components: Components) -> None:
-    """Raise a ValueError if a name in a result is none of its plan, or could not be part of a path."""
-    if tuple(one.name for one in result.implementations) != result.plan.implementations:
-        raise ValueError("it has other implementations than its plan")
-    for one in result.implementations:
-        for part in one.components:
-            if part.component not in result.plan.components:
-                raise ValueError(f"the plan has no component {part.component!r}")
-            for finding in part.findings:
-                as_file_name(finding.property)
-                check_scenario(finding.scenario, components[part.component], components)
-        _check_causes(one)
-
-
-def _check_causes(one: ImplementationResult) -> None:
-    """Raise a ValueError if the causes do not name each finding once, or do not have a reason for each."""
-    if one.causes is None:
-        return
-    named = Counter(name for cause in one.causes for name in cause.findings)
-    found = Counter(_name(part.component, finding) for part in one.components for finding in part.findings)
-    if named != found or any(times > 1 for times in named.values()):
-        raise ValueError(f"the causes of {one.name} do not name each of its findings once")
-    for cause in one.causes:
-        if len(cause.why) != len(cause.findings) - 1:
-            raise ValueError(f"a cause of {one.name} has {len(cause.findings)} findings and {len(cause.why)} reasons")
-        for bug in cause.resembles:
-            as_file_name(bug)
 
 
 def causes_of(one: ImplementationResult, components: Components = COMPONENTS) -> tuple[Cause, ...]:
@@ -184,7 +136,7 @@ def causes_of(one: ImplementationResult, components: Components = COMPONENTS) ->
     In the result of an earlier version, each finding is a group of its own.
     """
     found = {
-        _name(part.component, finding): found_of(finding, components)
+        name_of(part.component, finding): found_of(finding, components)
         for part in one.components
         for finding in part.findings
     }
@@ -202,7 +154,8 @@ def found_of(finding: FindingResult, components: Components = COMPONENTS) -> Fou
     return Found(signature, finding.owed, finding.observed, scenario, finding.count, finding.first)
 
 
-def _name(component: str, finding: FindingResult) -> FindingName:
+def name_of(component: str, finding: FindingResult) -> FindingName:
+    """Return the name of a finding."""
     return FindingName(component, finding.property, finding.failure_class, finding.operation)
 
 
@@ -247,12 +200,20 @@ def _result(
             causes = tuple(map(_cause, causes_in(checks)))
             parts = tuple(map(_component, checks))
             implementations.append(ImplementationResult(name, implementation.version, parts, causes))
-    differences = tuple(
+    return CampaignResult(plan.seed, plan, tuple(implementations), differences_in(total), lost_in(total))
+
+
+def differences_in(total: Sum) -> tuple[DifferenceResult, ...]:
+    """Return the differences from the baseline, sorted."""
+    return tuple(
         DifferenceResult(*key, one.count, len(one.scenario.steps), encode(one.scenario), scenario_id(one.scenario))
         for key, one in total.differences().items()
     )
-    lost = tuple(sorted(total.lost, key=lambda one: (one.component, one.number)))
-    return CampaignResult(plan.seed, plan, tuple(implementations), differences, lost)
+
+
+def lost_in(total: Sum) -> tuple[LostBlock, ...]:
+    """Return the lost blocks, sorted."""
+    return tuple(sorted(total.lost, key=lambda one: (one.component, one.number)))
 
 
 def _reduced_checks(plan: Plan, names: Names, processes: int, name: str, ran: Ran) -> list[Check]:

@@ -202,6 +202,11 @@ def _conclude(
     return status
 
 
+def _say_if_unchecked(folder: Path) -> None:
+    if (why := campaigns.why_unchecked(folder)) is not None:
+        say(why)
+
+
 @campaign.command(name="report")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="FOLDER", type=TO_FOLDER, help="[default: DIR/report]")
@@ -245,4 +250,6 @@ def campaign_report(
                 return status
             # The driver may have written its report before this one, which would stay for good.
             say("The campaign has ended meanwhile, and this is its result:")
-        return report(campaigns.load(folder))
+        result = campaigns.load(folder)
+        _say_if_unchecked(folder)
+        return report(result)

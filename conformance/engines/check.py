@@ -88,11 +88,16 @@ def verdict(judged: Property, program: Program, tally: Tally) -> Verdict:
     """
     if judged.slug not in program.places:
         return Verdict.NOT_APPLICABLE
-    if any(signature[0] == judged.slug for signature in tally.failures):
+    return verdict_if_applicable(judged.slug, judged.level, tally)
+
+
+def verdict_if_applicable(slug: str, level: Level, tally: Tally) -> Verdict:
+    """Returns the verdict on a property that applies to the implementation, which need not be there."""
+    if any(signature[0] == slug for signature in tally.failures):
         return Verdict.FAILED
-    if judged.level is Level.UNTESTABLE or not tally.exercised.get(judged.slug):
+    if level is Level.UNTESTABLE or not tally.exercised.get(slug):
         cut_short = any(signature[1] in PATIENCE for signature in tally.failures)
-        return Verdict.UNKNOWN if cut_short and judged.level is not Level.UNTESTABLE else Verdict.NOT_EXERCISED
+        return Verdict.UNKNOWN if cut_short and level is not Level.UNTESTABLE else Verdict.NOT_EXERCISED
     return Verdict.PASSED
 
 

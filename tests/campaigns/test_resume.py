@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -14,7 +16,7 @@ import pytest
 
 from conformance import cli
 from conformance.campaigns import CampaignError, Inline, Processes, Spark, files, make_plan, resume, start, status
-from conformance.campaigns.code import CodeLog
+from conformance.campaigns.code import CodeLog, environment
 from conformance.campaigns.lock import held, holder
 from conformance.campaigns.shards import all_paths
 from conformance.campaigns.spark_setup import spark_problem
@@ -187,3 +189,31 @@ def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
     result = start(tmp_path / "c", plan, Inline())
     (found,) = result.implementations[1].components[0].findings
     assert (found.failure_class, found.operation) == ("crashed", "items")
+
+
+@pytest.mark.parametrize("name", ["Python", "hypothesis", "msgspec"])
+def test_blocks_of_another_python_or_package_are_not_added_up(tmp_path, name, undisturbed):
+    """Seen: a campaign was gone on with under another Python, whose random numbers may be others, without a word."""
+    folder = killed(tmp_path / "campaign", "processes", 2)
+    log = files.read(folder / files.CODE, CodeLog)
+    other = msgspec.structs.replace(log.codes[0], environment={**log.codes[0].environment, name: "0.9"})
+    files.write(folder / files.CODE, CodeLog((other,)))
+    now = log.codes[0].environment[name]
+    with pytest.raises(CampaignError, match=rf"{name} is version '{re.escape(now)}', it was '0.9'.*--accept-changed"):
+        resume(folder, Inline())
+    resume(folder, Inline(), accept_changed_code=True)
+    assert (folder / "result.json").read_bytes() == undisturbed
+
+
+def test_the_code_of_an_earlier_version_has_no_versions_of_packages(tmp_path, undisturbed):
+    folder = killed(tmp_path / "campaign", "processes", 2)
+    log = files.read(folder / files.CODE, CodeLog)
+    files.write(folder / files.CODE, CodeLog((msgspec.structs.replace(log.codes[0], environment={}),)))
+    resume(folder, Inline())
+    assert (folder / "result.json").read_bytes() == undisturbed
+
+
+def test_the_versions_of_everything_that_the_suite_needs_are_recorded():
+    needed = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    names = {re.split(r"[^\w.-]", one)[0] for one in needed["project"]["dependencies"]}
+    assert set(environment()) == {"Python", *names}
