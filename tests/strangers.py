@@ -65,6 +65,8 @@ class Case(NamedTuple):
     """Makes the files that the arguments name, in the folder in which the command runs."""
     largest: int | None = None
     """The size of the largest file that the machine lets the command write, in bytes; None: there is no limit."""
+    told: str = ""
+    """What the command must print."""
 
 
 class Met(NamedTuple):
@@ -80,11 +82,13 @@ class Met(NamedTuple):
     """How many processes the command has left behind."""
     escaped: bool
     """Whether the command wrote an escape sequence of the stranger, or a file outside of the folder."""
+    told: bool
+    """Whether the command printed what it must print."""
 
     @property
     def is_well(self) -> bool:
         """Whether it is as it should be."""
-        return self.status == self.case.status and not self.left and not self.escaped
+        return self.status == self.case.status and self.told and not self.left and not self.escaped
 
 
 def _python(name: str) -> tuple[str, ...]:
@@ -243,6 +247,14 @@ CASES = (
     Case("Python: a number that is equal to everything, in a campaign",
          ("campaign", "start", "campaign", "--scenarios", "40", "--component", "subpartition", *_INLINE,
           "--implementation", "reference", "--implementation", "tests.lying:number_equal_to_all"), INCONCLUSIVE),
+    Case("Python: lets priority events pass a blocked subpartition, and does not claim it",
+         (*CHECK, "--implementation", "tests.claiming:modest"), FOUND, told="claim: you seem to have"),
+    Case("Python: the same, to the doctor", ("doctor", "--implementation", "tests.claiming:modest"), FOUND,
+         told="It seems to have `blocked-priority-local`"),
+    Case("Python: claims `faults`, and refuses every fault",
+         (*CHECK, "--implementation", "tests.claiming:refusing"), CONFORMS, told="claimed and never used: `faults`"),
+    Case("Python: the same, to the doctor", ("doctor", "--implementation", "tests.claiming:refusing"), FOUND,
+         told="It claims `faults`, but `fault` answered false"),
     _lines("answers 1.0 to each call", on_call="outcome(value=1.0)"),
     _lines("answers true to each call", on_call="outcome(value=True)"),
     Case("Python: an operation without end, with the doctor",
@@ -363,9 +375,12 @@ def met(case: Case, folder: Path) -> Met:
     outside = set(_outside(folder, inside)) - before - {measured}
     output = done.stdout + done.stderr
     escaped = bool(outside) or any(one in output for one in _ESCAPES) or (inside / "escaped").exists()
+    printed = done.stdout.decode(errors="replace")
+    said = next((one for one in printed.splitlines() if case.told and case.told in one), None)
     return Met(
-        case, status, _said(done.stdout, done.stderr, inside), memory >> 10, seconds, len(list(_left(mark))), escaped
-    )
+        case, status, _said(done.stdout, done.stderr, inside) if said is None else " ".join(neutral(said).split()),
+        memory >> 10, seconds, len(list(_left(mark))), escaped, said is not None or not case.told,
+    )  # fmt: skip
 
 
 def _outside(folder: Path, inside: Path) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from conformance.campaigns.block import Natural, Positive, encode, programs_of
@@ -24,6 +24,7 @@ from conformance.engines.check import Check, Found, reduce_failures
 from conformance.engines.check_apart import ApartCheck
 from conformance.engines.exercise import Exercise, exercise_of
 from conformance.engines.tally import Tally
+from conformance.ports import Capability
 from conformance.scenarios import Finding, decode_scenario, scenario_id
 from conformance.scenarios.codec import ScenarioFile
 
@@ -56,6 +57,8 @@ class FindingResult(Struct, frozen=True, rename={"failure_class": "class"}):
     first: int | None = None
     """The number of the first scenario that failed so; None if only the corpus did, or in the result of an earlier
     version."""
+    unclaimed: tuple[Capability, ...] | UnsetType = UNSET
+    """The capabilities that are not claimed, and with each of which nothing is wrong in the scenario; unset: none."""
 
 
 class ComponentResult(Struct, frozen=True):
@@ -151,7 +154,8 @@ def found_of(finding: FindingResult, components: Components = COMPONENTS) -> Fou
     """Return a finding as the check returned it."""
     signature = (finding.property, finding.failure_class.value, finding.operation)
     scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), components, finding.id)
-    return Found(signature, finding.owed, finding.observed, scenario, finding.count, finding.first)
+    unclaimed = finding.unclaimed or ()
+    return Found(signature, finding.owed, finding.observed, scenario, finding.count, finding.first, unclaimed=unclaimed)
 
 
 def name_of(component: str, finding: FindingResult) -> FindingName:
@@ -279,6 +283,7 @@ def _component(check: Check) -> ComponentResult:
             encode(one.scenario),
             scenario_id(one.scenario),
             one.first,
+            one.unclaimed or UNSET,
         )
         for one in check.found
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conformance.driver import Kind, Level, Program, Property, Verdict
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.batch import searching
+from conformance.engines.claims import unclaimed
 from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.interruption import NEVER, Interruption, until
@@ -15,6 +16,7 @@ from conformance.engines.patience import PATIENCE, Patience, classes_of
 from conformance.engines.reduce import BUDGET, reduce
 from conformance.engines.search import Search, numbered_seeds
 from conformance.engines.tally import Counter, Signature, Tally
+from conformance.ports import Capability
 from conformance.scenarios import Finding, Scenario
 
 REDUCTION = {"crashed": 300, "hung": 0}
@@ -42,6 +44,9 @@ class Found:
     """The number of the first scenario of the search that did; None if none with a number did."""
     reduced: bool = True
     """False if an interruption ended the reduction before it had tried everything."""
+    unclaimed: tuple[Capability, ...] = ()
+    """The capabilities that the implementation does not claim, and with each of which nothing is wrong in the scenario
+    above."""
 
     @property
     def slug(self) -> str:
@@ -190,7 +195,8 @@ def reduce_failures(
         except ValueError as error:
             scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed} ({error})"
             whole = True
+        lacking = unclaimed(program, scenario, signature[1]) if whole else ()
         finding = Finding(signature[0], signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found.append(Found(signature, owed, observed, evidence, failure.count, failure.first, whole))
+        found.append(Found(signature, owed, observed, evidence, failure.count, failure.first, whole, lacking))
     return tuple(found)

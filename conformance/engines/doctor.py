@@ -111,15 +111,29 @@ def _elsewhere(patients: list[Patient], make: Callable[[], Implementation], say:
 
 
 def _claims(implementation: Implementation, patients: list[Patient], all_healthy: bool) -> Iterator[Examined]:
-    """Yields a finding if the implementation claims `resources` and no component ever counted any."""
-    if Capability.RESOURCES not in implementation.capabilities or not patients:
+    """Yields findings about capabilities that are claimed and never used, or there and not claimed."""
+    if not patients:
         return
-    if any(one.counts_resources for one in patients):
-        return
-    if all_healthy:
+    claimed = implementation.capabilities
+    if Capability.RESOURCES in claimed and all_healthy and not any(one.counts_resources for one in patients):
         yield Examined(
             "capabilities", "It claims `resources`, but `resources` never answered a count.",
             "Answer counts (0 is a count), or do not claim `resources`.",
+        )  # fmt: skip
+    armed = [one for patient in patients for one in patient.faults_armed]
+    if Capability.FAULTS in claimed and armed and not any(armed):
+        yield Examined(
+            "capabilities", f"It claims `faults`, but `fault` answered false to each of {len(armed)} faults.",
+            "Let what is called fail where the interface says that it can, or do not claim `faults`.",
+        )  # fmt: skip
+    seems: dict[Capability, str] = {}
+    for patient in patients:
+        for one in patient.unclaimed():
+            seems.setdefault(one, patient.component.name)
+    for one, component in seems.items():
+        yield Examined(
+            "capabilities", f"It seems to have `{one}`, and does not claim it: a scenario of {component} breaks a "
+            "property, and with this capability it breaks none.", f"Claim `{one}`, if it has it.",
         )  # fmt: skip
 
 

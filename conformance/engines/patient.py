@@ -10,8 +10,10 @@ from typing import Any
 from msgspec.structs import asdict
 
 from conformance.driver import Program, as_error
-from conformance.engines.batch import generator_of
+from conformance.engines.batch import generator_of, searching
 from conformance.engines.calls import ENDING, Happened, asked_for, draw, in_use, perform, told, unsaid
+from conformance.engines.claims import unclaimed
+from conformance.engines.search import seeds
 from conformance.ports import (
     Capability,
     ErrorKind,
@@ -24,7 +26,7 @@ from conformance.ports import (
 )
 from conformance.ports.exact import shown
 from conformance.ports.implementation import NEW, Batch, Call
-from conformance.ports.signatures import answer_type
+from conformance.ports.signatures import FAULT, answer_type
 
 NEEDED: dict[Capability, tuple[str, ...]] = {
     Capability.RESOURCES: ("resources",),
@@ -38,6 +40,8 @@ NEEDED: dict[Capability, tuple[str, ...]] = {
 }  # fmt: skip
 """For each capability, the operations that only an implementation with this capability needs. A name with a component
 means the operation of that component, a name without one the operation of all components that have it."""
+FEW_JUDGED = 30
+"""In how many scenarios the doctor looks for a capability that is there and not claimed."""
 _FRESH = "The same calls must have the same outcomes on every fresh object."
 
 
@@ -56,6 +60,8 @@ class Patient:
         self.seconds = 0.0
         self.batches = 0
         self.batch_seconds = 0.0
+        self.faults_armed: list[bool] = []
+        """Of each fault, whether it was armed."""
         self.counts_resources = False
         self._program = program
         self._make = make
@@ -179,6 +185,10 @@ class Patient:
             and any(count is not None for count in asdict(happened.outcome.value).values())
             for history in self.histories for happened in history
         )  # fmt: skip
+        self.faults_armed += [
+            happened.outcome.value is True
+            for history in self.histories for happened in history if happened.call[0] == FAULT
+        ]  # fmt: skip
         missing = [name for name in names if name not in called]
         if missing and not reported:
             yield Examined(f"{self._name}: answers", f"No scenario called {', '.join(missing)}.", noted=True)
@@ -212,6 +222,19 @@ class Patient:
                 found += f" The implementation claims `{capability}`, which needs the operation."
                 cure += f" If the operation is not possible, do not claim `{capability}`."
         return self._wrong("answers", found, cure)
+
+    # ---- capabilities --------------------------------------------------------------------------------------------
+    def unclaimed(self) -> Iterator[Capability]:
+        """Yields the capabilities that the implementation does not claim, and with which it breaks no property in a
+        scenario that breaks one. Searches find more; this is a first look at a few scenarios."""
+        search = searching(self._program)
+        for number, seed in enumerate(seeds("claims", self._name, range(FEW_JUDGED)), start=1):
+            self._say(f"in scenario {number} of a {self._name} that was judged")
+            scenario, run = search.run(seed)
+            if run.violation is not None:
+                yield from unclaimed(self._program, scenario, run.violation.broken.failure_class)
+                break
+        self._say("")
 
     # ---- in one message ------------------------------------------------------------------------------------------
     def _batch(self) -> Iterator[Examined]:

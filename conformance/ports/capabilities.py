@@ -9,40 +9,54 @@ class Capability(StrEnum):
     """One feature. The text below a value says what an implementation that claims it promises."""
 
     BLOCKED_PRIORITY_LOCAL = "blocked-priority-local"
-    """A blocked subpartition announces priority events and hands them out (FLINK-39018)."""
+    """A blocked subpartition announces priority events and hands them out (FLINK-39018). Without it, a blocked
+    subpartition neither announces priority events nor hands them out before it is resumed, and answers that nothing is
+    available; so does a local channel."""
     BLOCKED_PRIORITY_REMOTE = "blocked-priority-remote"
-    """A blocked subpartition does the same for a reader over the network, whether it has credit or not."""
+    """A blocked subpartition does the same for a reader over the network, whether it has credit or not. Without it,
+    what a reader over the network finds then is not judged."""
     TIMEOUTABLE_BARRIERS = "timeoutable-barriers"
-    """A timeoutable barrier becomes unaligned if the alignment timeout fires while it is queued (FLINK-19681)."""
+    """A timeoutable barrier becomes unaligned if the alignment timeout fires while it is queued (FLINK-19681). Without
+    it, the barrier must become unaligned all the same, and some properties of the output state are not judged."""
     OUTPUT_RECOVERED_UPSTREAM = "output-recovered-upstream"
-    """A subpartition can recover output state."""
+    """A subpartition can recover output state. Without it, no scenario recovers output state there."""
     PERSISTED_READBACK = "persisted-readback"
-    """`persisted(checkpoint)` answers what was given to the channel state writer."""
+    """`persisted(checkpoint)` answers what was given to the channel state writer. Without it, what it answers is not
+    judged, but it must answer."""
     RESOURCES = "resources"
-    """`resources()` answers real counts."""
+    """`resources()` answers real counts. Without it, counts may be null, and what is held is not judged."""
     STEPPING = "stepping"
-    """Operations pause at their locks and wherever they wait, so that a scenario can interleave them there."""
+    """Operations pause at their locks and wherever they wait, so that a scenario can interleave them there. Without it,
+    every operation runs until it ends or must wait, and races inside of operations are not tested."""
     BEGINS_ANYWHERE = "begins-anywhere"
     """A remote channel can begin with any sequence number, as after a long run. Sequence numbers have 32 bits and wrap
-    around."""
+    around. Without it, every channel begins with the sequence number 0."""
     FAULTS = "faults"
-    """`fault` lets what a component calls fail."""
+    """`fault` lets what a component calls fail. It answers false if what is called there cannot be let fail: nothing is
+    armed then, and nothing is judged of it. An implementation that answers false to every fault is told that it never
+    used the capability. Without it, `fault` is not called, and nothing fails."""
     RECOVERS_FIRST = "recover-first"
-    """The consumer takes all recovered data before a channel is converted and before the first checkpoint starts."""
+    """The consumer takes all recovered data before a channel is converted and before the first checkpoint starts.
+    Without it, no scenario recovers in this way."""
     RECOVERS_IN_MEMORY = "recover-in-memory"
-    """Conversion moves recovered buffers into the physical channel, and a checkpoint can contain them (FLINK-39018)."""
+    """Conversion moves recovered buffers into the physical channel, and a checkpoint can contain them (FLINK-39018).
+    Without it, no scenario recovers in this way."""
     RECOVERS_BY_PUSHING = "recover-by-pushing"
-    """Recovered buffers are pushed into the physical channel, and live data waits behind them (FLINK-38544)."""
+    """Recovered buffers are pushed into the physical channel, and live data waits behind them (FLINK-38544). Without
+    it, no scenario recovers in this way."""
     NOT_READY_WITHOUT_BARRIER = "not-ready-without-barrier"
     """A checkpoint that starts in a channel in recovery without its recovery barrier is declined as
-    `declined-task-not-ready`, as in the first design of FLINK-38544. Without this capability it is declined as
+    `declined-task-not-ready`, as in the first design of FLINK-38544. Without it, it is declined as
     `declined`, which counts as a failure of the checkpoint."""
     DOWN_GATE = "down-gate"
     """An event that the coordinator sends after its part of a checkpoint reaches a subtask only after the subtask has
-    taken its snapshot, whether the subtask is a source or not (FLINK-26029)."""
+    taken its snapshot, whether the subtask is a source or not (FLINK-26029). Without it, no scenario takes checkpoints
+    with subtasks that are no sources."""
     UP_GATE = "up-gate"
     """A checkpoint contains the same reports on both sides: each one that a subtask has sent before its snapshot was
-    received before the coordinator's part, or is stored for replay (FLINK-28639)."""
+    received before the coordinator's part, or is stored for replay (FLINK-28639). Without it, which reports a
+    checkpoint contains is not judged."""
     UP_BLOCKED = "up-blocked"
     """Reports are held back in the subtasks while a checkpoint is in progress. An engine can satisfy `up-gate` in
-    another way, for example by storing in the coordinator's state what arrives after its cut."""
+    another way, for example by storing in the coordinator's state what arrives after its cut. Without it, whether they
+    are held back is not judged."""

@@ -63,7 +63,8 @@ class Port(ABC):
         The places of a component are in `can_fail`. Only an implementation with the capability `faults` is asked for
         this. At most one fault is armed at a place.
 
-        Returns: False if the implementation cannot let what is called there fail; then nothing is armed.
+        Returns: False if the implementation cannot let what is called there fail; then nothing is armed, and nothing is
+        judged of it.
         """
         raise PortError(ErrorKind.STATE, "this port cannot let what it calls fail: it must not claim `faults`")
 

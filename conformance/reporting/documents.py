@@ -193,6 +193,7 @@ def _finding(found: Found) -> Document:
         "count": found.count,
         "first": found.first,
         "reduced": found.reduced,
+        "unclaimed": [one.value for one in found.unclaimed],
         "scenario": scenario_document(found.scenario),
     }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from conformance.driver import Kind
 from conformance.engines.causes import Cause
+from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word
 from conformance.reporting.counts import NOT_PUT_TO_THE_TEST, count, counted
 from conformance.reporting.replaying import replay_command, steps_words
@@ -47,6 +48,8 @@ def _cause(verdicts: Verdicts, one: Tried, number: int, cause: Cause) -> Iterato
     shortest = cause.shortest
     yield f"  expected: {plain(shortest.owed)}"
     yield f"  observed: {plain(shortest.observed)}"
+    if shortest.unclaimed:
+        yield f"  claim: {unclaimed_in_words(shortest.unclaimed)}"
     yield f"  shortest scenario: {steps_words(shortest, verdicts.components)}"
     if cause.resembles:
         yield f"  like the known bugs: {', '.join(cause.resembles)}"

@@ -14,6 +14,7 @@ from conformance.driver import Property
 from conformance.engines import Found, Replay
 from conformance.engines.fresh import Opinion
 from conformance.ports import MOST_TRANSCRIPT, OversizedTranscript, Transcript, is_built_in
+from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
@@ -128,6 +129,8 @@ def _expected_and_observed(report: Report, story: Story) -> str:
         rows.append((f"answer to {_code(story.divergent)}", story.divergent.outcome))
     if story.reference is not None:
         rows.append(("the reference's answer", story.reference))
+    if report.found.unclaimed:
+        rows.append(("claim", unclaimed_in_words(report.found.unclaimed)))
     text = "## Expected and observed\n\n" + table(("", ""), [(f"**{name}**", cell(text)) for name, text in rows])
     return text if story.from_the_reference is None else f"{text}\n\n{story.from_the_reference}"
 

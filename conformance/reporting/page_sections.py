@@ -13,6 +13,7 @@ from conformance.engines.causes import Cause
 from conformance.engines.exercise import Exercise, cases_of
 from conformance.engines.known_failures import KnownFailure
 from conformance.engines.tally import Signature, Tally
+from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word, by_component
 from conformance.reporting.counts import count, counted
 from conformance.reporting.exercise import exercise_table
@@ -65,6 +66,8 @@ class Shown:
     steps: tuple[str, ...]
     """The steps of the scenario in words."""
     replayed: Replayed | None
+    unclaimed: str
+    """What is said of capabilities that the implementation seems to have; empty if nothing is."""
     folder: str
     """The folder of its bug report, beside the page; empty if there is none."""
     command: str
@@ -186,7 +189,7 @@ def _shown(
         tuple((ticket, _address(ticket)) for ticket in (() if judged is None else judged.tickets)),
         one.standing.entry(found), _config(found),
         tuple(step_in_words(step, component) for step in found.scenario.steps),
-        None if report is None else _replayed(report), place, command,
+        None if report is None else _replayed(report), unclaimed_in_words(found.unclaimed), place, command,
     )  # fmt: skip
 
 

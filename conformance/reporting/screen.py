@@ -10,6 +10,7 @@ from textwrap import wrap
 from rich.text import Text
 
 from conformance.engines.causes import Cause
+from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Word, by_component
 from conformance.reporting.counts import NOT_PUT_TO_THE_TEST, OPEN, Counts, count, counted
 from conformance.reporting.looks import BAD, FAINT, GOOD, shown_in
@@ -147,6 +148,7 @@ def _block(verdicts: Verdicts, one: Tried, number: int, cause: Cause, width: int
         yield from _labelled("", f"and {len(rest):,} more in {where}", width, 2)
     yield from _labelled("expected", plain(shortest.owed), width, space.expected)
     yield from _labelled("observed", plain(shortest.observed), width, space.observed)
+    yield from _labelled("claim", unclaimed_in_words(shortest.unclaimed), width, 2)
     yield from _labelled(
         counted(len(shortest.scenario.steps), "step"), steps_words(shortest, verdicts.components), width,
         space.steps,

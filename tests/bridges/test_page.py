@@ -13,6 +13,7 @@ from conformance.ports.signatures import operations
 from tests.bridges.conftest import ROOT
 
 PAGE = ROOT / "docs" / "jsonl-protocol.md"
+SECTIONS = sections(INTERFACES)
 SCHEMA = ROOT / "docs" / "jsonl-protocol.schema.json"
 
 
@@ -40,6 +41,17 @@ def test_the_page_names_everything():
         rows = [line for value in enum for line in page.splitlines() if line.startswith(f"| `{value}` |")]
         assert all(line.rstrip("| ").count("|") >= 2 for line in rows), "every one has its sentence"
         assert len(rows) >= len(enum)
+
+
+def test_the_page_says_what_the_absence_of_each_capability_demands():
+    rows = {
+        line.split(" | ")[0].strip("|` "): line.strip("| ").split(" | ")
+        for line in SECTIONS["capabilities"]().splitlines()
+    }
+    for one in Capability:
+        assert len(rows[one]) == 3, f"{one}: its docstring ends with `Without it, ...`"
+        assert rows[one][2].endswith(".")
+    assert "answers false" in rows["faults"][1]
 
 
 @pytest.mark.parametrize("python", ["None", "True", "False", "PortError", "STATE"])

@@ -116,7 +116,14 @@ _OUTCOME = {
 
 
 def _capabilities() -> str:
-    return _table(("capability", "what it promises"), _members(Capability))
+    rows = [(value, *_promised(text)) for value, text in _members(Capability)]
+    return _table(("capability", "what it promises", "without it"), rows)
+
+
+def _promised(text: str) -> tuple[str, str]:
+    """What a capability promises, and what holds for an implementation that does not claim it."""
+    promise, _, otherwise = text.partition(" Without it, ")
+    return promise, f"{otherwise[:1].upper()}{otherwise[1:]}"
 
 
 def _components(interfaces: Interfaces) -> str:

@@ -25,6 +25,12 @@ class SubpartitionScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=
 
 _BARRIERS = ("aligned_barrier", "timeoutable_barrier", "unaligned_barrier")
 
+
+def _needs(config: SubpartitionScenarioConfig) -> frozenset[Capability]:
+    recovers = () if config.recovered is None else (Capability.OUTPUT_RECOVERED_UPSTREAM,)
+    return config.needs_for_faults().union(recovers)
+
+
 COMPONENT = Component(
     name="subpartition",
     port=SubpartitionPort,
@@ -45,7 +51,7 @@ COMPONENT = Component(
         Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
         config.can_fail(SubpartitionPort),
     ),
-    needs=lambda config: config.needs_for_faults(),
+    needs=_needs,
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
