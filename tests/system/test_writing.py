@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.system.files import TooLarge
 from conformance.system.writing import NotWritten, told_by, write_bytes, write_folder, write_json, write_text
 from tests.full_disks import fill, largest_file, small_disk, tree
 
@@ -86,6 +87,7 @@ def test_a_place_where_nothing_can_be_is_an_error_of_the_call(tmp_path, name):
         (OSError(errno.EDQUOT, "quota", "a"), "a could not be written: quota. Make room within your quota, and"),
         (OSError(errno.EROFS, "read-only", b"a"), "a could not be written: read-only. Make the disk writable"),
         (OSError(errno.EACCES, "denied", "a"), None),
+        (TooLarge(errno.EFBIG, "the file is larger than 64 MiB", "a"), None),
         (OSError(errno.EIO, "broken"), None),
         (ValueError("a"), None),
     ],
@@ -137,6 +139,8 @@ def test_only_one_place_writes():
 def writes(call: ast.Call) -> bool:
     """Whether a call may write a file. A method `replace` with one argument is that of a path, and with two of `os`."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name == "opened":
+        return len(call.args) + len(call.keywords) > 1  # with a mode
     if name == "open":
         modes = [
             one.value for one in (*call.args, *(key.value for key in call.keywords)) if isinstance(one, ast.Constant)
