@@ -177,8 +177,9 @@ trials: venv ## campaigns whose processes are killed at random, and hostile prog
 	$(BIN)/python -m tests.campaigns.kills reports/kills.md
 	$(BIN)/python -m tests.strangers reports/strangers.md
 
-corpus: venv ## the minimal scenario of every known bug, and where the search finds it first, into tests/corpus
+corpus: venv ## minimal scenario, first hit and broken properties of every known bug, into tests/corpus
 	$(CONFORMANCE) bugs --processes $(PROCESSES) --corpus tests/corpus
+	$(BIN)/python -m tests.engines.noticing tests/corpus/noticed.toml --processes $(PROCESSES)
 
 explore: venv ## the scopes that are explored completely, into reports/exploration; two hours and up to 9 GB
 	@mkdir -p reports/exploration

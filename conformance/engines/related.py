@@ -6,13 +6,14 @@ reports/likely-causes.md. No sign knows a component.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from conformance.driver import FailureClass, Program, run_scenario
 from conformance.engines.batch import generator_of
 from conformance.engines.check import Found
+from conformance.engines.noticed import Noticed, noticed
 from conformance.engines.origins import NOWHERE, Origin, origin
 from conformance.engines.patience import PATIENCE
 from conformance.engines.tally import Signature
@@ -20,6 +21,8 @@ from conformance.scenarios import Scenario, Step
 
 ALIKE = 1 / 3
 """Two scenarios are alike if they share more than this part of their kinds of steps."""
+TOGETHER = 1 / 4
+"""Two properties fail together if at least this part of the known bugs that break the rarer one break the other."""
 
 
 class Link(NamedTuple):
@@ -39,8 +42,8 @@ Runs: TypeAlias = Callable[["Relations", int, int], str | None]
 
 # ---- signs that need no run ------------------------------------------------------------------------------------------
 def same_property(one: Found, other: Found) -> str | None:
-    """The same property fails in the same way, at another operation."""
-    return None if one.signature[:2] != other.signature[:2] else "The same property fails in the same way in both."
+    """The same property fails, in another way or at another operation."""
+    return "The same property fails in both." if one.slug == other.slug else None
 
 
 def locks(one: Found, other: Found) -> str | None:
@@ -58,6 +61,24 @@ def same_steps(one: Found, other: Found) -> str | None:
     return "Both scenarios have the same steps, except at most the last."
 
 
+def known_together(known: Noticed, left_out: Collection[str] = ()) -> Names:
+    """Returns the sign that known bugs of the reference break both properties; `left_out` are ids of known bugs."""
+
+    def together(one: Found, other: Found) -> str | None:
+        """Known bugs of the reference that break one of the properties break the other one, too."""
+        bugs = known.get(one.scenario.component, {})
+        broken = [slugs for bug, slugs in bugs.items() if bug not in left_out]
+        counts = {slug: sum(slug in slugs for slugs in broken) for slug in (one.slug, other.slug)}
+        rarer, fewest = min(counts.items(), key=lambda count: count[1])
+        both = sum(one.slug in slugs and other.slug in slugs for slugs in broken)
+        if not both or both < TOGETHER * fewest:
+            return None
+        common = other.slug if rarer == one.slug else one.slug
+        return f"{both} of {fewest} known bugs that break {rarer} break {common}, too."
+
+    return together
+
+
 # ---- signs that are seen in runs -------------------------------------------------------------------------------------
 def same_operation(seen: Relations, at: int, to: int) -> str | None:
     """In scenarios that are alike, the same operation makes the first difference from the reference."""
@@ -65,14 +86,6 @@ def same_operation(seen: Relations, at: int, to: int) -> str | None:
     if left is None or left != right or not _alike(seen.found[at], seen.found[to]):
         return None
     return f"Both differ from the reference {_since(left)}."
-
-
-def same_difference(seen: Relations, at: int, to: int) -> str | None:
-    """The first step that makes a difference makes one that is the same in both."""
-    common = seen.origins[at].differences & seen.origins[to].differences
-    if not common:
-        return None
-    return f"Both begin to differ from the reference in the same way: {_told(min(common))}."
 
 
 def same_first(seen: Relations, at: int, to: int) -> str | None:
@@ -96,13 +109,21 @@ def crossed(seen: Relations, at: int, to: int) -> str | None:
     return None
 
 
-BY_NAMES: tuple[Names, ...] = (same_property, locks, same_steps)
-BY_RUNS: tuple[Runs, ...] = (same_operation, same_difference, same_first, crossed)
+BY_RUNS: tuple[Runs, ...] = (same_operation, same_first, crossed)
 """The last one needs many runs, so it is tried only where the others have not linked already."""
 
 
-def links_without_runs(found: Sequence[Found], signs: Sequence[Names] = BY_NAMES) -> tuple[Link, ...]:
-    """Returns the links that can be known without running the implementation, which may end its process."""
+def by_names(left_out: Collection[str] = ()) -> tuple[Names, ...]:
+    """Returns the signs that need no run. `left_out` are known bugs of which nothing is to be known."""
+    return same_property, locks, same_steps, known_together(noticed(), left_out)
+
+
+def links_without_runs(found: Sequence[Found], signs: Sequence[Names] | None = None) -> tuple[Link, ...]:
+    """Returns the links that can be known without running the implementation, which may end its process.
+
+    `signs` are those that need no run; None: all of them.
+    """
+    signs = by_names() if signs is None else signs
     return tuple(
         Link(at, to, why)
         for to in range(len(found))
@@ -111,10 +132,12 @@ def links_without_runs(found: Sequence[Found], signs: Sequence[Names] = BY_NAMES
     )
 
 
-def links(seen: Relations, by_names: Sequence[Names] = BY_NAMES, by_runs: Sequence[Runs] = BY_RUNS) -> tuple[Link, ...]:
+def links(
+    seen: Relations, without_runs: Sequence[Names] | None = None, by_runs: Sequence[Runs] = BY_RUNS
+) -> tuple[Link, ...]:
     """Returns the links between the findings of one component, whose scenarios are run in this process."""
     found = seen.found
-    linked = list(links_without_runs(found, by_names))
+    linked = list(links_without_runs(found, without_runs))
     for sign in by_runs:
         for to in range(len(found)):
             for at in range(to):

@@ -38,7 +38,7 @@ def test_the_report_says_what_is_wrong_and_what_was_masked():
     single = Measured(("B-01",), "gate", 3, 3, 2, without=signs)
     pairs = [Measured((one, "B-03"), "gate", 2, 2, 2, without=signs) for one in ("B-01", "B-02")]
     masked = Measured(("B-05", "B-06"), "gate", 1, 1, 0, unseen=("B-06",))
-    text = page([single], pairs, [masked], 881, 881, "grouping")
+    text = page([single], pairs, [masked], 119, 119, "grouping")
     assert "| one known bug: one group | 0 of 1 (0 %) |" in text
     assert "| two known bugs: two groups | 2 of 2 (100 %) |" in text
     assert "| B-01 | gate | 3 | 2 |" in text
