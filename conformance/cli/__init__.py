@@ -7,6 +7,7 @@ to write, because the disk is full for example, 130 for Ctrl-C, and 141 for outp
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
 from collections.abc import Sequence
@@ -25,12 +26,13 @@ from conformance.cli.internal import told
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
-from conformance.cli.options import drop_unwritable_output, flush, say
+from conformance.cli.options import drop_unwritable_output, flush, notes, say
 from conformance.cli.searching import check, explore
 from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WRITTEN, USAGE
 from conformance.scenarios import SchemaError
+from conformance.system.text import indented, is_neutral_line
 from conformance.system.writing import told_by
 
 
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) ->
         say("interrupted; no incomplete file was left behind")
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(USAGE)
     except campaigns.CampaignInterrupted as error:
         say(str(error))
@@ -71,9 +73,16 @@ def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) ->
     sys.exit(status or CONFORMS)
 
 
+def _show(error: click.ClickException) -> None:
+    """Print a wrong call as click does, with harmless text."""
+    shown, message = io.StringIO(), error.format_message()
+    error.show(shown)
+    notes.print_lines(shown.getvalue().removesuffix("\n").replace(message, indented(message)))
+
+
 def _line_to_paste(arguments: Sequence[str], names: Sequence[str]) -> str:
     """Return the same command with these implementations, unless something in their names cannot be seen."""
-    if not all(name.isprintable() for name in names):
+    if not all(map(is_neutral_line, names)):
         return " Look into the file: the name has characters that cannot be seen."
     words = ["conformance", *arguments, *(word for name in names for word in ("--implementation", name))]
     return f" For example:\n{shlex.join(words)}"

@@ -82,7 +82,7 @@ def start(
         raise click.UsageError(f"--master goes with --runner spark, not with {runner}")
     chosen, note = campaigns.choose(runner, master)
     if note is not None:
-        notes.print(note, markup=False)
+        notes.print(note)
     plan = campaigns.make_plan(
         seed,
         implementations,
@@ -116,12 +116,12 @@ def resume(
     entries = load_known_failures(known_path) if known_path is not None else ()
     now = campaigns.status(folder)
     if now.finished:
-        notes.print(f"The campaign in {folder} already has a result.", markup=False)
+        notes.print(f"The campaign in {folder} already has a result.")
     elif runner == "auto" and master is None:
         runner = _runner_of(folder, chosen)
     runs, note = campaigns.choose(runner, master)
     if note is not None and not now.finished:
-        notes.print(note, markup=False)
+        notes.print(note)
     with _watching(now.planned) as watch:
         result = campaigns.resume(folder, runs, watch, accept_changed_code=accept_changed_code, chosen=chosen)
     return _conclude(result, folder, entries, chosen, everything, ctrf_path)
@@ -153,13 +153,13 @@ def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
     """Show the progress of a campaign, what it has found so far, and how to continue it."""
     now = campaigns.status(folder)
     for line in reporting.status_lines(now, folder):
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(line, soft_wrap=True)
     if json_path is not None:
         reporting.write_json(json_path, msgspec.to_builtins(now))
     if store:
         from conformance.campaigns.store import write_store  # pyarrow takes a while to load
 
-        out.print(f"Tables: {write_store(folder)}", soft_wrap=True, markup=False)
+        out.print(f"Tables: {write_store(folder)}", soft_wrap=True)
     return CONFORMS
 
 
@@ -198,7 +198,7 @@ def _conclude(
         words += [word for name in chosen for word in ("--implementation", name)]
         kept = f"The campaign has ended, and {folder / 'result.json'} is kept."
         raise error.going_on(shlex.join(words), kept) from error
-    out.print(f"Result: {folder / 'result.json'}", soft_wrap=True, markup=False)
+    out.print(f"Result: {folder / 'result.json'}", soft_wrap=True)
     return status
 
 
@@ -231,7 +231,7 @@ def campaign_report(
     lines = [] if now is None else reporting.so_far_lines(now)
     if now is not None and now.result is None:
         for line in lines:
-            out.print(line, markup=False, soft_wrap=True)
+            out.print(line, soft_wrap=True)
         return INCONCLUSIVE
     with interruptible() as interruption:
         report = partial(

@@ -6,6 +6,7 @@ import difflib
 
 import click
 
+from conformance.cli.options import out
 from conformance.reporting.status import CONFORMS
 from conformance.system.packaged import all_files, documentation
 
@@ -28,7 +29,7 @@ def docs(page: str | None) -> int:
         if found is None:
             near = difflib.get_close_matches(wanted, [*pages, *short], n=3) or ["tutorial"]
             raise click.UsageError(f"there is no page {page!r}; `conformance docs` lists them. Near: {', '.join(near)}")
-        click.echo(found.read_text(encoding="utf-8"), nl=False)
+        out.print_lines(found.read_text(encoding="utf-8").removesuffix("\n"))
         return CONFORMS
     listed = {
         name: file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
@@ -37,6 +38,7 @@ def docs(page: str | None) -> int:
     }
     width = max(map(len, listed))
     for name, title in listed.items():
-        click.echo(f"{name:{width}}  {title}")
-    click.echo(f"\n`conformance docs PAGE` prints a page. The files are in {folder}")
+        out.print(f"{name:{width}}  {title}", soft_wrap=True)
+    out.print()
+    out.print(f"`conformance docs PAGE` prints a page. The files are in {folder}", soft_wrap=True)
     return CONFORMS

@@ -81,7 +81,7 @@ def audit(
     say("")
     out.print(reporting.audit_table(found))
     for line in reporting.audit_lines(found):
-        out.print(line, soft_wrap=True, markup=False)
+        out.print(line, soft_wrap=True)
     if json_path is not None:
         reporting.write_json(json_path, reporting.audit_document(found))
     if found.damaged:

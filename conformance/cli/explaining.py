@@ -80,7 +80,7 @@ def explain(
                         reference.capabilities - program.capabilities,
                     )  # fmt: skip
             for line in (*([""] if at else []), *reporting.explanation_lines(explained)):
-                out.print(line, markup=False)
+                out.print(line)
     return CONFORMS
 
 

@@ -107,17 +107,15 @@ def bugs(
     reporting.print_bugs(out, rows, everything or bool(names))
     for row in rows if names else ():
         if row.change:
-            out.print(f"\n{row.id} changes the reference:\n{row.change}", markup=False, highlight=False, soft_wrap=True)
+            out.print_lines(f"\n{row.id} changes the reference:\n{row.change}")
     unguarded = reporting.unguarded_properties([bug for _, bug in chosen]) if not names and not components else []
     for slug in unguarded:
-        out.print(f"No known bug tests the property {slug}.", markup=False)
+        out.print(f"No known bug tests the property {slug}.")
     for one in tried:
         if not one.killed and one.name not in reasons:
-            out.print(
-                f"No property noticed the operator mutant {one.name} (line {one.line}).", markup=False, soft_wrap=True
-            )
+            out.print(f"No property noticed the operator mutant {one.name} (line {one.line}).", soft_wrap=True)
     for remark in remarks:
-        out.print(remark, markup=False, soft_wrap=True)
+        out.print(remark, soft_wrap=True)
     if corpus_path is not None:
         part = names or components or interruption.requested
         _write_corpus(corpus_path, hits if part else {}, found)

@@ -71,9 +71,9 @@ def variants(
     rows = [reporting.variant_row(variant, trial) for variant, trial in tried]
     reporting.print_variants(out, rows, everything or bool(names))
     for row in rows if names else ():
-        out.print(f"\n{row.id}, allowed by {row.reason}\n{row.change}", markup=False, soft_wrap=True)
+        out.print_lines(f"\n{row.id}, allowed by {row.reason}\n{row.change}")
     for remark in remarks:
-        out.print(remark, markup=False, soft_wrap=True)
+        out.print(remark, soft_wrap=True)
     if corpus_path is not None:
         make_folder(corpus_path)
         for variant, trial in tried:

@@ -62,9 +62,9 @@ def replay_command(
     story = reporting.tell(result)
     out.print(story.table())
     if story.in_the_drain is not None:
-        out.print(story.in_the_drain, soft_wrap=True, markup=False)
+        out.print(story.in_the_drain, soft_wrap=True)
     verdict = f"{result.verdict.value} on {implementation.name}: {result.reason}"
-    out.print(verdict, soft_wrap=not out.is_terminal, markup=False)
+    out.print(verdict, soft_wrap=not out.is_terminal)
     if json_path is not None:
         reporting.write_json(json_path, reporting.replay_document(result))
     return {ReplayVerdict.FAILED: VIOLATION, ReplayVerdict.FIXED: CONFORMS}.get(result.verdict, INCONCLUSIVE)
@@ -119,7 +119,7 @@ def shrink(
         + ("" if reduced.finished else "; not finished")
     )
     if output is None:
-        out.print(encode_scenario(short), end="", markup=False, soft_wrap=True)
+        out.print_lines(encode_scenario(short).removesuffix("\n"))
     else:
         reporting.write_text(output, encode_scenario(short))
     return VIOLATION

@@ -21,6 +21,7 @@ from conformance.ports import (
 )
 from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario
+from conformance.system.text import indented
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
@@ -52,12 +53,15 @@ def drop_unwritable_output() -> None:
 
 
 out = _Console(highlight=False)
-notes = _Console(stderr=True, highlight=False)
+notes = _Console(stderr=True)
 
 
 def say(trouble: str) -> None:
-    """Print an error message without line breaks, so that a path in it can be copied."""
-    notes.print(f"conformance: {trouble}", markup=False, soft_wrap=True)
+    """Print an error message without breaking lines, so that a path in it can be copied.
+
+    Its lines behind the first are indented: text of an implementation in it must not look like a line of its own.
+    """
+    notes.print_lines(indented(f"conformance: {trouble}"))
 
 
 implementation_option = click.option(

@@ -143,12 +143,12 @@ def check(
         if exercise_page is not None:
             named = [(one.name, checked) for one in everybody for checked in one.checks]
             reporting.write_exercise(exercise_page, call, named)
-            out.print(f"Exercise: {exercise_page}", soft_wrap=True, markup=False)
+            out.print(f"Exercise: {exercise_page}", soft_wrap=True)
         if page is not None:
             remarks = reporting.interruption_lines(everybody, scenarios)
             text = reporting.report_page(call, reported, page.name, remarks)
             reporting.write_page(page, text, reporting.scenario_files(reported))
-            out.print(f"Report: {page}", soft_wrap=True, markup=False)
+            out.print(f"Report: {page}", soft_wrap=True)
         if json_path is not None:
             document = reporting.check_document(
                 seed, scenarios, [(one.implementation, one.checks) for one in everybody]
@@ -220,7 +220,7 @@ def explore(
         out.print(reporting.exploration_table(result))
         reporting.print_findings(out, result)
         for line in reporting.exploration_lines(result):
-            out.print(line, markup=False, soft_wrap=True)
+            out.print(line, soft_wrap=True)
         if json_path is not None:
             reporting.write_json(json_path, reporting.exploration_document(result))
         if report_folder is not None and result.found:

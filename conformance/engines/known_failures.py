@@ -7,7 +7,7 @@ component = "subpartition"
 class = "stuck"
 ticket = "FLINK-40519"
 reason = "a blocked subpartition hands out priority events, but is not available for them"
-scenario = "flink-40519-availability.json"      # beside this file
+scenario = "flink-40519-availability.json"      # beside this file, or in a folder below
 implementation = "flink-component@2.3.0"  # optional: for this one only
 ```
 
@@ -31,6 +31,7 @@ from conformance.engines.replay import read_scenario, replay
 from conformance.engines.tally import Signature
 from conformance.ports import Capability, Implementation
 from conformance.scenarios import Scenario, SchemaError, read_toml
+from conformance.system.files import is_inside
 
 
 class _Entry(Struct, frozen=True, forbid_unknown_fields=True, rename={"failure_class": "class"}):
@@ -124,6 +125,11 @@ def _known(path: Path, number: int, entry: _Entry, components: Components) -> Kn
     if entry.component not in components or not components[entry.component].meant(entry.property):
         raise SchemaError(f"{path}, failure {number}: there is no property {entry.property!r} of {entry.component!r}")
     file = path.parent / entry.scenario
+    if not is_inside(file, path.parent):
+        raise SchemaError(
+            f"{path}, failure {number}, field scenario: {entry.scenario!r} leads out of the folder of the list; put "
+            "the scenario beside the list or in a folder below, and name it from there"
+        )
     try:
         if not file.is_file():  # what a device or a pipe holds may have no end
             raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: there is no such file")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.console import Console
-
 from conformance.driver import Component, Property
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.documents import ImplementationRow
 from conformance.reporting.specification import specification_reference
 from conformance.reporting.tables import implementation_table, level_of, property_tables
 from conformance.reporting.words import plain
 
 
-def print_properties(console: Console, components: Iterable[Component]) -> None:
+def print_properties(console: CarefulConsole, components: Iterable[Component]) -> None:
     """Print the properties. A line has the level, the component, the slug, where the rule stands, and the statement."""
     chosen = list(components)
     if console.is_terminal:
@@ -22,7 +21,7 @@ def print_properties(console: Console, components: Iterable[Component]) -> None:
         return
     for component in chosen:
         for one in component.properties:
-            console.print(_property_line(component, one), markup=False, soft_wrap=True)
+            console.print(_property_line(component, one), soft_wrap=True)
 
 
 def _property_line(component: Component, one: Property) -> str:
@@ -33,7 +32,7 @@ def _property_line(component: Component, one: Property) -> str:
     return plain(f"{level} {component.name} {one.slug}{where}: {one.statement}{needs}")
 
 
-def print_implementations(console: Console, rows: Iterable[ImplementationRow]) -> None:
+def print_implementations(console: CarefulConsole, rows: Iterable[ImplementationRow]) -> None:
     """Print the registered implementations. The first word of a line says whether it can be used, the second is it."""
     if console.is_terminal:
         console.print(implementation_table(rows))
@@ -42,4 +41,4 @@ def print_implementations(console: Console, rows: Iterable[ImplementationRow]) -
         offered = f"{', '.join(row.components) or 'no components'}; {', '.join(row.capabilities) or 'no capabilities'}"
         name = f"{row.name} {row.version}".rstrip()
         words = f"usable {name}: {offered}" if row.usable else f"unusable {name}: {row.reason}"
-        console.print(plain(words), markup=False, soft_wrap=True)
+        console.print(plain(words), soft_wrap=True)

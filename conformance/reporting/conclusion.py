@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from conformance.campaigns import CampaignResult, found_of
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
@@ -24,6 +22,7 @@ from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
 from conformance.reporting.campaign import campaign_verdicts, must_fail
 from conformance.reporting.checked import Checked
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.counts import counted
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.markdown import Report
@@ -107,7 +106,7 @@ def status_of_check(everybody: Iterable[Checked]) -> int:
 
 
 def conclude_campaign(
-    console: Console,
+    console: CarefulConsole,
     result: CampaignResult,
     folder: Path,
     entries: Iterable[KnownFailure],

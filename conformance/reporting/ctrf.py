@@ -17,6 +17,7 @@ from conformance.reporting.columns import Column, Judged, Word
 from conformance.reporting.counts import counted
 from conformance.reporting.verdicts import Tried, Verdicts
 from conformance.reporting.words import plain
+from conformance.system.text import neutral_line
 from conformance.system.writing import write_json
 
 SPECIFICATION = "0.0.0"
@@ -69,16 +70,16 @@ def _test(one: Tried, column: Column, judged: Judged, found: list[Found]) -> dic
     cell = column.cells[judged.slug]
     situation = judged.kind == Kind.SOMETIMES.value
     test: dict[str, Any] = {
-        "name": f"{one.name} {column.component} {judged.slug}",
+        "name": neutral_line(f"{one.name} {column.component} {judged.slug}"),
         "status": STATUSES[cell.word],
         "duration": 0,
         "rawStatus": cell.word.value,
-        "suite": [one.label, column.component],
+        "suite": [neutral_line(one.label), column.component],
         "tags": ["situation" if situation else judged.level],
     }
     if found:
         shortest = min(found, key=lambda failure: len(failure.scenario.steps))
-        test["message"] = plain(f"{shortest.owed}; {shortest.observed}")
+        test["message"] = neutral_line(plain(f"{shortest.owed}; {shortest.observed}"))
     elif cell.word is not Word.PASSED:
         test["message"] = cell.why or f"{cell.word.value} in {counted(column.scenarios, 'scenario')}"
     return test

@@ -8,22 +8,12 @@ from collections.abc import Iterator
 from conformance.engines import Replay
 from conformance.reporting.sequence import Line, Message, Sequence, sequence_of
 from conformance.reporting.words import shortened
+from conformance.system.text import mermaid
 
 LONGEST_LABEL = 70
 LONGEST_NOTE = 160
 
 _ARROWS = {Line.CALL: "->>", Line.SIGNAL: "--)", Line.ANSWER: "->>", Line.PAUSE: "-->>"}
-# Mermaid reads # as the beginning of an entity or a comment, ; as the end of a statement, % as the beginning of a
-# directive, $$ as mathematics, and the rest as HTML.
-_ESCAPES = str.maketrans({
-    "#": "#35;", ";": "#59;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "%": "#37;", "$": "#36;",
-    "{": "#123;", "}": "#125;", "`": "#96;", "\\": "#92;",
-})  # fmt: skip
-
-
-def escaped(text: str) -> str:
-    """Escape a text, so that Mermaid shows it as it is, on one line."""
-    return " ".join(text.split()).translate(_ESCAPES)
 
 
 def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
@@ -52,12 +42,12 @@ def _lines(sequence: Sequence) -> Iterator[str]:
 
 
 def _message(one: Message) -> str:
-    text = escaped(shortened(one.text, LONGEST_LABEL))
+    text = mermaid(shortened(one.text, LONGEST_LABEL))
     return f"{_name(one.sender)}{_ARROWS[one.line]}{_name(one.receiver)}: {text}"
 
 
 def _note(sequence: Sequence) -> str:
-    lines = [f"{name}: {escaped(shortened(text, LONGEST_NOTE))}" for name, text in sequence.note]
+    lines = [f"{name}: {mermaid(shortened(text, LONGEST_NOTE))}" for name, text in sequence.note]
     return f"Note over {_name(sequence.component)}: {'<br/>'.join(lines)}"
 
 

@@ -22,6 +22,7 @@ from conformance.reporting.verdicts import Remark
 from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
 from conformance.scenarios import Entry, History, Scenario
 from conformance.scenarios.codec import encode_entries
+from conformance.system.text import markdown_block, markdown_code
 
 
 def compared(checks: Iterable[Check]) -> list[tuple[Check, Comparison]]:
@@ -171,8 +172,8 @@ def divergences_markdown(name: str, checks: Sequence[Check]) -> str:
             head = ("operation", "what differs", cell(comparison.against), cell(name), "scenarios", "shortest")
             rows = [
                 (
-                    f"`{one.group.operation}`",
-                    one.group.field,
+                    markdown_code(one.group.operation),
+                    cell(one.group.field),
                     *map(cell, one.group.kinds),
                     f"{one.count:,}",
                     _length(one),
@@ -196,8 +197,8 @@ def _told_of(comparison: Comparison) -> str:
 def _bound(against: str, name: str, one: Divergence) -> tuple[str, ...]:
     group = one.group
     sides = (group.broken_by_baseline, against), (group.broken, name)
-    broken = ", ".join(f"`{slug}` by {cell(who)}" for slug, who in sides if slug)
-    return f"`{group.operation}`", group.field, *map(cell, group.kinds), f"{one.count:,}", broken
+    broken = ", ".join(f"{markdown_code(slug)} by {cell(who)}" for slug, who in sides if slug)
+    return markdown_code(group.operation), cell(group.field), *map(cell, group.kinds), f"{one.count:,}", broken
 
 
 def _length(one: Divergence) -> str:
@@ -208,16 +209,17 @@ def _length(one: Divergence) -> str:
 def _example(component: Component, name: str, against: str, one: Divergence) -> str:
     """The steps of the shortest example, and both outcomes."""
     where = "in the fair drain" if one.in_drain else f"at step {one.at + 1}"
+    step = markdown_code(step_in_words(one.step, component))
     sides = [
         (cell(who), cell(_told(component, one, outcome)))
         for who, outcome in ((against, one.baseline), (name, one.other))
     ]
     return "\n\n".join(
         (
-            f"Shortest example of `{one.group.operation}`, {cell(what_differs(one))}, {where} "
-            f"(`{step_in_words(one.step, component)}`); configuration `{config_text(one.scenario)}`:",
+            f"Shortest example of {markdown_code(one.group.operation)}, {cell(what_differs(one))}, {where} ({step}); "
+            f"configuration {markdown_code(config_text(one.scenario))}:",
             steps_text(one.scenario),
-            table(("", f"answer to `{step_in_words(one.step, component)}`"), sides),
+            table(("", f"answer to {step}"), sides),
         )
     )
 
@@ -235,7 +237,7 @@ def steps_text(scenario: Scenario) -> str:
     if not scenario.steps:
         return "The scenario has no steps: making a port and draining the run is enough to show it."
     lines = [json.dumps(msgspec.to_builtins(step)) for step in scenario.steps]
-    return "\n".join(("```json", *lines, "```"))
+    return markdown_block("\n".join(lines), "json")
 
 
 def config_text(scenario: Scenario) -> str:

@@ -30,6 +30,7 @@ from conformance.ports import Recovery
 from conformance.reporting.conformance_report import Call
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.verdicts import Remark
+from conformance.system.text import markdown_block, markdown_code, neutral_line
 from conformance.system.writing import write_text
 
 Document = dict[str, Any]
@@ -158,12 +159,18 @@ def _by_line(value: Any, depth: int = 0) -> str:
 def gaps_markdown(checks: Sequence[tuple[str, Check]]) -> str:
     """Return a table of the gaps and holes of checks, each with the name of its implementation."""
     rows = [
-        (cell(name), one.program.component.name, f"`{gap.slug}`", str(gap.where), f"never, after {gap.steps:,} steps")
+        (
+            cell(name),
+            one.program.component.name,
+            markdown_code(gap.slug),
+            cell(str(gap.where)),
+            f"never, after {gap.steps:,} steps",
+        )
         for name, one in checks
         for gap in gaps(one.program, one.tally)
     ]
     rows += [
-        (cell(name), one.program.component.name, f"`{hole.slug}`", "any", _share(hole))
+        (cell(name), one.program.component.name, markdown_code(hole.slug), "any", _share(hole))
         for name, one in checks
         for hole in holes(one.program, one.tally)
     ]
@@ -180,7 +187,7 @@ def exercise_page(checks: Sequence[tuple[str, Check]], command: str) -> str:
         by_component.setdefault(check.program.component.name, []).append(check)
     parts = [
         f"# Where properties were put to the test, on {', '.join(map(cell, names))}",
-        f"This command writes the page again:\n\n```sh\n{command}\n```",
+        f"This command writes the page again:\n\n{markdown_block(neutral_line(command), 'sh')}",
         "## Gaps and holes",
         "A *gap* is a setting in which the steps of a property were performed and the property was never judged, "
         "although it would have been judged there at least ten times, had it been judged as often as elsewhere. A "

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
 from conformance.engines import replay
 from conformance.engines.explore import Exploration
 from conformance.engines.recognition import HASH_BITS, Recognition, collision_odds
 from conformance.parts.words import many
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.reporting.looks import simple_table
 from conformance.reporting.story import tell
@@ -31,7 +31,7 @@ def exploration_table(result: Exploration) -> Table:
     return table
 
 
-def print_findings(console: Console, result: Exploration) -> None:
+def print_findings(console: CarefulConsole, result: Exploration) -> None:
     """Print each finding in a sentence, and its steps as a replay prints them.
 
     A contradiction of lock orders that no single run has has no steps.
@@ -42,7 +42,7 @@ def print_findings(console: Console, result: Exploration) -> None:
         steps = many(len(found.scenario.steps), "step")
         console.print(
             f"{found.slug} ({found.failure_class}) after {steps}: {found.owed}; {found.observed}",
-            markup=False, soft_wrap=True,
+            soft_wrap=True,
         )  # fmt: skip
         seen = replay(found.scenario, implementation, components=components)
         if seen.violation is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from conformance.driver import Component
 from conformance.ports import KnownBug
 from conformance.reporting.markdown import cell, table
+from conformance.system.text import markdown_code
 
 _GENERATED = re.compile(r"\n*<!-- generated: judged -->.*?<!-- end -->\n*", re.DOTALL)
 
@@ -37,12 +38,12 @@ def _judged(component: Component, bugs: list[KnownBug]) -> str:
             f"[{one.invariant}](#{one.invariant})",
             f"`{one.slug}`",
             cell(one.statement),
-            ", ".join(bug.id for bug in breaks.get(one.slug, ())),
+            ", ".join(cell(bug.id) for bug in breaks.get(one.slug, ())),
         )
         for one in numbered
     ]
     listed = [
-        f"- **{bug.id}** ({bug.ticket}), found by `{bug.property}`: {bug.summary}"
+        f"- **{cell(bug.id)}** ({cell(bug.ticket)}), found by {markdown_code(bug.property)}: {cell(bug.summary)}"
         for found in breaks.values()
         for bug in found
     ]

@@ -8,6 +8,7 @@ from statistics import mean, median
 from conformance.engines.operators import OperatorMutant
 from conformance.reporting.documents import BugRow
 from conformance.reporting.markdown import cell, table
+from conformance.system.text import markdown_block, markdown_code
 
 
 def matrix_text(
@@ -55,7 +56,7 @@ def _summary(rows: Sequence[BugRow]) -> str:
         unconfirmed = [row.id for row in killed if row.confirmed is False]
         if any(row.confirmed is not None for row in killed):
             lines.append(
-                f"The minimal scenarios of these do not fail in a fresh process: {', '.join(unconfirmed)}."
+                f"The minimal scenarios of these do not fail in a fresh process: {', '.join(map(cell, unconfirmed))}."
                 if unconfirmed
                 else "Every minimal scenario fails in a fresh process too."
             )
@@ -64,7 +65,7 @@ def _summary(rows: Sequence[BugRow]) -> str:
         lines.append("These bugs survived, so each is a hole in the suite:")
     text = "\n".join(f"- {line}" for line in lines)
     return text + "".join(
-        f"\n  - {row.id} ({row.survived} of {row.seeds} seeds): {cell(row.summary)}" for row in survivors
+        f"\n  - {cell(row.id)} ({row.survived} of {row.seeds} seeds): {cell(row.summary)}" for row in survivors
     )
 
 
@@ -113,7 +114,8 @@ def _bugs(rows: Iterable[BugRow]) -> str:
 def _changes(rows: Iterable[BugRow]) -> list[str]:
     """Return the change of the reference by each bug, as a folded diff."""
     return [
-        f"<details><summary>{row.id}: {cell(row.summary)}</summary>\n\n```diff\n{row.change}\n```\n\n</details>"
+        f"<details><summary>{cell(row.id)}: {cell(row.summary)}</summary>\n\n"
+        f"{markdown_block(row.change, 'diff')}\n\n</details>"
         for row in rows
         if row.change
     ]
@@ -122,10 +124,10 @@ def _changes(rows: Iterable[BugRow]) -> list[str]:
 def _bug(row: BugRow) -> list[str]:
     often = sorted(row.noticed.items(), key=lambda one: -one[1])
     others = ", ".join(f"{slug} ({count})" for slug, count in often if slug != row.property)
-    noticed = f"`{row.property}`" if row.killed else f"**SURVIVED**: `{row.property}`"
+    noticed = markdown_code(row.property) if row.killed else f"**SURVIVED**: {markdown_code(row.property)}"
     return [
-        row.id, row.ticket, cell(row.summary), noticed, others, f"{row.scenarios:,}", f"{row.cpu_seconds:.2f}",
-        steps_in_words(row), str(row.normal_forms),
+        cell(row.id), cell(row.ticket), cell(row.summary), noticed, cell(others), f"{row.scenarios:,}",
+        f"{row.cpu_seconds:.2f}", steps_in_words(row), str(row.normal_forms),
     ]  # fmt: skip
 
 
@@ -140,6 +142,6 @@ def _operators(operators: Sequence[OperatorMutant], reasons: Mapping[str, str]) 
     )
     for title, some in (("Cannot be noticed", explained), ("Open", holes)):
         if some:
-            rows = [(f"`{cell(one.name)}`", str(one.line), cell(reasons.get(one.name, ""))) for one in some]
+            rows = [(markdown_code(one.name), str(one.line), cell(reasons.get(one.name, ""))) for one in some]
             text += f"\n\n### {title}\n\n" + table(("change", "line", "why"), rows)
     return text

@@ -16,6 +16,7 @@ from conformance.reporting.documents import DOCUMENT_SCHEMA, Document
 from conformance.reporting.looks import BAD, Slug, simple_table
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.specification import chapter_file, rule_text
+from conformance.system.text import markdown_block, markdown_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +97,17 @@ def variants_text(rows: Sequence[VariantRow], remarks: Sequence[str] = ()) -> st
         mine = [row for row in rows if row.component == component]
         listed = [
             (
-                row.id, f"`{row.freedom}`", cell(row.summary),
-                f"**`{row.property}`**" if row.accused else "nobody", f"{row.scenarios:,}",
-                cell(row.difference or "**nowhere**"),
+                cell(row.id), markdown_code(row.freedom), cell(row.summary),
+                f"**{markdown_code(row.property or '')}**" if row.accused else "nobody", f"{row.scenarios:,}",
+                cell(row.difference) if row.difference else "**nowhere**",
             )
             for row in mine
         ]  # fmt: skip
         head = ("variant", "allowed by", "what it does in its own way", "accused by", "scenarios", "differs at")
         sections += [f"## {component}", table(head, listed)]
         sections += [
-            f"<details><summary>{row.id}: {cell(row.summary)}</summary>\n\n{row.reason}\n\n"
-            f"```diff\n{row.change}\n```\n\n</details>"
+            f"<details><summary>{cell(row.id)}: {cell(row.summary)}</summary>\n\n{row.reason}\n\n"
+            f"{markdown_block(row.change, 'diff')}\n\n</details>"
             for row in mine
             if row.change
         ]

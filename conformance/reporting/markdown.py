@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +20,11 @@ from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
 from conformance.reporting.words import failure_class_in_words, plain, value_in_words
+from conformance.system.text import in_a_cell, markdown, markdown_block, markdown_code, neutral_line
 
 TICKETS = "https://issues.apache.org/jira/browse/"
 """Where tickets of Apache projects are, as FLINK-39018."""
+_TICKET = re.compile(r"[A-Z][A-Z0-9]*-[0-9]+")
 
 
 _NOT_REDUCED = (
@@ -61,7 +64,7 @@ def report_text(report: Report) -> str:
         _expected_and_observed(report, story),
         _scenario(report, story),
         *_why(report, story),
-        f"## As a diagram\n\n```mermaid\n{sequence_diagram(report.replay, report.reference)}```",
+        f"## As a diagram\n\n{markdown_block(sequence_diagram(report.replay, report.reference), 'mermaid')}",
         _property(report),
         _reproduce(report),
         "## Environment\n\n" + table(("", ""), [(name, cell(value)) for name, value in report.environment.items()]),
@@ -71,8 +74,7 @@ def report_text(report: Report) -> str:
 
 def cell(text: str) -> str:
     """Escape a text for a table cell or a line, so that Markdown shows it as it is."""
-    text = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("`", "'")
-    return text.replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")
+    return markdown(plain(text))
 
 
 def story_markdown(story: Story) -> str:
@@ -90,13 +92,13 @@ def story_markdown(story: Story) -> str:
 def _code(step: StoryStep) -> str:
     """Return the step as code, and behind it the remark “continued” as text."""
     name, comma, remark = step.step.partition(f", {CONTINUED}")
-    return f"`{name}`{comma}{remark}"
+    return f"{markdown_code(name)}{comma}{markdown(remark)}"
 
 
 def _title(report: Report) -> str:
     found = report.found
     sentence = found.slug.replace("-", " ")
-    return f"# {found.scenario.component}: “{sentence}” does not hold ({found.failure_class})"
+    return f"# {found.scenario.component}: “{markdown(sentence)}” does not hold ({markdown(found.failure_class)})"
 
 
 def _what_failed(report: Report, story: Story) -> str:
@@ -111,7 +113,7 @@ def _what_failed(report: Report, story: Story) -> str:
     broken = report.replay.violation.property
     text = f"**{name}** breaks this property {where}:\n\n> {broken.statement}"
     if broken.slug != found.slug:
-        text += f"\n\nIts slug is `{broken.slug}`. In the search, `{found.slug}` was broken."
+        text += f"\n\nIts slug is `{broken.slug}`. In the search, {markdown_code(found.slug)} was broken."
     return text
 
 
@@ -184,9 +186,10 @@ def _value(value: Any) -> str:
 def _property(report: Report) -> str:
     found = report.found
     judged = _judged(report)
-    lines = [f"- Failure class **{found.failure_class}**: {failure_class_in_words(found.failure_class)}."]
+    failure = cell(failure_class_in_words(found.failure_class))
+    lines = [f"- Failure class **{cell(found.failure_class)}**: {failure}."]
     if judged is None:
-        return "\n\n".join((f"## The property\n\n`{found.slug}`", *lines))
+        return "\n\n".join((f"## The property\n\n{markdown_code(found.slug)}", *lines))
     binding = f"- `{judged.slug}`, {judged.kind.value}, level **{judged.level.value}**"
     lines.insert(0, f"{binding}.")
     rule = rule_text(judged.component, judged.invariant)
@@ -208,8 +211,13 @@ def _judged(report: Report) -> Property | None:
 
 def ticket_link(ticket: str) -> str:
     """A ticket, as a link if it is one of an Apache project."""
-    project, _, number = ticket.partition("-")
-    return f"[{ticket}]({TICKETS}{ticket})" if project.isupper() and number.isdigit() else ticket
+    address = ticket_address(ticket)
+    return f"[{ticket}]({address})" if address else cell(ticket)
+
+
+def ticket_address(ticket: str) -> str:
+    """Return where a ticket of an Apache project is; empty if it is none, as other text in a list of failures."""
+    return f"{TICKETS}{ticket}" if _TICKET.fullmatch(ticket) else ""
 
 
 def _reproduce(report: Report) -> str:
@@ -217,7 +225,7 @@ def _reproduce(report: Report) -> str:
     lines = [
         "## How to reproduce",
         f"With `checkpoint-conformance` {__version__} installed, in this folder:",
-        f"```sh\n{replay}\npython -m pytest test_reproduce.py\n```",
+        markdown_block(f"{neutral_line(replay)}\npython -m pytest test_reproduce.py", "sh"),
         "The first command shows the steps above, and exits with 1 until the bug is fixed, then with 0. "
         "The second runs a test that fails until the bug is fixed. The test can be put into any test suite, together "
         "with `scenario.json`. `history.json` contains every answer in full.",
@@ -245,7 +253,7 @@ def _wire(report: Report) -> list[str]:
                 "`calls.jsonl` has the lines that the suite sends to the program, and `answers.jsonl` what the program "
                 "wrote, so that it can be run without the suite, for example under a debugger. Where the suite has run "
                 "it, and with this folder as FOLDER, this prints nothing as long as the program writes the same:",
-                f"```sh\n{program} < FOLDER/calls.jsonl | diff FOLDER/answers.jsonl -\n```",
+                markdown_block(neutral_line(f"{program} < FOLDER/calls.jsonl | diff FOLDER/answers.jsonl -"), "sh"),
             ]
         case OversizedTranscript(calls=calls, answers=answers):
             within = f"tee calls.jsonl | {program} | tee answers.jsonl"
@@ -255,7 +263,12 @@ def _wire(report: Report) -> list[str]:
                 f"are left out: they would have {_mebibytes(calls)} and {_mebibytes(answers)}, and a bug report has "
                 f"at most {_mebibytes(MOST_TRANSCRIPT)} of them. Where the suite has run the program, and with this "
                 "folder as FOLDER, this writes them into the current folder:",
-                f"```sh\nconformance replay FOLDER/scenario.json --implementation {through}{_assumed(report)}\n```",
+                markdown_block(
+                    neutral_line(
+                        f"conformance replay FOLDER/scenario.json --implementation {through}{_assumed(report)}"
+                    ),
+                    "sh",
+                ),
             ]
 
 
@@ -268,6 +281,6 @@ def _assumed(report: Report) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """A Markdown table of cells in Markdown. Whatever is in a cell, it stays this cell."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(in_a_cell, line))} |" for line in lines)

@@ -26,7 +26,7 @@ from conformance.reporting.markdown import Report
 from conformance.reporting.page_sections import Sections, sections_of
 from conformance.reporting.verdicts import Verdicts
 from conformance.system.files import opened
-from conformance.system.text import neutral
+from conformance.system.text import neutral_line
 from conformance.system.writing import write_text
 
 PAGE = "index.html"
@@ -108,16 +108,21 @@ def check_index(folder: Path) -> None:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("conformance.reporting", "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=_seen,
     )  # fmt: skip
     environment.filters |= {"shown": shown, "number": "{:,}".format, "paragraph": paragraph}
     return environment
 
 
 def shown(text: object) -> str:
-    """Return a text without control characters, and cut off if it is very long."""
-    words = neutral(str(text))
+    """Return a text on one line, without control characters, and cut off if it is very long."""
+    words = neutral_line(str(text))
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… (cut off here: {len(words):,} characters)"
+
+
+def _seen(value: object) -> object:
+    """Return what an expression of a template has found, with its text harmless. It is escaped for HTML afterwards."""
+    return neutral_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def paragraph(text: str) -> Markup:

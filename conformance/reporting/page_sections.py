@@ -17,7 +17,7 @@ from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word, by_component
 from conformance.reporting.counts import count, counted
 from conformance.reporting.exercise import exercise_table
-from conformance.reporting.markdown import TICKETS, Report
+from conformance.reporting.markdown import Report, ticket_address
 from conformance.reporting.page_drawing import Chart, Drawing, chart_of, drawing_of
 from conformance.reporting.replaying import assumed_words
 from conformance.reporting.sequence import sequence_of
@@ -186,7 +186,7 @@ def _shown(
     command = f"conformance replay {place}/scenario.json{assumed_words(one.name, report)}" if place else ""
     return Shown(
         anchor, found, failure_class_in_words(found.failure_class), judged, _rule(judged),
-        tuple((ticket, _address(ticket)) for ticket in (() if judged is None else judged.tickets)),
+        tuple((ticket, ticket_address(ticket)) for ticket in (() if judged is None else judged.tickets)),
         one.standing.entry(found), _config(found),
         tuple(step_in_words(step, component) for step in found.scenario.steps),
         None if report is None else _replayed(report), unclaimed_in_words(found.unclaimed), place, command,
@@ -198,11 +198,6 @@ def _rule(judged: Property | None) -> Rule | None:
         return None
     text = rule_text(judged.component, judged.invariant)
     return None if text is None else Rule(specification_reference(judged), text)
-
-
-def _address(ticket: str) -> str:
-    project, _, number = ticket.partition("-")
-    return f"{TICKETS}{ticket}" if project.isupper() and number.isdigit() else ""
 
 
 def _config(found: Found) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from conformance.reporting.console import CarefulConsole
 
 Advance = Callable[[int, int], None]
 """Sets the progress: the counts before the present part and within it."""
@@ -16,7 +17,7 @@ _FIRST = 1_000
 
 
 @contextmanager
-def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Advance]:
+def progress_bar(console: CarefulConsole, what: str, total: int | None) -> Iterator[Advance]:
     """Show the progress while the `with` block runs, and yield the function that sets it. `total`: None has no end.
 
     On a terminal there is a bar, which goes away at the end. Elsewhere there is a line for each tenth.
@@ -24,13 +25,13 @@ def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Adv
     if not console.is_terminal:
         yield _lines(console, what, total)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda before, within: bar.update(task, completed=before + within)
 
 
-def _lines(console: Console, what: str, total: int | None) -> Advance:
+def _lines(console: CarefulConsole, what: str, total: int | None) -> Advance:
     """Return a function that prints a line for each tenth. The last one is left out: then the result is printed."""
     printed = 0
 
@@ -41,7 +42,7 @@ def _lines(console: Console, what: str, total: int | None) -> Advance:
         if mark > printed and done != total:
             printed = mark
             words = f"{done:,} so far" if total is None else f"{done:,} of {total:,}"
-            console.print(f"{what}: {words}", markup=False, soft_wrap=True)
+            console.print(f"{what}: {words}", soft_wrap=True)
 
     return advance
 

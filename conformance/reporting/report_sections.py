@@ -17,6 +17,7 @@ from conformance.reporting.exercise import gaps_markdown
 from conformance.reporting.markdown import cell, story_markdown, table, ticket_link
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, tell
 from conformance.reporting.words import failure_class_in_words
+from conformance.system.text import markdown_block, markdown_code, neutral_line
 
 PASSED, FAILED, KNOWN, UNKNOWN = "passed", "failed", "known failure", "unknown"
 NOT_EXERCISED, NOT_APPLICABLE, UNTESTABLE = "not exercised", "not applicable", "untestable"
@@ -74,13 +75,13 @@ def _tested(call: Call, everybody: Sequence[Tested], page: str) -> str:
             table(("implementation", "version", "capabilities claimed"), claims),
             f"Capabilities decide which properties apply; {assumed}. Scenarios and steps that were run:",
             table(("component", *(cell(one.name) for one in everybody)), amounts),
-            f"This command writes the report again:\n\n```sh\n{call.command(page)}\n```",
+            f"This command writes the report again:\n\n{markdown_block(neutral_line(call.command(page)), 'sh')}",
         )
     )
 
 
 def _names(names: Sequence[str] | frozenset[str]) -> str:
-    return ", ".join(f"`{one}`" for one in sorted(map(str, names)))
+    return ", ".join(map(markdown_code, sorted(map(str, names))))
 
 
 def _amount(check: Check | None) -> str:
@@ -174,7 +175,8 @@ def _failures(call: Call, everybody: Sequence[Tested], folder: str) -> str:
         return "## Failures\n\nNo property failed. This only says that these scenarios contain no counterexample."
     parts = [
         "## Failures",
-        f"Each failure has the shortest scenario that is known for it. The scenario files are in `{folder}`.",
+        "Each failure has the shortest scenario that is known for it. The scenario files are in "
+        f"{markdown_code(folder)}.",
     ]
     for number, (one, shown) in enumerate(every, start=1):
         parts.append(_failure(call, number, one, shown, f"{folder}/{names[number]}"))
@@ -192,14 +194,14 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
     statement = [] if judged is None else [f"> {judged.statement}"]
     facts = [
         f"- Tickets: {_tickets(shown, judged)}",
-        f"- Class **{found.failure_class}**: {failure_class_in_words(found.failure_class)}. It showed at "
-        f"`{found.signature[2]}`, in {found.count:,} scenario{'' if found.count == 1 else 's'}.",
+        f"- Class **{cell(found.failure_class)}**: {cell(failure_class_in_words(found.failure_class))}. It showed at "
+        f"{markdown_code(found.signature[2])}, in {found.count:,} scenario{'' if found.count == 1 else 's'}.",
     ]
     parts = [
-        f"### {number}. {scenario.component}: `{found.slug}` on {cell(one.name)}",
+        f"### {number}. {scenario.component}: {markdown_code(found.slug)} on {cell(one.name)}",
         *statement,
         "\n".join(facts),
-        f"The shortest scenario known, {story.length}; configuration `{config_text(scenario)}`:",
+        f"The shortest scenario known, {story.length}; configuration {markdown_code(config_text(scenario))}:",
         steps_text(scenario),
         table(("", ""), [("**expected**", cell(found.owed)), ("**observed**", cell(found.observed))]),
     ]
@@ -215,8 +217,10 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
             parts.append(f"*{CONTINUED}*: {WHAT_CONTINUED_MEANS}")
         if story.from_the_reference is not None:
             parts.append(story.from_the_reference)
-        parts.append(f"```mermaid\n{sequence_diagram(shown.replay, shown.reference)}```")
-    parts.append(f"This command replays it in the folder of this page:\n\n```sh\n{command}\n```")
+        parts.append(markdown_block(sequence_diagram(shown.replay, shown.reference), "mermaid"))
+    parts.append(
+        f"This command replays it in the folder of this page:\n\n{markdown_block(neutral_line(command), 'sh')}"
+    )
     return "\n\n".join(parts)
 
 
@@ -242,7 +246,7 @@ def _known_failures(everybody: Sequence[Tested]) -> str:
 
 def _entry(one: Tested, entry: KnownFailure, still: str) -> tuple[str, ...]:
     return (
-        cell(one.name), entry.component, f"`{entry.property}`", entry.failure_class.value,
+        cell(one.name), cell(entry.component), markdown_code(entry.property), entry.failure_class.value,
         ticket_link(entry.ticket), cell(entry.reason), still,
     )  # fmt: skip
 

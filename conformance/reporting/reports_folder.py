@@ -7,14 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from conformance.campaigns import Plan
 from conformance.engines import Check
 from conformance.engines.exercise import Exercise, exercise_of
 from conformance.reporting.bug_report import folder_name, report_folder_name
 from conformance.reporting.checked import Checked
 from conformance.reporting.conformance_report import Call
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, evidence_by_key, write_index
 from conformance.reporting.verdicts import Verdicts
@@ -83,11 +82,11 @@ def about_plan(plan: Plan) -> list[tuple[str, str]]:
     return [("seed", plan.seed), ("baseline", plan.baseline), ("implementations", ", ".join(plan.implementations))]
 
 
-def print_reports(console: Console, folder: Path) -> None:
+def print_reports(console: CarefulConsole, folder: Path) -> None:
     """Print where the bug reports are."""
-    console.print(f"Reports: {folder}", soft_wrap=True, markup=False)
+    console.print(f"Reports: {folder}", soft_wrap=True)
 
 
-def print_page(console: Console, path: Path) -> None:
+def print_page(console: CarefulConsole, path: Path) -> None:
     """Print where the page is."""
-    console.print(f"Page: {path}", soft_wrap=True, markup=False)
+    console.print(f"Page: {path}", soft_wrap=True)

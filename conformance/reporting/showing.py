@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from rich.console import Console
-
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.lines import lines
 from conformance.reporting.screen import LINES, screen, summaries
 from conformance.reporting.tables import tables_of_columns
@@ -15,7 +14,7 @@ BELOW = 3
 """How many lines most commands print below the verdicts: the exit status, and where the files are."""
 
 
-def print_verdicts(console: Console, verdicts: Verdicts, everything: bool = False, below: int = BELOW) -> None:
+def print_verdicts(console: CarefulConsole, verdicts: Verdicts, everything: bool = False, below: int = BELOW) -> None:
     """Print what failed, then what passed, then a summary of each implementation.
 
     `everything`: also print the verdict on every property, all causes, and what remarks have to say in full.
@@ -31,7 +30,7 @@ def print_verdicts(console: Console, verdicts: Verdicts, everything: bool = Fals
                 console.print(table)
     else:
         for words in lines(verdicts, everything):
-            console.print(words, markup=False, soft_wrap=True)
+            console.print(words, soft_wrap=True)
     for remark in verdicts.remarks:
         _print_remark(console, remark, everything)
     for line in summaries(verdicts.tried, in_full=not console.is_terminal):
@@ -49,15 +48,15 @@ def _lines_of_remarks_and_summaries(verdicts: Verdicts, width: int) -> int:
     return shown + sum(len(wrap(one, width, break_on_hyphens=False)) for one in sentences)
 
 
-def _print_remark(console: Console, remark: Remark, everything: bool) -> None:
+def _print_remark(console: CarefulConsole, remark: Remark, everything: bool) -> None:
     # In a pipe, no line is broken, so that it can be searched for.
     whole = not console.is_terminal
-    console.print(remark.sentence, markup=False, soft_wrap=whole)
+    console.print(remark.sentence, soft_wrap=whole)
     if everything and remark.table is not None and console.is_terminal:
         console.print(remark.table)
         return
     shown = remark.lines if everything else remark.lines[: remark.few]
     for line in shown:
-        console.print(f"  {line}", markup=False, soft_wrap=whole)
+        console.print(f"  {line}", soft_wrap=whole)
     if remark.few and (left := len(remark.lines) - len(shown)):
-        console.print(f"  and {left:,} more", markup=False)
+        console.print(f"  and {left:,} more")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from conformance.driver import Component
 from conformance.engines import Replay
+from conformance.reporting.console import Lines
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
 from conformance.reporting.step_lines import lines_of
 from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
@@ -149,13 +150,11 @@ class Story:
         if marked:
             table.add_column("note", no_wrap=True)
         for one in self.steps:
-            answer = "\n".join((one.answer, *(f"-> {signal}" for signal in one.emitted)))
-            who = "\n".join(wrap(one.actor, LONGEST_ACTOR))
+            answer = Lines((one.answer, *(f"-> {signal}" for signal in one.emitted)))
+            who = Lines(wrap(one.actor, LONGEST_ACTOR))
             remark = [Text(one.remark)] if marked else []
             style = BAD if one.mark is Mark.DIVERGENT else FAINT if one.mark else ""
-            table.add_row(
-                str(one.number), Text(who), Text("\n".join(lines_of(one.step))), Text(answer), *remark, style=style
-            )
+            table.add_row(str(one.number), who, Lines(lines_of(one.step)), answer, *remark, style=style)
         return table
 
     def _conclusion(self) -> Iterator[Text]:

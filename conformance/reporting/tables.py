@@ -56,7 +56,7 @@ def _verdict_table(component: str, columns: Sequence[Column], statements: bool) 
                 below = "" if level == Level.MUST.value else level
                 name: RenderableType = Slug(one.slug, below)
                 if statements and one.statement:
-                    name = Text.assemble(one.statement, (f"\n{below}" if below else "", FAINT))
+                    name = Slug(one.statement, below)
                 table.add_row(name, *(_cell(column, one.slug) for column in columns))
         table.add_section()
     return table

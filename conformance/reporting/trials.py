@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import TypeVar
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.counts import counted
 from conformance.reporting.documents import BugRow
 from conformance.reporting.legal_variants import VariantRow, variants_table
@@ -27,7 +27,7 @@ R = TypeVar("R", BugRow, VariantRow)
 
 
 # ---- known bugs ------------------------------------------------------------------------------------------------------
-def print_bugs(console: Console, rows: Sequence[BugRow], everything: bool) -> None:
+def print_bugs(console: CarefulConsole, rows: Sequence[BugRow], everything: bool) -> None:
     """Print the bugs that survived, then counts for each component; with `everything`, all bugs."""
     if not console.is_terminal:
         _print_lines(console, (_bug_line(row) for row in rows if everything or not row.killed))
@@ -40,7 +40,7 @@ def print_bugs(console: Console, rows: Sequence[BugRow], everything: bool) -> No
     found = sum(row.killed for row in rows)
     scenarios = [row.scenarios for row in rows if row.killed]
     effort = f" Scenarios until then: median {median(scenarios):,g}, at most {max(scenarios):,}." if found else ""
-    console.print(f"Known bugs: {found:,} of {len(rows):,} found.{effort}", markup=False)
+    console.print(f"Known bugs: {found:,} of {len(rows):,} found.{effort}")
 
 
 def _bug_line(row: BugRow) -> str:
@@ -77,7 +77,7 @@ def _middle_and_most(numbers: Sequence[int]) -> tuple[str, str]:
 
 
 # ---- legal variants --------------------------------------------------------------------------------------------------
-def print_variants(console: Console, rows: Sequence[VariantRow], everything: bool) -> None:
+def print_variants(console: CarefulConsole, rows: Sequence[VariantRow], everything: bool) -> None:
     """Print the variants that were accused or differ nowhere, then counts for each component; or all variants."""
     wrong = [row for row in rows if row.accused or not row.differs]
     if not console.is_terminal:
@@ -93,9 +93,7 @@ def print_variants(console: Console, rows: Sequence[VariantRow], everything: boo
         console.print(_variants_by_component(rows))
     nowhere = sum(not row.differs for row in rows)
     differs = f", {nowhere:,} differ NOWHERE" if nowhere else ""
-    console.print(
-        f"Legal variants: {sum(row.accused for row in rows):,} of {len(rows):,} accused{differs}.", markup=False
-    )
+    console.print(f"Legal variants: {sum(row.accused for row in rows):,} of {len(rows):,} accused{differs}.")
 
 
 def _variant_line(row: VariantRow) -> str:
@@ -129,12 +127,12 @@ def _variants_by_component(rows: Sequence[VariantRow]) -> Table:
 
 
 # ---- both ------------------------------------------------------------------------------------------------------------
-def _print_lines(console: Console, lines: Iterator[str]) -> None:
+def _print_lines(console: CarefulConsole, lines: Iterator[str]) -> None:
     for line in lines:
-        console.print(plain(line), markup=False, soft_wrap=True)
+        console.print(plain(line), soft_wrap=True)
 
 
-def _print_first(console: Console, rows: Sequence[R], shown: Callable[[R], Text]) -> None:
+def _print_first(console: CarefulConsole, rows: Sequence[R], shown: Callable[[R], Text]) -> None:
     for row in rows[:MOST]:
         console.print(shown(row))
     if len(rows) > MOST:

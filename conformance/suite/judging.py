@@ -9,7 +9,7 @@ from conformance.ports import Capability, Implementation
 from conformance.reporting.story import tell
 from conformance.scenarios import Scenario
 from conformance.suite.telling import told
-from conformance.system.text import neutral
+from conformance.system.text import neutral_lines
 
 
 def judge(scenario: Scenario, implementation: Implementation, assume: Iterable[Capability] = ()) -> Replay:
@@ -27,5 +27,5 @@ def judge(scenario: Scenario, implementation: Implementation, assume: Iterable[C
     if found.verdict is ReplayVerdict.FAILED:
         story = tell(found)
         head = (f"{story.component}: {story.slug}", f"expected: {story.expected}", f"observed: {story.observed}")
-        raise AssertionError(neutral("\n".join((*head, told(found, implementation, assumed)))))
+        raise AssertionError(f"{neutral_lines(head)}\n{told(found, implementation, assumed)}")
     return found

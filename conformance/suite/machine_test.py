@@ -15,7 +15,6 @@ from conformance.engines.replay import replay
 from conformance.engines.search import LENGTH
 from conformance.suite.telling import told
 from conformance.system.notes import without_our_lines
-from conformance.system.text import neutral
 
 _HYPOTHESIS_STEPS = 50
 """The number of steps of an example if no profile says another one."""
@@ -82,7 +81,7 @@ def explain(program: Program, failure: BaseException) -> None:
         assumed = program.capabilities - implementation.capabilities
         again = replay(failure.scenario, implementation, assumed, {component.name: component})
         notes: list[str] = getattr(failure, "__notes__", [])
-        failure.__notes__ = [neutral(told(again, implementation, assumed)), *notes]
+        failure.__notes__ = [told(again, implementation, assumed), *notes]
 
 
 def _report(violation: Violation) -> None:

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from conformance.engines.check import Check
 from conformance.engines.interruption import OnRequest
 from conformance.ports import Capability, Implementation
 from conformance.reporting.conclusion import report_of
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.page import Content, evidence_by_key
 from conformance.reporting.reports_folder import conclude_folder, exercise_of_checks, print_page
 from conformance.reporting.verdicts import Tried, Verdicts
-from conformance.system.text import neutral
 from conformance.system.writing import make_folder
 
 
@@ -31,7 +30,7 @@ class Result:
 
 
 def print_page_of_run(
-    console: Console,
+    console: CarefulConsole,
     folder: Path,
     results: Sequence[Result],
     verdicts: Verdicts,
@@ -60,7 +59,7 @@ def print_page_of_run(
         make_folder(folder)
         path = conclude_folder(folder, content)
     except OSError as error:  # the verdicts are printed all the same
-        console.print(f"The page was not written: {neutral(str(error))}", markup=False, soft_wrap=True)
+        console.print(f"The page was not written: {error}", soft_wrap=True)
     else:
         print_page(console, path)
 

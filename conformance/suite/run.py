@@ -42,7 +42,7 @@ from conformance.suite.page import Result, print_page_of_run
 from conformance.suite.searches import HYPOTHESIS, Part, Searches
 from conformance.suite.terminal import console_of
 from conformance.system.places import trouble_with_file, trouble_with_folder
-from conformance.system.text import neutral
+from conformance.system.text import indented, neutral_line
 
 TESTED = "conformance"
 """The user property with which the test of a property says to the process that prints the verdicts that it was run."""
@@ -103,7 +103,7 @@ class ConformancePlugin:
             limits, here = _limits(option), option.conformance_in_process
             self.implementations = {name: find(name, limits, in_process=here) for name in self.names}
         except (UnusableImplementation, SchemaError, OSError) as error:
-            raise pytest.UsageError(neutral(str(error))) from None
+            raise pytest.UsageError(indented(str(error))) from None
         self.components = {name: self._offered(one) for name, one in self.implementations.items()}
         self._programs: dict[tuple[str, str], Program] = {}
         self._checks: dict[tuple[str, str], Check] = {}
@@ -125,7 +125,9 @@ class ConformancePlugin:
         found = tuple(one for one in COMPONENTS if one in offered and (not wanted or one in wanted))
         if not found:
             raise pytest.UsageError(
-                f"{implementation.name} does not offer {' or '.join(wanted) or 'any component of this suite'}."
+                neutral_line(
+                    f"{implementation.name} does not offer {' or '.join(wanted) or 'any component of this suite'}."
+                )
             )
         return found
 
@@ -233,7 +235,7 @@ class ConformancePlugin:
         try:
             write_ctrf(self.ctrf, Verdicts(tuple(one.tried for one in self._results)))
         except OSError as error:  # the verdicts are printed all the same
-            print(f"conformance: {neutral(str(error))}", file=sys.stderr)
+            print(f"conformance: {neutral_line(str(error))}", file=sys.stderr)
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     @cached_property
@@ -251,7 +253,7 @@ class ConformancePlugin:
         verdicts = Verdicts(tuple(one.tried for one in results), reports=reports)
         console, text = console_of(terminalreporter)
         print_verdicts(console, verdicts)
-        console.print(f"Seed {self.seed!r}, profile {self.profile_name}.", markup=False)
+        console.print(f"Seed {self.seed!r}, profile {self.profile_name}.")
         if reports is not None:
             print_reports(console, reports)
         if reports is not None or self.page_wanted:
@@ -303,7 +305,7 @@ def _try_destinations(option: Any) -> None:
         ("--conformance-ctrf", option.conformance_ctrf, trouble_with_file),
     ):
         if path is not None and (trouble := trouble_with(Path(path))) is not None:
-            raise pytest.UsageError(neutral(f"{name}: {trouble}."))
+            raise pytest.UsageError(neutral_line(f"{name}: {trouble}."))
 
 
 def _limits(option: Any) -> Limits:

@@ -13,6 +13,7 @@ from conformance.ports import Capability, Implementation, UnusableImplementation
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import Story, tell
 from conformance.scenarios import Scenario, encode_scenario
+from conformance.system.text import neutral_lines
 
 WIDTH = 100
 """How wide a paragraph of the specification is, in characters. A step or a command is as long as it is."""
@@ -28,7 +29,9 @@ def told(found: Replay, implementation: Implementation, assumed: Iterable[Capabi
         head = rule_told(found.violation.property)
     else:
         head = [f"Run again, the scenario is {found.verdict}: the implementation is not deterministic."]
-    return "\n".join((*head, *steps_told(tell(found)), "", command(found.history.scenario, implementation, assumed)))
+    return neutral_lines(
+        (*head, *steps_told(tell(found)), "", command(found.history.scenario, implementation, assumed))
+    )
 
 
 def rule_told(judged: Property) -> list[str]:

@@ -6,12 +6,11 @@ import io
 from shutil import get_terminal_size
 
 import pytest
-from rich.console import Console
 
 from conformance.reporting.console import CarefulConsole
 
 
-def console_of(reporter: pytest.TerminalReporter) -> tuple[Console, io.StringIO]:
+def console_of(reporter: pytest.TerminalReporter) -> tuple[CarefulConsole, io.StringIO]:
     """Return a console that prints as the terminal of pytest would show it, and the text that it has printed."""
     text = io.StringIO()
     console = CarefulConsole(
@@ -19,6 +18,5 @@ def console_of(reporter: pytest.TerminalReporter) -> tuple[Console, io.StringIO]
         width=get_terminal_size().columns,
         force_terminal=bool(reporter.isatty),
         color_system="standard" if reporter.hasmarkup else None,
-        highlight=False,
     )
     return console, text

@@ -17,7 +17,7 @@ from conformance.reporting.story import tell
 from conformance.suite.run import TESTED, Case, ConformancePlugin
 from conformance.suite.searches import Part
 from conformance.suite.telling import steps_told
-from conformance.system.text import neutral
+from conformance.system.text import neutral_line, neutral_lines
 from conformance.system.writing import NotWritten
 
 
@@ -73,7 +73,7 @@ def test_property(case: Case, conformance: ConformancePlugin, record_property: A
         pytest.fail("\n\n".join(_told(conformance, name, one) for one in news), pytrace=False)
     entry = now.entry(found[0]) if found else None
     if entry is not None:
-        pytest.xfail(f"{entry.ticket}: {entry.reason}")
+        pytest.xfail(neutral_line(f"{entry.ticket}: {entry.reason}"))
     verdict = check.verdict(judged)
     if verdict == Verdict.NOT_APPLICABLE:
         pytest.skip(f"not applicable: needs {', '.join(sorted(judged.needs - check.program.capabilities))}")
@@ -86,7 +86,9 @@ def test_known_failure(entry: tuple[str, KnownFailure], conformance: Conformance
     name, failure = entry
     if failure in conformance.standing(name, failure.component).fixed:
         pytest.fail(
-            f"{failure.property} no longer fails in the scenario of this entry ({failure.ticket}): remove the entry",
+            neutral_line(
+                f"{failure.property} no longer fails in the scenario of this entry ({failure.ticket}): remove the entry"
+            ),
             pytrace=False,
         )
 
@@ -94,18 +96,22 @@ def test_known_failure(entry: tuple[str, KnownFailure], conformance: Conformance
 def _told(conformance: ConformancePlugin, name: str, found: Found) -> str:
     """Write a bug report, and return the message: what failed, at which step, and the command that replays it."""
     implementation = conformance.implementations[name]
-    unwritten = ""
+    unwritten = []
     try:
         report_violation(conformance.reports, name, found, implementation, conformance.assumed)
     except NotWritten as error:  # what was found is reported all the same
-        unwritten = f"\nThere is no bug report: {error}"
+        unwritten = [f"There is no bug report: {error}"]
     folder = conformance.reports / report_folder_name(name, found)
     story = tell(replay(found.scenario, implementation, conformance.assumed), None)
-    steps = "\n".join(steps_told(story))
     assumed = "".join(f" --assume {one.value}" for one in sorted(conformance.assumed))
-    return neutral(
-        f"{found.scenario.component}: {found.slug} ({found.failure_class})\n"
-        f"expected: {found.owed}\nobserved: {found.observed}\n{steps}\n"
-        f"conformance replay {shlex.quote(str(folder / 'scenario.json'))} --implementation {shlex.quote(name)}{assumed}"
-        f"{unwritten}"
+    replaying = f"conformance replay {shlex.quote(str(folder / 'scenario.json'))} --implementation {shlex.quote(name)}"
+    return neutral_lines(
+        (
+            f"{found.scenario.component}: {found.slug} ({found.failure_class})",
+            f"expected: {found.owed}",
+            f"observed: {found.observed}",
+            *steps_told(story),
+            f"{replaying}{assumed}",
+            *unwritten,
+        )
     )

@@ -50,6 +50,15 @@ def opened(path: str | PathLike[str], mode: int = os.O_RDONLY) -> BinaryIO:
     return file
 
 
+def is_inside(path: str | PathLike[str], folder: str | PathLike[str]) -> bool:
+    """Whether a path leads into a folder, once `..` and all links are followed. A folder is not inside of itself."""
+    try:
+        there, home = os.path.realpath(path), os.path.realpath(folder)
+    except (OSError, ValueError):  # no file can have such a name
+        return False
+    return there.startswith(os.path.join(home, ""))
+
+
 def content_of(path: str | PathLike[str], most: int) -> bytes:
     """Returns the content of a regular file of at most `most` bytes.
 

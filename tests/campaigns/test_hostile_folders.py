@@ -15,7 +15,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from conformance import cli
 from conformance.campaigns import (
@@ -42,6 +41,7 @@ from conformance.components import COMPONENTS
 from conformance.engines import Found
 from conformance.reporting import campaign_verdicts, print_verdicts, status_lines
 from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario, SchemaError
 from conformance.scenarios.names import as_file_name
 from tests.hostile import bytes_of, mutations_of, read_or_told
@@ -383,7 +383,7 @@ def test_a_file_of_any_bytes_is_read_or_told(name, kind, whole, tmp_path):
             assert found.number_of_blocks is None or found.number_of_blocks > 0
             next(found.blocks())
         elif kind is None and found is not None:
-            print_verdicts(Console(file=io.StringIO()), campaign_verdicts(load(tmp_path)), everything=True)
+            print_verdicts(CarefulConsole(file=io.StringIO()), campaign_verdicts(load(tmp_path)), everything=True)
 
     check()
 

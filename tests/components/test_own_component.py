@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.campaigns import Inline, Names, make_plan, start
@@ -24,6 +23,7 @@ from conformance.engines.scope import scope_of
 from conformance.engines.search import seeds
 from conformance.ports import Implementation
 from conformance.reporting import conclude_campaign, properties_document, story_table, write_json
+from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario, encode_scenario
 from tests.components.counter import BUG, COMPONENTS, COUNTER, INTERFACES, counting, forgetful
 
@@ -120,7 +120,7 @@ def test_a_campaign_and_its_reports(tmp_path: Path):
     }
     assert found["tests.components.counter:counting"] == []
     assert SUM in found[BROKEN]
-    console = Console(file=(tmp_path / "out.txt").open("w", encoding="utf-8"))
+    console = CarefulConsole(file=(tmp_path / "out.txt").open("w", encoding="utf-8"))
     assert conclude_campaign(console, result, tmp_path / "report", (), COMPONENTS, plan.implementations) == 1
     assert list((tmp_path / "report").glob("*/scenario.json"))
     write_json(tmp_path / "properties.json", properties_document([COUNTER]))

@@ -86,3 +86,50 @@ def test_a_wrong_list_is_told_in_words(change, said, tmp_path):
         load_known_failures(listed(tmp_path, ENTRY.replace(*change)))
     assert "known.toml" in str(caught.value)
     assert said in str(caught.value)
+
+
+def _up(folder: Path) -> str:
+    (folder.parent / "outside.json").write_text(encode_scenario(REPLACED))
+    return "../outside.json"
+
+
+def _down_and_up(folder: Path) -> str:
+    (folder / "below").mkdir()
+    return f"below/../{_up(folder)}"
+
+
+def _anywhere(folder: Path) -> str:
+    _up(folder)
+    return str(folder.parent / "outside.json")
+
+
+def _link(folder: Path) -> str:
+    (folder / "link.json").symlink_to(_anywhere(folder))
+    return "link.json"
+
+
+def _in_a_linked_folder(folder: Path) -> str:
+    _up(folder)
+    (folder / "linked").symlink_to(folder.parent)
+    return "linked/outside.json"
+
+
+@pytest.mark.parametrize("led", [_up, _down_and_up, _anywhere, _link, _in_a_linked_folder])
+def test_the_scenario_of_an_entry_stays_in_the_folder_of_the_list(led, tmp_path):
+    home = tmp_path / "list"
+    home.mkdir()
+    with pytest.raises(SchemaError, match=r"known\.toml, failure 1, field scenario: .* out of the folder of the list"):
+        load_known_failures(listed(home, ENTRY.replace("replaced.json", led(home))))
+
+
+def test_a_name_that_no_file_can_have_is_told(tmp_path):
+    with pytest.raises(SchemaError, match="failure 1, field scenario"):
+        load_known_failures(listed(tmp_path, ENTRY.replace("replaced.json", "a\\u0000b")))
+
+
+def test_links_within_the_folder_are_followed(tmp_path):
+    listed(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "replaced.json").rename(tmp_path / "data" / "real.json")
+    (tmp_path / "replaced.json").symlink_to("data/real.json")
+    assert load_known_failures(tmp_path / "known.toml")[0].scenario == REPLACED

@@ -6,8 +6,9 @@ from io import StringIO
 
 import pytest
 from rich.table import Table
+from rich.text import Text
 
-from conformance.reporting.console import CarefulConsole
+from conformance.reporting.console import CarefulConsole, Lines
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07gone\r\x9b31m"
 
@@ -34,5 +35,29 @@ def test_no_escape_sequence_gets_through(what, terminal, markup):
 
 def test_its_own_colours_work():
     file = StringIO()
-    CarefulConsole(file=file, force_terminal=True, color_system="standard").print("[red]x[/red]\ty")
-    assert file.getvalue() == "\x1b[31mx\x1b[0m       y\n"
+    console = CarefulConsole(file=file, force_terminal=True, color_system="standard")
+    console.print(Text.assemble(("x", "red"), "[red]y"))
+    assert file.getvalue() == "\x1b[31mx\x1b[0m[red]y\n"
+
+
+FORGED = "mine\nconforms gate everything reference\u2028\u202e\u200b\x85"
+
+
+def in_a_table() -> Table:
+    made = Table(FORGED, title=FORGED, caption=FORGED)
+    made.add_row(Text.assemble((FORGED, "bold"), FORGED))
+    made.add_row(Lines([FORGED, "below"]))
+    return made
+
+
+@pytest.mark.parametrize("what", [FORGED, Text(FORGED, "red"), in_a_table()], ids=["words", "text", "table"])
+def test_a_text_stays_on_its_line_and_all_of_it_is_seen(what):
+    file = StringIO()
+    console = CarefulConsole(file=file, width=500)
+    console.print(what)
+    console.print_lines(f"ours\n{FORGED.replace(chr(10), '')}")
+    lines = file.getvalue().split("\n")
+    assert not any(line.strip().startswith("conforms") for line in lines)
+    seen = "mine\\nconforms gate everything reference\\u2028\\u202e\\u200b\\x85"
+    assert any(seen in line for line in lines)
+    assert all(line.isprintable() for line in lines)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Verdict
@@ -33,6 +33,7 @@ from conformance.reporting import (
     write_json,
     write_text,
 )
+from conformance.reporting.console import CarefulConsole
 
 REFERENCE = find_implementation("reference")
 BROKEN = find_implementation("known-bug:B-D5")
@@ -48,7 +49,7 @@ def checks() -> list[Check]:
 
 
 def shown(renderables: Iterable[RenderableType]) -> str:
-    console = Console(width=80, color_system=None, force_terminal=False)
+    console = CarefulConsole(width=80, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for one in renderables:
             console.print(one)
@@ -127,7 +128,7 @@ def test_the_catalogues():
 def test_in_a_pipe_the_catalogues_have_a_line_for_each():
     rows = [implementation_row("reference", REFERENCE), unusable_row("jsonl", "no command\nwas given")]
     out = io.StringIO()
-    console = Console(file=out, width=40)
+    console = CarefulConsole(file=out, width=40)
     print_implementations(console, rows)
     print_properties(console, [COMPONENTS["deque"]])
     first, second, *lines = out.getvalue().splitlines()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from rich.console import Console
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
@@ -31,6 +30,7 @@ from conformance.ports import (
     find_known_bug,
 )
 from conformance.reporting import exploration_table, tell
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.words import element_in_words, value_in_words
 
 CORPUS = sorted((Path(__file__).parent.parent / "corpus").glob("*.json"))
@@ -96,7 +96,7 @@ def test_lists_and_unknown_answers_are_described():
 def test_a_scope_is_shown_as_it_is_given():
     program = Program(COMPONENTS["subpartition"], find_implementation("reference"))
     result = Explorer(program, scope_of(program.component, {})).explore(depth=0)
-    console = Console(width=200)
+    console = CarefulConsole(width=200)
     with console.capture() as capture:
         console.print(exploration_table(result))
     assert "recovered=null" in capture.get()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 
 import pytest
-from rich.console import Console
 
 from conformance.reporting import progress_bar
+from conformance.reporting.console import CarefulConsole
 
 
 def lines(total: int | None, counts: list[int]) -> list[str]:
     out = io.StringIO()
-    with progress_bar(Console(file=out, width=20), "a name that is longer than a line", total) as advance:
+    with progress_bar(CarefulConsole(file=out, width=20), "a name that is longer than a line", total) as advance:
         for count in counts:
             advance(count // 2, count - count // 2)
     assert "\r" not in out.getvalue()
@@ -38,7 +38,7 @@ def test_a_line_for_each_tenth(total, counts, said):
 
 def test_nothing_is_left_of_the_bar_but_blank_space():
     out = io.StringIO()
-    console = Console(file=out, width=60, force_terminal=True)
+    console = CarefulConsole(file=out, width=60, force_terminal=True)
     with progress_bar(console, "mine", 10) as advance:
         advance(0, 5)
     assert "\x1b[2K" in out.getvalue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from rich.console import Console
 
 from conformance.driver import FailureClass
 from conformance.engines import Found, replay
@@ -18,6 +17,7 @@ from conformance.ports import (
 )
 from conformance.reporting import Mark, Report, sequence_diagram, story_markdown, tell
 from conformance.reporting.bug_report import this_environment, write_bug_report
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.words import FAILURE_CLASSES, element_in_words, value_in_words
 from conformance.scenarios import Scenario
 from tests.engines import toy, toy_gate
@@ -117,7 +117,7 @@ def test_a_report_of_a_race_says_what_continued_means(tmp_path):
 def test_a_story_without_pauses_says_nothing_of_them():
     replayed = run((("push", 0), ("take",)), interleaving="whole")
     assert "continued" not in story_markdown(tell(replayed))
-    console = Console(width=100, record=True, file=None)
+    console = CarefulConsole(width=100, record=True, file=None)
     with console.capture() as captured:
         console.print(tell(replayed))
     assert "continued" not in captured.get()

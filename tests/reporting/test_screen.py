@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from conformance.campaigns import (
     CampaignResult,
@@ -31,6 +30,7 @@ from conformance.engines.tally import Failure, Tally
 from conformance.ports import find_implementation
 from conformance.reporting import Remark, Tried, Verdicts, campaign_verdicts, print_verdicts, tried_in_check
 from conformance.reporting.columns import Word
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.page import Content, page_of
 from conformance.reporting.screen import LINES
 from conformance.reporting.showing import BELOW
@@ -59,7 +59,7 @@ def bad() -> Tried:
 
 def printed(verdicts: Verdicts, everything: bool = False, terminal: bool = True) -> str:
     out = io.StringIO()
-    console = Console(file=out, width=80, color_system=None, force_terminal=terminal, highlight=False)
+    console = CarefulConsole(file=out, width=80, color_system=None, force_terminal=terminal, highlight=False)
     print_verdicts(console, verdicts, everything)
     return out.getvalue()
 

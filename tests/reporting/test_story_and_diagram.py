@@ -2,7 +2,6 @@ import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from conformance.components import COMPONENTS
 from conformance.engines import read_scenario, replay
@@ -19,7 +18,7 @@ from conformance.ports import (
     find_implementation,
 )
 from conformance.reporting import Mark, sequence_diagram, story_markdown, tell
-from conformance.reporting.diagram import escaped
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.words import (
     element_in_words,
     outcome_in_words,
@@ -29,6 +28,7 @@ from conformance.reporting.words import (
     value_in_words,
 )
 from conformance.scenarios import canonical, decode_scenario
+from conformance.system.text import mermaid
 
 
 def run(steps, implementation="known-bug:B-01", component="subpartition"):
@@ -97,7 +97,7 @@ def test_where_the_drain_begins_is_told_if_the_failure_shows_there():
 
 
 def printed(story):
-    console = Console(width=400, record=True, file=io.StringIO())
+    console = CarefulConsole(width=400, record=True, file=io.StringIO())
     console.print(story)
     return console.export_text()
 
@@ -149,7 +149,7 @@ def test_the_diagram_tells_where_the_drain_begins():
 
 @pytest.mark.parametrize("text", ["a;b", "#x", 'say "so"', "<b>", "%%{init}%%", "$$x$$", "a\nb", "`x`"])
 def test_nothing_that_mermaid_would_read_is_left(text):
-    shown = escaped(text)
+    shown = mermaid(text)
     for entity in ("#35;", "#59;", "#quot;", "#lt;", "#gt;", "#37;", "#36;", "#123;", "#125;", "#96;"):
         shown = shown.replace(entity, "")
     assert not set(shown) & set('#;"<>%${}`\n')

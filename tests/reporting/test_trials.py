@@ -6,10 +6,10 @@ import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from conformance.components import COMPONENTS
 from conformance.reporting import BugRow, VariantRow, print_bugs, print_variants
+from conformance.reporting.console import CarefulConsole
 from conformance.reporting.screen import LINES
 
 FOUND = BugRow(
@@ -26,7 +26,11 @@ NOWHERE = replace(LEGAL, id="V-3", differs=False, difference=None)
 
 def printed(show, rows, everything: bool = False, terminal: bool = True) -> str:
     out = io.StringIO()
-    show(Console(file=out, width=80, color_system=None, force_terminal=terminal, highlight=False), rows, everything)
+    show(
+        CarefulConsole(file=out, width=80, color_system=None, force_terminal=terminal, highlight=False),
+        rows,
+        everything,
+    )
     return out.getvalue()
 
 

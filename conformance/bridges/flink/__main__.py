@@ -12,6 +12,7 @@ from conformance.bridges.flink.job.report import figures, write_report
 from conformance.bridges.flink.job.table import PLANS
 from conformance.bridges.flink.releases import JOBS, KNOWN_RELEASES, fetch
 from conformance.ports import UnusableImplementation
+from conformance.system.text import indented, neutral_line
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _fetch(options.versions) if options.command == "fetch" else _run_jobs(options)
     except UnusableImplementation as error:
-        print(error, file=sys.stderr)
+        print(indented(str(error)), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("Interrupted. The report, if one was asked for, says what was run until then.", file=sys.stderr)
@@ -49,9 +50,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _fetch(versions: list[str]) -> int:
     for version in versions:
-        print(f"Flink {version}: ", end="", flush=True)
+        print(neutral_line(f"Flink {version}: "), end="", flush=True)
         try:
-            print(fetch(version)[0].parent)
+            print(neutral_line(str(fetch(version)[0].parent)))
         except UnusableImplementation:
             print("not fetched", flush=True)
             raise
@@ -64,7 +65,7 @@ def _run_jobs(options: argparse.Namespace) -> int:
     results: list[Result] = []
     for result in campaign(plans, options.release or JOBS.releases, lambda: time.monotonic() < end, options.keep):
         results.append(result)
-        print(_told(result), flush=True)
+        print(neutral_line(_told(result)), flush=True)
         write_report(options.report, figures(results))  # after each run, so that an interrupt loses nothing
     return int(any(result.verdict.findings for result in results))
 

@@ -11,6 +11,7 @@ from conformance.bridges.jsonl.page import NoSuchSection, schema_text, with_sect
 from conformance.bridges.jsonl.serve import serve
 from conformance.ports import UnusableImplementation, find_implementation
 from conformance.scenarios import SchemaError, read_text
+from conformance.system.text import indented
 from conformance.system.writing import write_text
 
 
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             case "page":
                 write_text(chosen.file, with_sections(read_text(chosen.file)))
     except (UnusableImplementation, NoSuchSection, SchemaError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(indented(str(error)), file=sys.stderr)
         return 2
     return 0
 
