@@ -20,6 +20,7 @@ from conformance.driver import Components
 from conformance.engines.reduce import BUDGET
 from conformance.ports import Capability, offered_components
 from conformance.scenarios import canonical
+from conformance.system.text import is_neutral_line
 
 SCHEMA = 1
 """The version of the JSON form of plans, blocks and results."""
@@ -96,6 +97,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"a campaign needs at least one {what}")
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"the {what} {twice[0]!r} is named twice")
+        for name in self.implementations:
+            if not is_neutral_line(name):
+                raise ValueError(f"the name of the implementation {name!r} has characters that cannot be seen")
 
     @property
     def baseline(self) -> str:

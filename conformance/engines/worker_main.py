@@ -36,7 +36,6 @@ from conformance.ports import (
 from conformance.ports.registry import offered_components
 from conformance.scenarios import Entry, Scenario
 from conformance.system.processes import end_with_parent
-from conformance.system.text import neutral
 
 Assumed = frozenset[Capability]
 
@@ -67,9 +66,7 @@ class _Service:
         if against:
             self._against, self._baseline = against, self._found(against, limits)
         offered = tuple(sorted(offered_components(found)))
-        return Described(
-            neutral(str(found.name)), neutral(str(found.version)), found.capabilities, offered, found.batch is not None
-        )  # fmt: skip
+        return Described(found.name, found.version, found.capabilities, offered, found.batch is not None)
 
     def _found(self, name: str, limits: Limits) -> Implementation:
         implementation = find_implementation(name)

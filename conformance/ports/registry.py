@@ -24,6 +24,7 @@ from conformance.ports.capabilities import Capability
 from conformance.ports.implementation import Implementation, UnusableImplementation
 from conformance.ports.known_bugs import KnownBug
 from conformance.ports.legal_variants import LegalVariant
+from conformance.system.text import is_neutral_line, neutral_line
 
 IMPLEMENTATIONS = "checkpoint_conformance.implementations"
 KNOWN_BUGS = "checkpoint_conformance.known_bugs"
@@ -117,6 +118,7 @@ def find_implementation(name: str) -> Implementation:
 
     Raises: UnusableImplementation; its text says what to do.
     """
+    check_can_be_read(name)
     if name.startswith(KNOWN_BUG_SCHEME):
         return find_known_bug(name).build()
     if name.startswith(LEGAL_VARIANT_SCHEME):
@@ -167,15 +169,21 @@ def check_chosen(names: Collection[str], chosen: Collection[str], source: str) -
 def offered_components(implementation: Implementation) -> frozenset[str]:
     """The names of the components that an implementation offers. Checks the types of its components and capabilities.
 
+    Its name and version are checked, too: see `check_can_be_read`.
+
     Raises: UnusableImplementation.
     """
     try:
+        name, version = implementation.name, implementation.version
+        check_can_be_read(name, f"the name that {type(implementation).__name__} gives itself")
+        check_can_be_read(version, f"the version that {name} gives itself")
         components, capabilities = implementation.components(), implementation.capabilities
     except UnusableImplementation:
         raise
     except (Exception, SystemExit) as error:
         raise UnusableImplementation(
-            f"{implementation.name} raised when asked for components and capabilities: {type(error).__name__}: {error}"
+            f"{_called(implementation)} raised when asked for its name, its version, components and capabilities: "
+            f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(components, Mapping) or not all(callable(factory) for factory in components.values()):
         raise UnusableImplementation(
@@ -188,6 +196,28 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
             f"{capabilities!r}."
         )
     return frozenset(components)
+
+
+def check_can_be_read(name: object, what: str = "the name of an implementation") -> None:
+    """Check a name, which will stand in lines of verdicts: it is text on one line, in which everything can be seen.
+
+    Raises: UnusableImplementation. Its text has escape sequences in place of what cannot be seen.
+    """
+    if not isinstance(name, str):
+        raise UnusableImplementation(f"{what} must be text, it is of type {type(name).__name__}.")
+    if not is_neutral_line(name):
+        raise UnusableImplementation(
+            f"{what} is {neutral_line(repr(name))}, and has characters that cannot be seen or that end a line: in what "
+            "is printed, nobody could tell it from the words of the suite. Leave them out; a command of several lines "
+            "goes into a file."
+        )
+
+
+def _called(implementation: Implementation) -> str:
+    try:
+        return str(implementation.name)
+    except (Exception, SystemExit):
+        return type(implementation).__name__
 
 
 def _load_point(point: EntryPoint) -> Any:

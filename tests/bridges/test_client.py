@@ -313,5 +313,5 @@ def test_no_escape_sequence_of_a_name_reaches_the_terminal(program):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert r"\x1b[2Jmine does not offer" in done.stderr
+    assert r"the name with which the program greets is '\x1b[2Jmine'" in done.stderr
     assert "\x1b" not in done.stderr

@@ -29,7 +29,7 @@ from conformance.ports import (
     UnusableImplementation,
 )
 from conformance.ports.implementation import NEW, Factory
-from conformance.system.text import neutral
+from conformance.ports.registry import check_can_be_read
 
 
 class JsonLinesImplementation(Implementation):
@@ -76,11 +76,15 @@ class JsonLinesImplementation(Implementation):
 
     @cached_property
     def name(self) -> str:  # type: ignore[override]  # requested once, then an attribute, as in the interface
-        return neutral(self.client.greeting.name)
+        name = self.client.greeting.name
+        check_can_be_read(name, "the name with which the program greets")
+        return name
 
     @cached_property
     def version(self) -> str:  # type: ignore[override]
-        return neutral(self.client.greeting.version)
+        version = self.client.greeting.version
+        check_can_be_read(version, "the version with which the program greets")
+        return version
 
     @property
     def capabilities(self) -> frozenset[Capability]:
