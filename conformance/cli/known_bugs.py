@@ -33,6 +33,7 @@ from conformance.ports.changes import CATALOGUES
 from conformance.reporting.status import CONFORMS, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario, read_toml
 from conformance.scenarios.names import as_file_name
+from conformance.system.text import indented, neutral_line
 from conformance.system.writing import make_folder
 
 OPERATOR_SCENARIOS = 1_000
@@ -107,7 +108,7 @@ def bugs(
     reporting.print_bugs(out, rows, everything or bool(names))
     for row in rows if names else ():
         if row.change:
-            out.print_lines(f"\n{row.id} changes the reference:\n{row.change}")
+            out.print_lines(f"\n{neutral_line(row.id)} changes the reference:\n  {indented(row.change)}")
     unguarded = reporting.unguarded_properties([bug for _, bug in chosen]) if not names and not components else []
     for slug in unguarded:
         out.print(f"No known bug tests the property {slug}.")

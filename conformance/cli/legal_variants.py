@@ -25,6 +25,7 @@ from conformance.ports import find_legal_variant, legal_variants
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario
 from conformance.scenarios.names import as_file_name
+from conformance.system.text import indented, neutral_line
 from conformance.system.writing import make_folder
 
 
@@ -71,7 +72,7 @@ def variants(
     rows = [reporting.variant_row(variant, trial) for variant, trial in tried]
     reporting.print_variants(out, rows, everything or bool(names))
     for row in rows if names else ():
-        out.print_lines(f"\n{row.id}, allowed by {row.reason}\n{row.change}")
+        out.print_lines(f"\n{neutral_line(row.id)}, allowed by {neutral_line(row.reason)}\n  {indented(row.change)}")
     for remark in remarks:
         out.print(remark, soft_wrap=True)
     if corpus_path is not None:

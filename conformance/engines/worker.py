@@ -26,7 +26,7 @@ from conformance.engines.wire import Wire
 from conformance.ports import Capability, Limits, UnusableImplementation
 from conformance.scenarios import Entry
 from conformance.system.processes import Started, fate
-from conformance.system.text import neutral
+from conformance.system.text import Quoted, neutral
 
 START_SECONDS = 60.0
 """How long a worker may take to load an implementation, and a program that it runs to start."""
@@ -148,6 +148,7 @@ class Worker:
             self._selector.register(stream, selectors.EVENT_READ)
         self._received = bytearray()
         self._said = bytearray()
+        self._quoted = Quoted()
         self._end = weakref.finalize(
             self, _end, self._started, self._selector, (self._requests, self._replies), os.getpid()
         )
@@ -240,7 +241,7 @@ class Worker:
             return
         self._said += chunk
         del self._said[:-_KEPT_LOG]
-        sys.stderr.write(neutral(chunk.decode(errors="replace")))
+        sys.stderr.write(self._quoted(chunk.decode(errors="replace")))
 
     def _ended(
         self, what: str | None = None, failure_class: FailureClass = FailureClass.CRASHED, costly: bool = False

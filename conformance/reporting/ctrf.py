@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from conformance import __version__
 from conformance.driver import Kind
@@ -40,7 +40,7 @@ def ctrf_document(verdicts: Verdicts) -> dict[str, Any]:
     """Return the document: a test for each property of each component and implementation."""
     tests = [test for one in verdicts.tried for test in _tests(one)]
     summary = {status: sum(test["status"] == status for test in tests) for status in _ALL}
-    return {
+    document = {
         "reportFormat": "CTRF",
         "specVersion": SPECIFICATION,
         "results": {
@@ -49,11 +49,21 @@ def ctrf_document(verdicts: Verdicts) -> dict[str, Any]:
             "tests": tests,
         },
     }
+    return cast("dict[str, Any]", _harmless(document))
 
 
 def write_ctrf(path: Path, verdicts: Verdicts) -> None:
     """Write the document. Raises: OSError."""
     write_json(path, ctrf_document(verdicts))
+
+
+def _harmless(value: Any) -> Any:
+    """Return a document in which every text is one line, since a viewer prints it."""
+    if isinstance(value, str):
+        return neutral_line(value)
+    if isinstance(value, dict):
+        return {key: _harmless(one) for key, one in value.items()}
+    return [_harmless(one) for one in value] if isinstance(value, list) else value
 
 
 def _tests(one: Tried) -> Iterator[dict[str, Any]]:
@@ -70,16 +80,16 @@ def _test(one: Tried, column: Column, judged: Judged, found: list[Found]) -> dic
     cell = column.cells[judged.slug]
     situation = judged.kind == Kind.SOMETIMES.value
     test: dict[str, Any] = {
-        "name": neutral_line(f"{one.name} {column.component} {judged.slug}"),
+        "name": f"{one.name} {column.component} {judged.slug}",
         "status": STATUSES[cell.word],
         "duration": 0,
         "rawStatus": cell.word.value,
-        "suite": [neutral_line(one.label), column.component],
+        "suite": [one.label, column.component],
         "tags": ["situation" if situation else judged.level],
     }
     if found:
         shortest = min(found, key=lambda failure: len(failure.scenario.steps))
-        test["message"] = neutral_line(plain(f"{shortest.owed}; {shortest.observed}"))
+        test["message"] = plain(f"{shortest.owed}; {shortest.observed}")
     elif cell.word is not Word.PASSED:
         test["message"] = cell.why or f"{cell.word.value} in {counted(column.scenarios, 'scenario')}"
     return test

@@ -58,4 +58,4 @@ def _name(participant: str) -> str:
 
 def _declared(participant: str) -> str:
     name = _name(participant)
-    return name if name == participant else f"{name} as {participant}"
+    return name if name == participant else f"{name} as {mermaid(participant)}"

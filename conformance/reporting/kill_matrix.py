@@ -8,7 +8,8 @@ from statistics import mean, median
 from conformance.engines.operators import OperatorMutant
 from conformance.reporting.documents import BugRow
 from conformance.reporting.markdown import cell, table
-from conformance.system.text import markdown_block, markdown_code
+from conformance.reporting.words import plain
+from conformance.system.text import html, markdown_block, markdown_code
 
 
 def matrix_text(
@@ -24,7 +25,7 @@ def matrix_text(
     sections = ["# Kill matrix", *(f"**{cell(one)}**" for one in remarks), _summary(rows)]
     for component in dict.fromkeys(row.component for row in rows):
         mine = [row for row in rows if row.component == component]
-        sections += [f"## {component}", _bugs(mine), *_changes(mine)]
+        sections += [f"## {cell(component)}", _bugs(mine), *_changes(mine)]
     if operators:
         sections += ["## Operator mutants of the reference", _operators(operators, reasons or {})]
     return "\n\n".join(sections) + "\n"
@@ -114,7 +115,7 @@ def _bugs(rows: Iterable[BugRow]) -> str:
 def _changes(rows: Iterable[BugRow]) -> list[str]:
     """Return the change of the reference by each bug, as a folded diff."""
     return [
-        f"<details><summary>{cell(row.id)}: {cell(row.summary)}</summary>\n\n"
+        f"<details><summary>{html(row.id)}: {html(plain(row.summary))}</summary>\n\n"
         f"{markdown_block(row.change, 'diff')}\n\n</details>"
         for row in rows
         if row.change

@@ -16,7 +16,8 @@ from conformance.reporting.documents import DOCUMENT_SCHEMA, Document
 from conformance.reporting.looks import BAD, Slug, simple_table
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.specification import chapter_file, rule_text
-from conformance.system.text import markdown_block, markdown_code
+from conformance.reporting.words import plain
+from conformance.system.text import html, markdown_block, markdown_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,9 @@ def variants_text(rows: Sequence[VariantRow], remarks: Sequence[str] = ()) -> st
             for row in mine
         ]  # fmt: skip
         head = ("variant", "allowed by", "what it does in its own way", "accused by", "scenarios", "differs at")
-        sections += [f"## {component}", table(head, listed)]
+        sections += [f"## {cell(component)}", table(head, listed)]
         sections += [
-            f"<details><summary>{cell(row.id)}: {cell(row.summary)}</summary>\n\n{row.reason}\n\n"
+            f"<details><summary>{html(row.id)}: {html(plain(row.summary))}</summary>\n\n{row.reason}\n\n"
             f"{markdown_block(row.change, 'diff')}\n\n</details>"
             for row in mine
             if row.change

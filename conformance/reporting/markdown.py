@@ -98,7 +98,7 @@ def _code(step: StoryStep) -> str:
 def _title(report: Report) -> str:
     found = report.found
     sentence = found.slug.replace("-", " ")
-    return f"# {found.scenario.component}: “{markdown(sentence)}” does not hold ({markdown(found.failure_class)})"
+    return f"# {cell(found.scenario.component)}: “{markdown(sentence)}” does not hold ({markdown(found.failure_class)})"
 
 
 def _what_failed(report: Report, story: Story) -> str:
@@ -145,7 +145,7 @@ def _scenario(report: Report, story: Story) -> str:
     parts = [
         "## The shortest scenario known",
         f"{alike} of the search failed like this."
-        + (f" Configuration of the {report.found.scenario.component}: {chosen}." if chosen else ""),
+        + (f" Configuration of the {cell(report.found.scenario.component)}: {chosen}." if chosen else ""),
         *([] if report.found.reduced else [_NOT_REDUCED]),
         *([] if story.in_the_drain is None else [story.in_the_drain]),
         story_markdown(story) if story.steps else "The scenario failed before its first step.",

@@ -198,7 +198,7 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
         f"{markdown_code(found.signature[2])}, in {found.count:,} scenario{'' if found.count == 1 else 's'}.",
     ]
     parts = [
-        f"### {number}. {scenario.component}: {markdown_code(found.slug)} on {cell(one.name)}",
+        f"### {number}. {cell(scenario.component)}: {markdown_code(found.slug)} on {cell(one.name)}",
         *statement,
         "\n".join(facts),
         f"The shortest scenario known, {story.length}; configuration {markdown_code(config_text(scenario))}:",

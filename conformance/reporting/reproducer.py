@@ -32,6 +32,7 @@ import pytest
 
 from conformance.engines import read_scenario, replay
 from conformance.ports import UnusableImplementation, find_implementation
+from conformance.system.text import neutral_line
 
 HERE = Path(__file__).resolve().parent
 IMPLEMENTATION = {implementation!r}
@@ -56,8 +57,8 @@ def test_the_property_holds(monkeypatch):
         with closing(find_implementation(name)) as implementation:
             result = replay(scenario, implementation, ASSUMED)
     except UnusableImplementation as error:
-        pytest.skip(f"{{error}} To run the test, {{ADVICE}}")
-    assert result.verdict.value == "FIXED", f"{{result.verdict.value}}: {{result.reason}}"
+        pytest.skip(neutral_line(f"{{error}} To run the test, {{ADVICE}}"))
+    assert result.verdict.value == "FIXED", neutral_line(f"{{result.verdict.value}}: {{result.reason}}")
 
 
 ADVICE = "set {variable} to module:object, jsonl:COMMAND or the name of an installed implementation."

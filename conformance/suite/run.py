@@ -120,7 +120,9 @@ class ConformancePlugin:
         wanted = self.config.option.component
         unknown = [one for one in wanted if one not in COMPONENTS]
         if unknown:
-            raise pytest.UsageError(f"There is no component {unknown[0]!r}; there are {', '.join(COMPONENTS)}.")
+            raise pytest.UsageError(
+                neutral_line(f"There is no component {unknown[0]!r}; there are {', '.join(COMPONENTS)}.")
+            )
         offered = offered_components(implementation)
         found = tuple(one for one in COMPONENTS if one in offered and (not wanted or one in wanted))
         if not found:
@@ -322,7 +324,7 @@ def _capabilities(names: list[str]) -> frozenset[Capability]:
     known = {one.value: one for one in Capability}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise pytest.UsageError(f"There is no capability {unknown[0]!r}; there are {', '.join(known)}.")
+        raise pytest.UsageError(neutral_line(f"There is no capability {unknown[0]!r}; there are {', '.join(known)}."))
     return frozenset(known[name] for name in names)
 
 

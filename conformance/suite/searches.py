@@ -23,6 +23,7 @@ from conformance.driver import Program
 from conformance.engines.check import Check, Found
 from conformance.engines.tally import Failure, Tally
 from conformance.scenarios.reading import decode_json, read_bytes
+from conformance.system.text import neutral_line
 from conformance.system.writing import NotWritten, write_text
 
 try:
@@ -99,7 +100,7 @@ class Searches:
                     write_text(path, msgspec.json.encode(record).decode())
                 except NotWritten as error:  # the result is not lost: the tests of this process use it
                     self._unwritten[path] = record
-                    warnings.warn(f"Other processes of this run search again: {error}", stacklevel=2)
+                    warnings.warn(neutral_line(f"Other processes of this run search again: {error}"), stacklevel=2)
 
     def _path(self, part: Part) -> Path:
         name = hashlib.sha256(msgspec.json.encode(part)).hexdigest()[

@@ -76,9 +76,10 @@ def test_property(case: Case, conformance: ConformancePlugin, record_property: A
         pytest.xfail(neutral_line(f"{entry.ticket}: {entry.reason}"))
     verdict = check.verdict(judged)
     if verdict == Verdict.NOT_APPLICABLE:
-        pytest.skip(f"not applicable: needs {', '.join(sorted(judged.needs - check.program.capabilities))}")
+        needs = ", ".join(sorted(judged.needs - check.program.capabilities))
+        pytest.skip(neutral_line(f"not applicable: needs {needs}"))
     if verdict != Verdict.PASSED:
-        pytest.skip(f"{verdict} in {check.tally.scenarios:,} scenarios")
+        pytest.skip(neutral_line(f"{verdict} in {check.tally.scenarios:,} scenarios"))
 
 
 def test_known_failure(entry: tuple[str, KnownFailure], conformance: ConformancePlugin) -> None:

@@ -6,7 +6,7 @@ a line that looks like one of the suite, and must not be read as markup. Each fu
 - `neutral_line` for a line of a terminal or a log, and `neutral` for several lines of which the suite is the author;
 - `markdown`, `markdown_code` and `markdown_block` for Markdown; `in_a_cell` keeps a cell of its tables a cell;
 - `mermaid` for a label of a diagram;
-- HTML and SVG are escaped by the templates, in which every text is a `neutral_line`.
+- `html` for a line of HTML within Markdown. On pages, the templates escape every text, which is a `neutral_line`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _UNSEEN = re.compile(
 _MARKS = re.compile(r"[\\`*|~$\[\]]|(?<!\w)_|_(?!\w)")
 """What Markdown reads as markup inside a line. An underscore within a word is none."""
 _BARE_PIPE = re.compile(r"((?:^|[^\\])(?:\\\\)*)\|")
+_MARK = "| "
 _FENCE = re.compile(r"`{3,}")
 # Mermaid reads # as the beginning of an entity or a comment, ; as the end of a statement, % as the beginning of a
 # directive, $$ as mathematics, and the rest as HTML.
@@ -82,6 +83,11 @@ def markdown_block(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{lines}\n{fence}"
 
 
+def html(text: str) -> str:
+    """Returns the text for a line of HTML within Markdown. A page is written by templates, which do this themselves."""
+    return neutral_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def in_a_cell(content: str) -> str:
     """Returns Markdown for a cell of a table: on one line, and without a bar that would end the cell."""
     return _BARE_PIPE.sub(r"\1\\|", _BARE_PIPE.sub(r"\1\\|", neutral_line(content)))
@@ -95,6 +101,21 @@ def mermaid(text: str) -> str:
 def indented(text: str) -> str:
     """Returns lines of which only the first begins at the margin, so that no other looks like a line of the suite."""
     return neutral(text).replace("\n", "\n  ")
+
+
+class Quoted:
+    """Marks each line of a log of somebody else, which comes in parts, so that none looks like one of the suite."""
+
+    def __init__(self) -> None:
+        self._begins = True
+
+    def __call__(self, part: str) -> str:
+        """Returns the next part of the log, harmless, with a mark at the beginning of each line."""
+        marked = []
+        for line in neutral(part).splitlines(keepends=True):
+            marked += [_MARK, line] if self._begins else [line]
+            self._begins = line.endswith("\n")
+        return "".join(marked)
 
 
 def _is_seen(one: str) -> bool:
