@@ -6,9 +6,10 @@ reports/likely-causes.md. No sign knows a component.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol
 
 from conformance.driver import FailureClass, Program, run_scenario
 from conformance.engines.batch import generator_of
@@ -23,6 +24,8 @@ ALIKE = 1 / 3
 """Two scenarios are alike if they share more than this part of their kinds of steps."""
 TOGETHER = 1 / 4
 """Two properties fail together if at least this part of the known bugs that break the rarer one break the other."""
+SMALL = 1
+"""A group of so many properties is small: what is known of other defects can add it to another group."""
 
 
 class Link(NamedTuple):
@@ -34,10 +37,22 @@ class Link(NamedTuple):
     """One sentence."""
 
 
-Names: TypeAlias = Callable[[Found, Found], str | None]
-"""A sign that the scenarios of two findings show without being run."""
-Runs: TypeAlias = Callable[["Relations", int, int], str | None]
-"""A sign that is seen when the scenarios are run."""
+class Names(Protocol):
+    """A sign that two findings show without being run."""
+
+    __name__: str
+
+    def __call__(self, one: Found, other: Found) -> str | None:
+        """Returns why they belong together, as a sentence; None if they do not show the sign."""
+
+
+class Runs(Protocol):
+    """A sign that is seen when the scenarios of findings, given by their places, are run."""
+
+    __name__: str
+
+    def __call__(self, seen: Relations, at: int, to: int) -> str | None:
+        """Returns why they belong together, as a sentence; None if they do not show the sign."""
 
 
 # ---- signs that need no run ------------------------------------------------------------------------------------------
@@ -109,41 +124,72 @@ def crossed(seen: Relations, at: int, to: int) -> str | None:
     return None
 
 
-BY_RUNS: tuple[Runs, ...] = (same_operation, same_first, crossed)
-"""The last one needs many runs, so it is tried only where the others have not linked already."""
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """The signs that are looked for, in their order."""
+
+    names: tuple[Names, ...]
+    runs: tuple[Runs, ...]
+    """The last one needs many runs. Each is tried only where the others have not linked already."""
+    known: tuple[Names, ...]
+    """What is known of other defects. It adds a small group to another, and never joins two large ones."""
+
+    def told(self) -> dict[str, str]:
+        """Returns what each sign means, by the name of its function."""
+        return {one.__name__: str(one.__doc__) for some in (self.names, self.runs, self.known) for one in some}
+
+    def without(self, name: str) -> Signs:
+        """Returns all signs but the one whose function has this name."""
+        names, known = (tuple(one for one in some if one.__name__ != name) for some in (self.names, self.known))
+        return Signs(names, tuple(one for one in self.runs if one.__name__ != name), known)
 
 
-def by_names(left_out: Collection[str] = ()) -> tuple[Names, ...]:
-    """Returns the signs that need no run. `left_out` are known bugs of which nothing is to be known."""
-    return same_property, locks, same_steps, known_together(noticed(), left_out)
+def all_signs(left_out: Collection[str] = ()) -> Signs:
+    """Returns all signs. `left_out` are known bugs of which nothing is to be known."""
+    known = known_together(noticed(), left_out)
+    return Signs((same_property, locks, same_steps), (same_operation, same_first, crossed), (known,))
 
 
-def links_without_runs(found: Sequence[Found], signs: Sequence[Names] | None = None) -> tuple[Link, ...]:
-    """Returns the links that can be known without running the implementation, which may end its process.
-
-    `signs` are those that need no run; None: all of them.
-    """
-    signs = by_names() if signs is None else signs
-    return tuple(
-        Link(at, to, why)
-        for to in range(len(found))
-        for at in range(to)
-        if (why := next((why for sign in signs if (why := sign(found[at], found[to])) is not None), None)) is not None
-    )
+def links_without_runs(found: Sequence[Found], signs: Signs | None = None) -> tuple[Link, ...]:
+    """Returns the links that can be known without running the implementation, which may end its process."""
+    signs = all_signs() if signs is None else signs
+    return _with_known(found, _by_names(found, signs), signs)
 
 
-def links(
-    seen: Relations, without_runs: Sequence[Names] | None = None, by_runs: Sequence[Runs] = BY_RUNS
-) -> tuple[Link, ...]:
+def links(seen: Relations, signs: Signs | None = None) -> tuple[Link, ...]:
     """Returns the links between the findings of one component, whose scenarios are run in this process."""
+    signs = all_signs() if signs is None else signs
     found = seen.found
-    linked = list(links_without_runs(found, without_runs))
-    for sign in by_runs:
-        for to in range(len(found)):
-            for at in range(to):
-                if not _connected(len(found), linked, at, to) and (why := sign(seen, at, to)) is not None:
-                    linked.append(Link(at, to, why))
-    return tuple(linked)
+    linked = _by_names(found, signs)
+    for sign in signs.runs:
+        for at, to in _pairs(found):
+            if not _connected(len(found), linked, at, to) and (why := sign(seen, at, to)) is not None:
+                linked.append(Link(at, to, why))
+    return _with_known(found, linked, signs)
+
+
+def _by_names(found: Sequence[Found], signs: Signs) -> list[Link]:
+    return [
+        Link(at, to, why)
+        for at, to in _pairs(found)
+        if (why := next((why for sign in signs.names if (why := sign(found[at], found[to])) is not None), None))
+    ]
+
+
+def _with_known(found: Sequence[Found], linked: Sequence[Link], signs: Signs) -> tuple[Link, ...]:
+    """Returns the links, and those of what is known, each of which adds a small group."""
+    now = list(linked)
+    for sign in signs.known:
+        for at, to in _pairs(found):
+            made = [one for one in groups(len(found), now) if at in one or to in one]
+            smallest = min(len({found[place].slug for place in one}) for one in made)
+            if len(made) == 2 and smallest <= SMALL and (why := sign(found[at], found[to])) is not None:
+                now.append(Link(at, to, why))
+    return tuple(now)
+
+
+def _pairs(found: Sequence[Found]) -> Iterator[tuple[int, int]]:
+    return ((at, to) for to in range(len(found)) for at in range(to))
 
 
 def groups(count: int, linked: Sequence[Link]) -> list[list[int]]:

@@ -8,6 +8,7 @@ asks this after every operation. Most answers have a type of which every value i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -25,17 +26,22 @@ _ATOMS = (NoneType, bool, int, float)
 _LONGEST = 160
 
 
+@dataclass(frozen=True, slots=True)
 class Exact:
-    """What a type of the interface allows. An object is called with a value, and returns whether it is right."""
+    """What a type of the interface allows. An object is called with a value, and returns whether it is right.
 
-    __slots__ = ("_hint", "_inside", "plain")
+    Of a type that no interface of the suite has, as `dict[str, int]`, a value must be one that JSON can have.
+    """
 
-    def __init__(self, hint: Any) -> None:
-        """Of a type that no interface of the suite has, as `dict[str, int]`, a value must be one that JSON can have."""
-        self._hint = hint
-        self._inside = _allowed(hint)
-        self.plain = _plain(self._inside)
-        """The types of which every value is right."""
+    hint: Any
+    """The type."""
+    plain: frozenset[type[Any]] = field(init=False, compare=False, repr=False)
+    """The types of which every value is right."""
+    _inside: Mapping[type[Any], Check] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_inside", _allowed(self.hint))
+        object.__setattr__(self, "plain", _plain(self._inside))
 
     def __call__(self, value: Any) -> bool:
         """Returns whether a value is right."""
@@ -43,7 +49,7 @@ class Exact:
 
     def complaint(self, value: Any) -> str:
         """Returns a text that says what is wrong with a value, and where."""
-        return f"answered a value of the wrong type: {_complaint(value, self._hint, '$')}, found {shown(value)}"
+        return f"answered a value of the wrong type: {_complaint(value, self.hint, '$')}, found {shown(value)}"
 
 
 @cache

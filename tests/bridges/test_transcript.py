@@ -152,13 +152,14 @@ def test_an_adapter_in_python_has_no_wire(tmp_path):
 
 
 def test_what_is_too_long_is_left_out_and_the_report_says_how_to_get_it(tmp_path, program, make):
-    """Each answer is a few blanks longer than a third of the limit, so that four of them are too much."""
-    blanks = MOST_TRANSCRIPT // 3 + 100
+    """Each answer is a few blanks longer than a fifth of the limit, so that five of them are too much."""
+    blanks = MOST_TRANSCRIPT // 5 + 100
+    longer = Scenario("deque", DEQUE.configs[0], (*SCENARIO.steps[:3], ("prioritize", 1), ("poll",)))
     command = program(f"sys.stdout.write(' ' * {blanks}); outcome()")
-    path = reported(tmp_path / "bugs", make(command), SCENARIO, name=f"jsonl:{shlex.join(command)}")
+    path = reported(tmp_path / "bugs", make(command), longer, name=f"jsonl:{shlex.join(command)}")
     assert names(path) == OTHER_FILES
     text = (path / "report.md").read_text()
-    assert f" and {4 * blanks / (1 << 20):,.1f} MiB, and a bug report has at most 16.0 MiB of them" in text
+    assert f" and {5 * blanks / (1 << 20):,.1f} MiB, and a bug report has at most 16.0 MiB of them" in text
     (line,) = (one for one in text.splitlines() if one.startswith("conformance replay FOLDER"))
     arguments = shlex.split(line.replace("FOLDER", str(path)))[1:]
     conformance = [sys.executable, "-c", "from conformance.cli import main; main()"]

@@ -54,12 +54,12 @@ def folder(whole, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def result(whole, tmp_path_factory):
-    """The result that the campaign has in the end."""
+def ended(whole, tmp_path_factory):
+    """The folder of the campaign in the end."""
     folder = tmp_path_factory.mktemp("ended") / "campaign"
     shutil.copytree(whole, folder)
     resume(folder, Inline())
-    return (folder / files.RESULT).read_bytes()
+    return folder
 
 
 def run(*arguments: str) -> int:
@@ -113,11 +113,11 @@ def test_nothing_is_reduced_and_each_finding_stands_alone(folder):
     assert [len(cause.findings) for cause in bug.causes] == [1] * len(named)
 
 
-def test_the_report_of_the_end_replaces_it(folder, result, capsys):
+def test_the_report_of_the_end_replaces_it(folder, ended, capsys):
     assert run("campaign", "report", str(folder)) == 3
     unreduced = {path.name for path in (folder / "report").iterdir()}
     assert unreduced > {PAGE}
-    (folder / files.RESULT).write_bytes(result)
+    shutil.copytree(ended, folder, dirs_exist_ok=True)
     assert run("campaign", "report", str(folder)) == 0
     assert "has not ended" not in capsys.readouterr().out.partition("Page:")[2]
     assert "unfinished</span>" not in (folder / "report" / PAGE).read_text(encoding="utf-8")
@@ -126,12 +126,12 @@ def test_the_report_of_the_end_replaces_it(folder, result, capsys):
     assert {path.name for path in (folder / "report").iterdir()} == ended | {PAGE}
 
 
-def test_a_campaign_that_ends_meanwhile_leaves_its_result(folder, result, capsys, monkeypatch):
+def test_a_campaign_that_ends_meanwhile_leaves_its_result(folder, ended, capsys, monkeypatch):
     """Else the page of three blocks would replace that of all blocks, which the driver has just written."""
 
     def slow(folder, chosen):
         found = so_far(folder, chosen)
-        (folder / files.RESULT).write_bytes(result)
+        shutil.copytree(ended, folder, dirs_exist_ok=True)
         return found
 
     monkeypatch.setattr(campaigns, "so_far", slow)

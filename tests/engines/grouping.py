@@ -23,7 +23,7 @@ from conformance.engines.check import Found, reduce_failures, search_range
 from conformance.engines.interruption import Interruption
 from conformance.engines.noticed import noticed
 from conformance.engines.processes import mapping
-from conformance.engines.related import BY_RUNS, Link, Relations, by_names, groups, links
+from conformance.engines.related import Link, Relations, all_signs, groups, links
 from conformance.ports import Implementation, KnownBug, find_known_bug, known_bugs
 from conformance.ports.changed import DoesNotFit, Package
 from conformance.ports.changes import CATALOGUES, changed_implementation
@@ -40,7 +40,7 @@ NOTICED = 3
 """A known bug counts by itself if so many properties notice it."""
 BATCH = 20
 GOAL = 85
-SIGNS = {sign.__name__: sign for sign in (*by_names(), *BY_RUNS)}
+SIGNS = all_signs().told()
 PACKAGE = "reference_impl"
 
 
@@ -104,7 +104,7 @@ def measured(names: tuple[str, ...], seed: str = SEED, scenarios: int = SCENARIO
             return _masked(result, [bug for bug in bugs if bug.id in unseen], seed, scenarios)
         found = reduce_failures(program, tally, BUDGET)
         seen = Relations(program, found)
-        linked = links(seen, by_names(names))
+        linked = links(seen, all_signs(names))
         without = {name: _without(seen, names, name) for name in SIGNS}
     separate = len(bugs) == 1 or _is_separate(found, linked, bugs)
     return Measured(
@@ -114,9 +114,7 @@ def measured(names: tuple[str, ...], seed: str = SEED, scenarios: int = SCENARIO
 
 
 def _without(seen: Relations, bugs: Collection[str], name: str) -> int:
-    without_runs = [sign for sign in by_names(bugs) if sign.__name__ != name]
-    by_runs = [sign for sign in BY_RUNS if sign.__name__ != name]
-    return len(groups(len(seen.found), links(seen, without_runs, by_runs)))
+    return len(groups(len(seen.found), links(seen, all_signs(bugs).without(name))))
 
 
 def _masked(result: Measured, unseen: Sequence[KnownBug], seed: str, scenarios: int) -> Measured:
@@ -265,12 +263,12 @@ def _components(singles: Sequence[Measured], pairs: Sequence[Measured]) -> str:
 
 def _signs(singles: Sequence[Measured], pairs: Sequence[Measured]) -> str:
     rows = [("none is left out", str(share(singles, 1)), str(share(pairs, 2)))]
-    for name, sign in SIGNS.items():
+    for name, said in SIGNS.items():
         right = [
             Share(sum(one.without[name] == wanted for one in cases), len(cases))
             for cases, wanted in ((singles, 1), (pairs, 2))
         ]  # fmt: skip
-        rows.append((str(sign.__doc__), str(right[0]), str(right[1])))
+        rows.append((said, str(right[0]), str(right[1])))
     return table(("sign", "one bug", "two bugs"), rows)
 
 

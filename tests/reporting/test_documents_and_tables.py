@@ -34,6 +34,7 @@ from conformance.reporting import (
     write_text,
 )
 from conformance.reporting.console import CarefulConsole
+from conformance.system.writing import NotWritten
 
 REFERENCE = find_implementation("reference")
 BROKEN = find_implementation("known-bug:B-D5")
@@ -161,7 +162,7 @@ def test_what_cannot_be_written_leaves_nothing_and_names_the_file(tmp_path: Path
         raise PermissionError(13, "Permission denied", str(source))
 
     monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(PermissionError) as raised:
+    with pytest.raises(NotWritten) as raised:
         write_text(path, "new")
     assert raised.value.filename == str(path)
     assert path.read_text() == "old"

@@ -41,6 +41,7 @@ OUR_OWN = {
     "conformance/components/remote_channel/ledger.py": {"self.credit.open"},  # no file
     "conformance/components/writer/ledger.py": {"self.ends.open"},  # no file
     "conformance/engines/corpus.py": {"file.read_text"},  # data of the package
+    "conformance/engines/noticed.py": {"file.read_text"},  # data of the package
     "conformance/ports/changes.py": {"file.read_text"},  # data of the package
     "conformance/reporting/specification.py": {"file.read_text"},  # data of the package
     "conformance/suite/searches.py": {"path.open"},  # a lock in a folder of the run
