@@ -10,17 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import resource
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from conformance.campaigns import Inline, make_plan, start
 from conformance.campaigns.files import PLAN, RESULT
@@ -28,67 +24,17 @@ from conformance.campaigns.seal import is_sealed
 from conformance.campaigns.shards import BLOCKS
 from conformance.components.deque import DequeScenarioConfig
 from conformance.scenarios import Finding, Scenario, encode_scenario
-from conformance.system.text import neutral
 from tests.bridges.conftest import PROGRAM
 from tests.hostile import DEEP, SHAPES, remove_nested_folders
+from tests.meeting import CONFORMS, FOUND, INCONCLUSIVE, LIMITS, NOT_WRITTEN, REFUSED, ROOT, Case, Met, met
 from tests.strange_states import leading_nowhere, listed, nested, piped, sparse, state
+from tests.stranger_words import WORDS
 
-ROOT = Path(__file__).parents[1]
 HOSTILE = "tests.engines.hostile:"
-LIMITS = ("--step-seconds", "3", "--memory", "500")
 CHECK = ("check", "--component", "subpartition", "--scenarios", "60", *LIMITS)
 CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
-CONFORMS, FOUND, REFUSED, INCONCLUSIVE, NOT_WRITTEN = 0, 1, 2, 3, 74
 SHOWN = 200
 ESCAPED = "a string without end, of escaped quotes"
-SECONDS = 300
-_FINDING = re.compile(r"operations-answer-as-the-interface-says  .*?; (.*)$", re.MULTILINE)
-"""The line of the table of findings, which is wide enough to have each finding on one line."""
-_ESCAPES = (b"\x1b[2J", b"\x1b]8;")
-"""Clears the screen; begins a hyperlink."""
-_MEASURE = (
-    "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-c', "
-    "'import sys; from conformance.cli import main; main()', *sys.argv[2:]]).returncode; "
-    "open(sys.argv[1], 'w').write(f'{code} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}')"
-)
-"""Runs a command, and writes its status and the memory of its largest process, in KiB."""
-
-
-class Case(NamedTuple):
-    """Something hostile, and the command that meets it."""
-
-    what: str
-    arguments: tuple[str, ...]
-    status: int
-    """The exit status that the command must have."""
-    prepare: Callable[[Path], None] = lambda folder: None
-    """Makes the files that the arguments name, in the folder in which the command runs."""
-    largest: int | None = None
-    """The size of the largest file that the machine lets the command write, in bytes; None: there is no limit."""
-    told: str = ""
-    """What the command must print."""
-
-
-class Met(NamedTuple):
-    """What came of a case."""
-
-    case: Case
-    status: int
-    said: str
-    mebibytes: int
-    """The memory of the largest process."""
-    seconds: float
-    left: int
-    """How many processes the command has left behind."""
-    escaped: bool
-    """Whether the command wrote an escape sequence of the stranger, or a file outside of the folder."""
-    told: bool
-    """Whether the command printed what it must print."""
-
-    @property
-    def is_well(self) -> bool:
-        """Whether it is as it should be."""
-        return self.status == self.case.status and self.told and not self.left and not self.escaped
 
 
 def _python(name: str) -> tuple[str, ...]:
@@ -346,73 +292,8 @@ CASES = (
     _campaign("a block that somebody edited", _edited(_BLOCK, lambda one: _tally(one).update(steps=1)), "status"),
     _campaign("pipe: a block", _pipe(_BLOCK), "status"),
     _campaign("a block of 100,000 brackets", lambda folder: _write(folder / _BLOCK, DEEP), "status"),
+    *WORDS,
 )  # fmt: skip
-
-
-def met(case: Case, folder: Path) -> Met:
-    """Run the command of a case in a folder of its own."""
-    inside = folder / "a" / "b"
-    inside.mkdir(parents=True)
-    case.prepare(inside)
-    (inside / "escaping.py").write_text("import pathlib; pathlib.Path('escaped').touch()")
-    before = set(_outside(folder, inside))
-    mark = f"STRANGERS={os.getpid()}.{folder.name}"
-    name, _, value = mark.partition("=")
-    measured = folder / "measured"
-    began = time.monotonic()
-
-    def limit() -> None:
-        if case.largest is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (case.largest, case.largest))
-
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(measured), *case.arguments],
-        cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "1000"}, capture_output=True,
-        timeout=SECONDS, check=False, preexec_fn=limit,
-    )  # fmt: skip
-    seconds = time.monotonic() - began
-    status, memory = map(int, measured.read_text().split())
-    outside = set(_outside(folder, inside)) - before - {measured}
-    output = done.stdout + done.stderr
-    escaped = bool(outside) or any(one in output for one in _ESCAPES) or (inside / "escaped").exists()
-    printed = done.stdout.decode(errors="replace")
-    said = next((one for one in printed.splitlines() if case.told and case.told in one), None)
-    return Met(
-        case, status, _said(done.stdout, done.stderr, inside) if said is None else " ".join(neutral(said).split()),
-        memory >> 10, seconds, len(list(_left(mark))), escaped, said is not None or not case.told,
-    )  # fmt: skip
-
-
-def _outside(folder: Path, inside: Path) -> Iterator[Path]:
-    """Yield what is in a folder, but not what is in `inside`."""
-    for path in folder.iterdir():
-        yield path
-        if path.is_dir() and path != inside:
-            yield from _outside(path, inside)
-
-
-def _said(stdout: bytes, stderr: bytes, folder: Path) -> str:
-    """Return what was observed, or else the message, without what is particular to this machine."""
-    table = _FINDING.search(stdout.decode(errors="replace"))
-    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    lines = lines or [" ".join(stdout.decode(errors="replace").strip().splitlines()[-2:])]
-    errors = (line for line in lines if line.startswith("Error") or "could not be written" in line)
-    error = next(errors, lines[0] if lines else "")
-    said = table[1] if table is not None else error.removeprefix("conformance: ")
-    said = said.replace(sys.executable, "python").replace(str(folder), "DIR")
-    return " ".join(neutral(said).split())
-
-
-def _left(mark: str) -> Iterator[int]:
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                environment = Path("/proc", name, "environ").read_bytes().split(b"\0")
-                state = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0]
-            except OSError:
-                continue
-            if mark.encode() in environment and state != "Z":
-                yield int(name)
 
 
 def report(found: list[Met]) -> str:
