@@ -33,6 +33,7 @@ from conformance.cli.options import (
 )
 from conformance.engines import KnownFailure, load_known_failures
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE
+from conformance.system.text import is_neutral_line
 from conformance.system.writing import NotWritten
 
 
@@ -136,7 +137,7 @@ def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
         return before.runner
     words = ["conformance", "campaign", "resume", str(folder)]
     words += [word for name in chosen for word in ("--implementation", name)]
-    if not before.master.isprintable():
+    if not is_neutral_line(before.master):
         raise click.UsageError("the campaign was started on a Spark master whose name cannot be shown; pass --master")
     raise click.UsageError(
         f"the campaign was started on the Spark master {before.master}, and a file does not decide where code runs. To "

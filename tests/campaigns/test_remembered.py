@@ -62,7 +62,7 @@ def test_a_master_is_shown_as_a_line_to_paste_and_not_used(folder, chosen, capsy
     capsys.readouterr()
     assert run("campaign", "resume", str(folder)) == 2
     assert chosen == []
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("conformance ")]
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("  conformance ")]
     assert shlex.split(line)[1:] == ["campaign", "resume", str(folder), "--master", "spark://there:7077"]
 
 
