@@ -7,6 +7,7 @@ to write, because the disk is full for example, 130 for Ctrl-C, and 141 for outp
 
 from __future__ import annotations
 
+import atexit
 import io
 import shlex
 import sys
@@ -32,8 +33,12 @@ from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WRITTEN, USAGE
 from conformance.scenarios import SchemaError
+from conformance.system.supervisor import end_descendants
 from conformance.system.text import indented, is_neutral_line
 from conformance.system.writing import told_by
+
+_SECONDS_TO_END = 5.0
+"""How long to wait for processes that do not end although they were killed."""
 
 
 def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) -> NoReturn:
@@ -42,6 +47,8 @@ def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) ->
     `guard` tells the process that guards this one where it is.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None:  # the process is that of the command, so that whatever is below it was started by the command
+        atexit.register(end_descendants, _SECONDS_TO_END)
     try:
         status = cli.main(args=given, standalone_mode=False, obj=guard)
         flush()

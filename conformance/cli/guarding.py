@@ -25,7 +25,7 @@ from conformance.engines.worker import START_SECONDS, TESTED
 from conformance.ports import Limits
 from conformance.reporting.status import INCONCLUSIVE
 from conformance.scenarios import encode_scenario
-from conformance.system.processes import Started, end_with_parent, fate
+from conformance.system.processes import Started, fate
 
 _PROGRAM = "from conformance.cli.guarding import main; main()"
 _ARGUMENTS = "conformance.arguments"
@@ -142,7 +142,6 @@ def main() -> None:
     """Run a command in this child. The first arguments are the descriptors of the shared memory and of the status."""
     from conformance.cli import main as run
 
-    end_with_parent()
     memory, status, arguments = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     for descriptor in (memory, status):
         os.set_inheritable(descriptor, False)

@@ -28,7 +28,7 @@ from conformance.engines.processes import mapping
 from conformance.engines.search import Search, seeds
 from conformance.ports import Implementation
 from conformance.ports.changed import Package
-from conformance.system.processes import end_with_parent
+from conformance.system.supervisor import end_with_parent
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,

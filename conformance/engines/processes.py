@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from conformance.engines.interruption import NEVER, Interruption, Unfinished
 from conformance.engines.watch import TICK
-from conformance.system.processes import end_with_parent
+from conformance.system.supervisor import end_with_parent
 
 T = TypeVar("T")
 Mapping = Callable[[Callable[..., T], Iterable[tuple[Any, ...]]], Iterator[T | None]]

@@ -35,7 +35,6 @@ from conformance.ports import (
 )
 from conformance.ports.registry import offered_components
 from conformance.scenarios import Entry, Scenario
-from conformance.system.processes import end_with_parent
 
 Assumed = frozenset[Capability]
 
@@ -165,7 +164,6 @@ def _failed(violation: Violation | None) -> Failed | None:
 
 def serve(arguments: Sequence[str], make: Callable[[Writer, int], Service]) -> None:
     """Serve requests. The arguments are three descriptors: of requests, of replies and of the shared memory."""
-    end_with_parent()
     requests, replies, memory = map(int, arguments)
     for descriptor in (requests, replies, memory):
         os.set_inheritable(descriptor, False)  # a program that the implementation starts has no part in this

@@ -1,8 +1,12 @@
 """Processes that are started and ended so that they leave nobody behind.
 
-Every process gets a group of its own and a *mark* in its environment, which all processes that it starts inherit. To
-end it means to kill its group and whoever bears its mark, also those that have left the group. Where the operating
-system can do that (Linux), this process adopts what its descendants leave, so that nothing of it stays as a zombie.
+Where the operating system can do that (Linux), a small process stands between this one and the program, and adopts
+what the program leaves (see `supervisor`). It ends everything below it when the program ends, when this process asks
+for that, or when this process ends, however that happens.
+
+Every program also gets a group of its own and a *mark* in its environment, which all processes that it starts inherit.
+Elsewhere, or if somebody has killed the process in between, to end a program means to kill its group and whoever bears
+its mark, also those that have left the group.
 
 A mark names the process that made it. If that process was killed, the next one that starts a process ends those that
 bear its mark.
@@ -11,35 +15,42 @@ bear its mark.
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import errno
 import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from conformance.system.supervisor import FAILED, adopt_orphans
+
 MARK = "CONFORMANCE_STARTED_BY"
 """The environment variable with the marks, from the outermost process to the innermost, with `:` in between."""
 _PROC = Path("/proc")
-_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 _ROUNDS = 200
 _ROUND_SECONDS = 0.005
+_PATIENCE_SECONDS = 5.0
+"""How long a supervisor may take to end a program with all that it started."""
+_SUPERVISE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from conformance.system.supervisor import main; main()"
+_ROOT = str(Path(__file__).absolute().parents[2])
 _numbers = itertools.count()
 
 
 class Started:
-    """A process in a group of its own, and everything that it starts."""
+    """A program, and everything that it starts."""
 
     def __init__(
         self,
         command: Sequence[str],
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
         **streams: Any,
     ) -> None:
         """`streams` are arguments of Popen. Raises: OSError, ValueError if the command cannot be started."""
@@ -47,17 +58,32 @@ class Started:
         outer = os.environ.get(MARK)
         self.mark = f"{_me()}.{next(_numbers)}"
         environment = {**(os.environ if env is None else env), MARK: f"{outer}:{self.mark}" if outer else self.mark}
-        self.process: subprocess.Popen[bytes] = subprocess.Popen(
-            command, cwd=cwd, env=environment, process_group=0, bufsize=0, **streams
-        )
-        """Do not wait for it elsewhere: as long as nobody has, its number is not given to another process."""
         self._killed = False
         self._status: int | None = None
-
-    @property
-    def pid(self) -> int:
-        """The number of the process, which is also that of its group."""
-        return self.process.pid
+        self._supervisor = _Supervisor() if sys.platform == "linux" else None
+        if self._supervisor is not None:
+            command, pass_fds = self._supervisor.around(command), (*pass_fds, *self._supervisor.theirs)
+        try:
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                command, cwd=cwd, env=environment, process_group=0, bufsize=0, pass_fds=pass_fds, **streams
+            )
+            """The program, or the one that supervises it, which ends with it. Do not wait for it elsewhere: as long as
+            nobody has, its number is not given to another process."""
+        except BaseException:
+            if self._supervisor is not None:
+                self._supervisor.close()
+            raise
+        self.pid = self.process.pid
+        """The number of the program, which is also that of its group."""
+        if self._supervisor is not None:
+            try:
+                self.pid = self._supervisor.begun()
+            except BaseException:
+                self.kill()
+                for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+                    if stream is not None:
+                        stream.close()
+                raise
 
     def has_ended(self) -> bool:
         """Returns whether it has ended, without taking its number away from it."""
@@ -66,7 +92,7 @@ class Started:
         if not hasattr(os, "waitid"):
             return self.process.poll() is not None
         try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:
             return True
 
@@ -85,28 +111,91 @@ class Started:
 
         Returns: its exit status if it had ended before, negative for a signal; None if it was still running.
         """
-        if self._killed:
-            return self._status
+        if not self._killed:
+            self._killed = True
+            self._status = self._kill() if self._supervisor is None else self._let_end(self._supervisor)
+        return self._status
+
+    def _let_end(self, supervisor: _Supervisor) -> int | None:
+        ended = self.has_ended()
+        supervisor.ask_to_end()
+        if not self.wait(_PATIENCE_SECONDS):
+            self.process.kill()
+        code = self.process.wait()
+        status = supervisor.status()
+        supervisor.close()
+        if code != 0:  # somebody has killed it, so that there may be somebody left
+            _end_marked(self.mark, set())
+        return code if status is None and code != 0 and ended else status
+
+    def _kill(self) -> int | None:
         ended = self.has_ended()
         family = set(_family(self.pid)) - {self.pid}
         if self.process.returncode is None:  # nobody has waited for it, so the number of its group is still its own
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-        self._killed = True
         code = self.process.wait()
-        self._status = code if ended else None
         _end_marked(self.mark, family)
         _reap_group(self.pid)
-        return self._status
+        return code if ended else None
 
     def memory(self) -> int:
         """Returns how many bytes of memory it and its descendants occupy; 0 if that cannot be found out."""
-        return sum(resident(pid) for pid in _family(self.pid))
+        supervisor = None if self._supervisor is None else self.process.pid
+        return sum(resident(pid) for pid in _family(self.process.pid) if pid != supervisor)
 
 
-def end_with_parent() -> None:
-    """Let this process be killed as soon as its parent ends, where the operating system can do that."""
-    _prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+class _Supervisor:
+    """The pipes to the process that supervises a program."""
+
+    def __init__(self) -> None:
+        control, self._control = os.pipe()
+        self._report, report = os.pipe()
+        self.theirs = (control, report)
+        self._own = weakref.finalize(self, _close, self._control, self._report)
+        self._others = weakref.finalize(self, _close, *self.theirs)
+
+    def around(self, command: Sequence[str]) -> tuple[str, ...]:
+        """Returns the command that runs a command under supervision."""
+        self._command = command
+        mine = (sys.executable, "-I", "-S", "-c", _SUPERVISE, _ROOT)
+        return (*mine, str(os.getpid()), *map(str, self.theirs), *command)
+
+    def begun(self) -> int:
+        """Wait until the program has begun. Returns its number. Raises: OSError if it cannot be started."""
+        self._others()
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            if not (part := os.read(self._report, 1)):
+                raise OSError(errno.ECHILD, "the process that supervises it ended at once", self._command[0])
+            line += part
+        if line.startswith(FAILED):
+            number = int(line[len(FAILED) :])
+            raise OSError(number, os.strerror(number), self._command[0])
+        return int(line)
+
+    def ask_to_end(self) -> None:
+        """Let the supervisor end the program, and itself."""
+        with contextlib.suppress(OSError):  # if it has ended
+            os.write(self._control, b"e")
+
+    def status(self) -> int | None:
+        """Returns the exit status of the program, negative for a signal; None if it was ended. There is no more."""
+        os.set_blocking(self._report, False)  # a process that was forked from this one may hold the other end
+        with contextlib.suppress(BlockingIOError):
+            if said := os.read(self._report, 32):
+                return os.waitstatus_to_exitcode(int(said))
+        return None
+
+    def close(self) -> None:
+        """Close the pipes."""
+        self._own()
+        self._others()
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def fate(code: int | None) -> str:
@@ -122,18 +211,12 @@ def fate(code: int | None) -> str:
 @cache
 def _prepare() -> None:
     """Adopt orphans, and end what processes that were killed have left."""
-    _prctl(_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     alive = cache(_is_alive)
     for pid, marks in _marked():
         if not alive(marks[0].rpartition(".")[0]):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-
-
-def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _me() -> str:

@@ -34,7 +34,8 @@ def process_of(client: Client) -> subprocess.Popen[bytes]:
 
 
 def pid_of(client: Client) -> int:
-    return process_of(client).pid
+    assert client._child is not None
+    return client._child._started.pid
 
 
 def is_running(pid: int) -> bool:
@@ -231,7 +232,7 @@ def test_no_process_is_left_behind(program, ending):
     command = program(on_hello=f"say(**HELLO); {stubborn}")
     script = (
         "from conformance.bridges.jsonl import Client\n"
-        f"client = Client({command!r})\nprint(client.greeting.name, client._child._process.pid, flush=True)\n{ending}"
+        f"client = Client({command!r})\nprint(client.greeting.name, client._child._started.pid, flush=True)\n{ending}"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     name, pid = done.stdout.split()
@@ -278,11 +279,11 @@ def test_a_program_that_takes_too_much_memory_has_crashed(program):
         program("hold = []\n            while True: hold.append(bytearray(8 << 20))"), most_memory=200 << 20
     )
     client.request(Open("deque", {}))
-    process = process_of(client)
+    pid = pid_of(client)
     with pytest.raises(PortError, match="used more than 200 MiB of memory") as caught:
         client.request(POLL)
     assert caught.value.kind is ErrorKind.CRASHED
-    assert not is_running(process.pid)
+    assert not is_running(pid)
 
 
 def test_what_a_program_leaves_behind_when_it_exits_is_ended_too(program, tmp_path):

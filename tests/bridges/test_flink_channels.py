@@ -412,7 +412,7 @@ def test_a_killed_jvm_costs_one_scenario_and_is_reported(flink, component):
 
             def kill_first(message, send=send):
                 flink.client.request = send
-                os.kill(flink.client._child._process.pid, signal.SIGKILL)
+                os.kill(flink.client._child._started.pid, signal.SIGKILL)
                 return send(message)
 
             flink.client.request = kill_first
@@ -423,5 +423,5 @@ def test_a_killed_jvm_costs_one_scenario_and_is_reported(flink, component):
 
 
 def test_each_release_is_its_own_process(jvms):
-    pids = {jvms[version].client.greeting.version: jvms[version].client._child._process.pid for version in RELEASES}
+    pids = {jvms[version].client.greeting.version: jvms[version].client._child._started.pid for version in RELEASES}
     assert len(set(pids.values())) == len(RELEASES)

@@ -57,7 +57,7 @@ def test_a_component_whose_worker_was_killed_is_left_to_the_driver(tallies, monk
     def once(self, *request, **more):
         if request[:2] == ("reduce", "chain") and not killed:
             killed.append("chain")
-            os.kill(self._started.process.pid, signal.SIGKILL)
+            os.kill(self._started.pid, signal.SIGKILL)
         return ask(self, *request, **more)
 
     monkeypatch.setattr(Worker, "ask", once)

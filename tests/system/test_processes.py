@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 import pytest
 
+from conformance.system import processes
 from conformance.system.processes import Started
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose orphans they are")
 
 TREE = """
 import os, sys, time
+def stay():
+    os.write(1, b"stays\\n")
+    os.write(ready, b".")
+    time.sleep(600)
+waiting, ready = os.pipe()
 for leaves_the_group in (False, True):
     if not os.fork():
         if leaves_the_group:
             os.setsid()
             if os.fork():
                 os._exit(0)
-        os.write(1, b"stays\\n")
-        time.sleep(600)
+        stay()
+for _ in range(2):
+    os.read(waiting, 1)
 {then}
 """
 
@@ -69,7 +79,7 @@ def test_nobody_is_left_behind(then, status):
     one = tree(then)
     if status is not None:
         assert one.wait(10)
-    assert len(bearing(one.mark)) >= 2
+    assert (len(bearing(one.mark)) >= 2) == (status is None)  # what it left ends with it
     assert one.kill() == status
     assert bearing(one.mark) == []
     # A zombie that left the group, and was adopted before the process ended, cannot be told from a child of others.
@@ -79,12 +89,14 @@ def test_nobody_is_left_behind(then, status):
 
 ORPHAN = """
 import os, time
+waiting, ready = os.pipe()
 if os.fork():
-    time.sleep(0.1)
+    os.read(waiting, 1)
     os._exit(0)
 hold = bytearray(200 << 20)
 hold[::4096] = bytes(len(hold[::4096]))  # pages in use: the operating system needs a while to take them back
 os.write(1, b"%d\\n" % os.getpid())
+os.write(ready, b".")
 time.sleep(600)
 """
 
@@ -107,26 +119,112 @@ def test_an_exit_leaves_the_number_of_the_process_alone_until_it_is_killed():
     assert one.kill() == 7
 
 
-def test_what_a_killed_process_left_is_ended_by_the_next_one():
-    """The driver is killed, and its program ignores the end of its input."""
-    script = (
-        "import subprocess, sys, time\nfrom conformance.system.processes import Started\n"
-        "one = Started([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "print(one.pid, flush=True)\ntime.sleep(600)\n"
+DAEMON = """
+import os, sys, time
+def become_a_daemon():
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.execve(sys.executable, [sys.executable, "-c", STAYS], {})
+STAYS = "import os, time; os.write(1, b'%d\\\\n' % os.getpid()); time.sleep(600)"
+if not os.fork():
+    become_a_daemon()
+"""
+"""Makes a process of its own session, without a parent and without an environment."""
+
+
+@linux
+@pytest.mark.parametrize("then", ["time.sleep(600)", "sys.stdin.read(); os._exit(3)"], ids=["goes on", "exits first"])
+def test_a_daemon_without_an_environment_ends_with_what_started_it(then):
+    one = Started([sys.executable, "-c", DAEMON + then], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert one.process.stdout is not None
+    assert one.process.stdin is not None
+    daemon = int(one.process.stdout.readline())
+    assert is_alive(daemon)
+    one.process.stdin.close()
+    if "exit" in then:
+        assert one.wait(10)
+        assert not is_alive(daemon)
+    assert one.kill() == (3 if "exit" in then else None)
+    assert not is_alive(daemon)
+
+
+DRIVER = """
+import subprocess, sys, time
+from conformance.system.processes import Started
+one = Started([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE)
+print(int(one.process.stdout.readline()), one.pid, one.process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@linux
+def test_what_a_killed_driver_has_started_ends_at_once_wherever_it_hides():
+    """Nobody starts another process, which would end what bears the mark of a dead one."""
+    command = [sys.executable, "-c", DRIVER, DAEMON + "time.sleep(600)"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        everybody = [int(pid) for pid in driver.stdout.readline().split()]
+        assert all(map(is_alive, everybody))
+        driver.kill()
+    assert ended(everybody)
+
+
+@linux
+def test_a_program_whose_supervisor_is_killed_ends_and_is_told():
+    one = Started([sys.executable, "-c", TREE.format(then="time.sleep(600)")], stdout=subprocess.PIPE)
+    assert one.process.stdout is not None
+    assert [one.process.stdout.readline() for _ in range(2)] == [b"stays\n"] * 2
+    os.kill(one.process.pid, signal.SIGKILL)
+    assert one.wait(10)
+    assert one.kill() == -signal.SIGKILL
+    assert bearing(one.mark) == []
+    assert ended([one.pid])
+
+
+@linux
+def test_a_supervisor_that_is_stopped_does_not_stop_the_end(monkeypatch):
+    monkeypatch.setattr(processes, "_PATIENCE_SECONDS", 0.1)
+    one = Started([sys.executable, "-c", "import time; time.sleep(600)"])
+    os.kill(one.process.pid, signal.SIGSTOP)
+    assert one.kill() is None
+    assert ended([one.pid])
+
+
+def test_a_command_that_does_not_exist_is_an_error_with_its_name(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        Started(["./nobody"], cwd=tmp_path)
+    assert caught.value.filename == "./nobody"
+    with pytest.raises(FileNotFoundError) as caught:
+        Started([sys.executable], cwd=tmp_path / "nowhere")
+    assert caught.value.filename == tmp_path / "nowhere"
+
+
+def test_a_program_sees_what_it_would_see_alone():
+    """It has the descriptors that it was given and no others, its own group, and no signal is ignored."""
+    given, other = os.pipe()
+    look = "import os, signal; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getpgrp() == os.getpid(), "
+    look += "[line for line in open('/proc/self/status') if line.startswith('SigBlk')], file=open(1, 'w'))"
+    alone = subprocess.run(
+        [sys.executable, "-c", look], stdout=subprocess.PIPE, process_group=0, pass_fds=(given,), check=True
     )
-    driver = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert driver.stdout is not None
-    left = int(driver.stdout.readline())
-    driver.kill()
-    driver.wait()
-    assert os.path.exists(f"/proc/{left}")
-    script = "import sys\nfrom conformance.system.processes import Started\nStarted([sys.executable, '-c', '']).kill()"
-    subprocess.run([sys.executable, "-c", script], check=True)
-    for _ in range(200):
-        if not is_alive(left):
-            return
+    one = Started([sys.executable, "-c", look], stdout=subprocess.PIPE, pass_fds=(given,))
+    assert one.process.stdout is not None
+    assert one.process.stdout.read() == alone.stdout
+    assert one.wait(10)
+    assert one.kill() == 0
+    os.close(given)
+    os.close(other)
+
+
+def ended(pids: Sequence[int]) -> bool:
+    for _ in range(1_000):
+        if not any(map(is_alive, pids)):
+            return True
         time.sleep(0.01)
-    raise AssertionError("it is still there")
+    return False
 
 
 def is_alive(pid: int) -> bool:
