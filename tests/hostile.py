@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -114,6 +115,12 @@ def read_or_told(
 
 def bytes_of(document: bytes) -> st.SearchStrategy[bytes]:
     """Bytes that are almost those of a document, or have nothing to do with it."""
+    encoded = st.sampled_from(ENCODINGS).map(lambda encoding: document.decode().encode(encoding))
+    return st.one_of(damaged(document), encoded)
+
+
+def damaged(document: bytes) -> st.SearchStrategy[bytes]:
+    """The bytes of a file, which need not be text, cut off or changed at one place, or other bytes."""
     size = len(document)
     places = st.integers(0, size)
     cut = places.map(lambda at: document[:at])
@@ -124,8 +131,7 @@ def bytes_of(document: bytes) -> st.SearchStrategy[bytes]:
     spliced = st.tuples(places, st.sampled_from(pieces)).map(
         lambda one: document[: one[0]] + one[1] + document[one[0] :]
     )
-    encoded = st.sampled_from(ENCODINGS).map(lambda encoding: document.decode().encode(encoding))
-    return st.one_of(st.binary(max_size=40), cut, changed, spliced, encoded)
+    return st.one_of(st.binary(max_size=40), cut, changed, spliced)
 
 
 def mutations_of(document: Any, inner: st.SearchStrategy[Any] = values) -> st.SearchStrategy[Any]:
@@ -141,6 +147,18 @@ def mutations_of(document: Any, inner: st.SearchStrategy[Any] = values) -> st.Se
     return st.lists(st.tuples(st.integers(0, len(places) - 1), inner | st.just(GONE)), min_size=1, max_size=2).map(
         changed
     )
+
+
+def resealed(document: Any) -> bytes:
+    """The file of a block or a result with this content, whatever it is, and a checksum that fits."""
+    if isinstance(document, dict):
+        document["checksum"] = hashlib.sha256(_canonical({**document, "checksum": ""})).hexdigest()
+    return _canonical(document) + b"\n"
+
+
+def _canonical(document: Any) -> bytes:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode(errors="surrogatepass")
 
 
 GONE = object()
