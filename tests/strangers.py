@@ -7,14 +7,14 @@ More arguments are words: only cases with one of them in their description are t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from conformance.campaigns.files import PLAN, RESULT
 from conformance.campaigns.seal import is_sealed
 from conformance.campaigns.shards import BLOCKS
 from conformance.components.deque import DequeScenarioConfig
+from conformance.reporting.status import INTERNAL
 from conformance.scenarios import Finding, Scenario, encode_scenario
 from tests.bridges.conftest import PROGRAM
-from tests.hostile import DEEP, SHAPES, remove_nested_folders
+from tests.hostile import DEEP, SHAPES, remove_nested_folders, resealed
 from tests.meeting import CONFORMS, FOUND, INCONCLUSIVE, LIMITS, NOT_WRITTEN, REFUSED, ROOT, Case, Met, met
+from tests.mutated import KINDS, Kind, statuses, table
 from tests.strange_states import leading_nowhere, listed, nested, piped, sparse, state
 from tests.stranger_words import WORDS
 
@@ -34,6 +36,8 @@ HOSTILE = "tests.engines.hostile:"
 CHECK = ("check", "--component", "subpartition", "--scenarios", "60", *LIMITS)
 CHECK_DEQUE = ("check", "--component", "deque", "--scenarios", "60", *LIMITS)
 SHOWN = 200
+DAMAGED = 1_000
+"""How many damaged files of each kind are read."""
 ESCAPED = "a string without end, of escaped quotes"
 
 
@@ -125,10 +129,8 @@ def _edited(name: str, edit: Callable[[Any], None], sealed: bool = False) -> Cal
         path = folder / name
         document = json.loads(path.read_bytes())
         edit(document)
-        data = (json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n").encode()
-        if sealed:
-            data = _resealed(data)
-            assert is_sealed(data)
+        data = resealed(document) if sealed else json.dumps(document).encode()
+        assert is_sealed(data) == sealed
         path.write_bytes(data)
 
     return change
@@ -141,14 +143,6 @@ def _unfinished(change: Callable[[Path], None]) -> Callable[[Path], None]:
         shutil.rmtree(folder / BLOCKS)
 
     return changed
-
-
-def _resealed(data: bytes) -> bytes:
-    document = json.loads(data)
-    document["checksum"] = ""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    document["checksum"] = hashlib.sha256(text).hexdigest()
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
 def _tally(document: Any) -> Any:
@@ -296,8 +290,51 @@ CASES = (
 )  # fmt: skip
 
 
-def report(found: list[Met]) -> str:
-    """Return the page."""
+BEFORE = {
+    "Python: `os._exit(0)` in an operation with the name of a turn": "status 70, `IndexError`",
+    "Python: a number that is equal to everything": "conformed",
+    "Python: 1 for true": "conformed",
+    "Python: an operation without end, with the doctor": "did not end",
+    "Python: lets priority events pass a blocked subpartition, and does not claim it":
+        "accused, and not told what to claim",
+    "Python: claims `faults`, and refuses every fault": "conformed, without a word",
+    "program: answers with 2 MiB of a string without end, of escaped quotes": "140 s for one answer",
+    "file: scenario, 4 MiB of a string without end, of escaped quotes": "more than a minute for 100 KiB",
+    "file: scenario, a number of 10⁹⁹⁹⁹⁹⁹⁹⁹⁹": "status 70",
+    "file: scenario, 10,001 steps": "read; a scenario had no limit",
+    "file: known failures with a key of 200,000 parts": "30 s",
+    "pipe: a scenario": "did not end",
+    "pipe: a plan": "did not end",
+    "no room for a file: a check": "status 70, without the name of the file",
+    "channel state: a list that is not UTF-8": "status 70",
+    "channel state: a list of 100,000 brackets": "status 70",
+    "channel state: 1,200 folders in each other": "status 70",
+    "channel state: a sparse file of 6 GiB": "read whole",
+    "channel state: 40,000 records in one state": "41 s",
+    "channel state: a name that is markup, with an escape sequence": "reached the terminal",
+    "channel state: a link that leads nowhere": "not damaged",
+    "campaign: a result with a verdict that somebody edited": "printed",
+    "campaign: a result without its findings": "printed",
+    "campaign: a result with 10¹⁸ scenarios": "printed",
+    "words, program: greets with them": "forged a verdict",
+    "words, known failures: the ticket and the reason": "reached the page",
+    "words, known failures: the scenario is `../outside.json`": "was read",
+}  # fmt: skip
+"""What came of it before it was mended, by hand: the trials of November 2026, on the commit 58d027a."""
+
+
+def _before(found: list[Met]) -> list[str]:
+    """Return the lines of a table: what each hostile thing did before it was mended, and does now."""
+    lines = ["| what was sent | before | now |", "|---|---|---|"]
+    for one in found:
+        if before := BEFORE.get(one.case.what):
+            now = f"status {one.status}, {one.seconds:.1f} s, {one.mebibytes:,} MiB"
+            lines.append(f"| {one.case.what} | {before} | {now} |")
+    return lines
+
+
+def report(found: list[Met], damaged: Sequence[tuple[Kind, Counter[int]]] = ()) -> str:
+    """Return the page. `damaged` says in which status the commands ended for damaged files of each kind."""
     lines = [
         "# Hostile programs and files",
         "",
@@ -319,7 +356,16 @@ def report(found: list[Met]) -> str:
         ]  # fmt: skip
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     well = sum(one.is_well for one in found)
-    return "\n".join([*lines, "", f"{well} of {len(found)} as they should be.", ""])
+    lines += ["", f"{well} of {len(found)} as they should be.", "", "## Before", "", *_before(found)]
+    if damaged:
+        wrong = sum(counts[INTERNAL] for _, counts in damaged)
+        lines += [
+            "", "## Files that are damaged at random", "",
+            f"Bytes are cut off or changed, or values are exchanged or taken away. {wrong} of them ended a command in "
+            f"status {INTERNAL}, an error of the suite itself.", "",
+            *table(damaged),
+        ]  # fmt: skip
+    return "\n".join([*lines, ""])
 
 
 def main() -> None:
@@ -334,8 +380,13 @@ def main() -> None:
                 remove_nested_folders(far)
         one = found[-1]
         print(f"{'ok ' if one.is_well else 'NOT'} {one.status} {one.seconds:5.1f} s  {case.what}", flush=True)
-    Path(sys.argv[1]).write_text(report(found), encoding="utf-8")
-    sys.exit(not all(one.is_well for one in found))
+    damaged: list[tuple[Kind, Counter[int]]] = []
+    for kind in KINDS if not sys.argv[2:] else ():
+        with tempfile.TemporaryDirectory(prefix="conformance-strangers-") as folder:
+            damaged.append((kind, statuses(kind, DAMAGED, Path(folder))))
+        print(f"{DAMAGED:,} files, {kind.what}: {dict(damaged[-1][1])}", flush=True)
+    Path(sys.argv[1]).write_text(report(found, damaged), encoding="utf-8")
+    sys.exit(not all(one.is_well for one in found) or any(counts[INTERNAL] for _, counts in damaged))
 
 
 if __name__ == "__main__":
