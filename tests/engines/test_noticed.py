@@ -76,7 +76,7 @@ def test_what_is_kept_names_known_bugs_and_properties():
 
 @pytest.mark.parametrize("bug", ["B-D1", "B-S9"])
 def test_what_is_kept_is_what_a_search_shows(bug):
-    assert noticed()[find_known_bug(bug).component][bug] == noticing(bug)
+    assert noticed()[find_known_bug(bug).component][bug] == noticing(bug), "`make corpus` writes it again"
 
 
 def test_the_file_is_the_same_however_it_was_collected():
