@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.components import COMPONENTS
 from conformance.driver import Component
 from conformance.engines.apart import Apart, our_known_bugs
 from conformance.engines.check import Check, Found
@@ -46,7 +47,8 @@ def likely_causes(checks: Sequence[Check]) -> tuple[Cause, ...]:
         start = len(found)
         found += check.found
         linked += [Link(start + link.one, start + link.other, link.why) for link in _links(check)]
-    components = {check.program.component.name: check.program.component for check in checks}
+    # A component that was not checked may stand between two that were: a gate has channels, which have a subpartition.
+    components = {**COMPONENTS, **{check.program.component.name: check.program.component for check in checks}}
     linked += _outwards(found, linked, components)
     known = our_known_bugs() if found else {}
     made = [_group(found, members, linked) for members in groups(len(found), linked)]

@@ -99,6 +99,15 @@ def test_a_failure_of_a_component_belongs_to_the_one_inside():
     assert cause.why == (f"chain is made of subpartition, in which {inner.found[0].slug} fails.",)
 
 
+def test_what_stands_between_two_components_need_not_be_checked():
+    """A gate has local channels, and these have the subpartition."""
+    name, steps = "known-bug:B-01", (("request_partitions",), ("aligned_barrier", 0, 1), ("poll",))
+    gate, inner = program_of(name, "gate"), checked(program_of(name, "subpartition"), minimal("B-01", "subpartition"))
+    found = Found(("another", "stuck", "poll"), "", "", Scenario("gate", gate.component.configs[0], steps), 1)
+    (cause,) = likely_causes([Check(gate, Tally(), (found,)), inner])
+    assert {one.scenario.component for one in cause.found} == {"gate", "subpartition"}
+
+
 def test_a_component_is_made_of_known_ones_and_never_of_itself():
     for component in COMPONENTS.values():
         reached = [component.name]
