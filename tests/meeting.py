@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from conformance.system.supervisor import adopt_orphans, descendants
 from conformance.system.text import neutral
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +79,8 @@ def met(case: Case, folder: Path) -> Met:
     case.prepare(inside)
     (inside / "escaping.py").write_text("import pathlib; pathlib.Path('escaped').touch()")
     before = set(_outside(folder, inside))
+    adopt_orphans()  # whoever loses its parent under the command is found here, also without the mark
+    mine = set(descendants())
     mark = f"STRANGERS={os.getpid()}.{folder.name}"
     name, _, value = mark.partition("=")
     measured = folder / "measured"
@@ -103,7 +106,7 @@ def met(case: Case, folder: Path) -> Met:
     said = next((one for one in printed.splitlines() if case.told and case.told in one), None)
     return Met(
         case, status, _said(done.stdout, done.stderr, inside) if said is None else " ".join(neutral(said).split()),
-        memory >> 10, seconds, len(list(_left(mark))), escaped, said is not None or not case.told,
+        memory >> 10, seconds, len(_left(mark, mine)), escaped, said is not None or not case.told,
     )  # fmt: skip
 
 
@@ -134,13 +137,21 @@ def _said(stdout: bytes, stderr: bytes, folder: Path) -> str:
     return " ".join(neutral(said).split())
 
 
-def _left(mark: str) -> Iterator[int]:
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                environment = Path("/proc", name, "environ").read_bytes().split(b"\0")
-                state = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0]
-            except OSError:
-                continue
-            if mark.encode() in environment and state != "Z":
-                yield int(name)
+def _left(mark: str, before: set[int]) -> set[int]:
+    """Return the processes that bear the mark, or are below this one, and were not there before."""
+    bearing = {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _bears(pid, mark)}
+    return {pid for pid in bearing | set(descendants()) - before if _runs(pid)}
+
+
+def _bears(pid: int, mark: str) -> bool:
+    try:
+        return mark.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

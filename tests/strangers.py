@@ -157,6 +157,9 @@ def _verdict(document: Any) -> Any:
     return next(one for one in _part(document)["properties"] if one["verdict"] == "failed")
 
 
+_DAEMON = (
+    "os.fork() or (os.setsid(), os.fork() and os._exit(0), os.execve('/bin/sleep', ['sleep', '600'], {})); os._exit(0)"
+)
 _BLOCK = f"{BLOCKS}/subpartition/0/0.json"
 _TOUCH = "jsonl:sh -c 'touch escaped'"
 _INLINE = ("--runner", "inline")
@@ -170,6 +173,10 @@ CASES = (
     Case("Python: an operation without end", _python("hangs"), INCONCLUSIVE),
     Case("Python: an operation without end that swallows the alarm", _python("swallows_the_alarm"), INCONCLUSIVE),
     Case("Python: 40 MiB more with each operation", _python("leaks"), INCONCLUSIVE),
+    Case("Python: 16 MiB to stderr and stdout with each flush", _python("floods"), CONFORMS),
+    Case("Python: a daemon without an environment", _python("leaves_a_daemon"), CONFORMS),
+    Case("Python: a daemon without an environment, and SIGKILL to its parent", _python("kills_its_parent"),
+         INCONCLUSIVE),
     Case("Python: a child of its own session, then `os._exit(0)`", _python("leaves_a_program"), INCONCLUSIVE),
     Case("Python: `os._exit(0)`, with Hypothesis", (*_python("exits_in_silence"), "--engine", "hypothesis"),
          INCONCLUSIVE),
@@ -220,6 +227,8 @@ CASES = (
     _lines("answers with 3 MiB of empty lists",
            on_call=_writes("b'{\"type\": \"outcome\", \"outcome\": {\"value\": [[]' + b',[]' * (1 << 20) + b']}}'")),
     _lines("takes all memory", on_call="hold = []; exec('while True: hold.append(bytearray(8 << 20))')"),
+    _lines("writes 16 MiB to stderr at a call and exits", on_call="os.write(2, b'flood\\n' * 2_800_000); sys.exit(0)"),
+    _lines("leaves a daemon without an environment at each call and exits", on_call=_DAEMON),
     _lines("forks at each call and exits",
            on_call="pid = os.fork(); exec('import time\\nif not pid: os.setsid(); time.sleep(600)'); os._exit(0)"),
     _scenario("names a program to run", _naming(_TOUCH)),

@@ -83,7 +83,6 @@ FORBIDDEN = frozenset(
     }
 )
 LOOKED_AT = {
-    ("conformance/engines/worker.py", "sys.stderr.write(self._quoted("): "it is `Quoted` of the place",
     (
         "checkpoint_conformance_pytest.py",
         'pytest.UsageError(f"The conformance suite needs its own package',

@@ -31,6 +31,7 @@ from conformance.engines.apart import failure_of, is_ours
 from conformance.engines.corpus import corpus
 from conformance.engines.lasting import MOST, PART, Endings, LastingWorker, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience
+from conformance.engines.relay import Relay
 from conformance.engines.tally import Tally
 from conformance.engines.worker import Ended, Worker
 from conformance.ports import Limits, find_implementation
@@ -66,7 +67,11 @@ def attempt_block(plan: Plan, block: Block, names: Names, told: Callable[[int], 
     """
     if not needs_a_worker(plan, names):
         return attempted(plan, block, lambda: run_block(plan, block, names))
-    return BlockWorker(plan, names, told).run(block)
+    worker = BlockWorker(plan, names, told)
+    try:
+        return worker.run(block)
+    finally:
+        worker.close()
 
 
 class BlockWorker:
@@ -78,8 +83,9 @@ class BlockWorker:
         self._is_careful = needs_a_worker(plan, names)
         hello = ("hello", plan, names.finder, names.components.where)
         limits = Limits(plan.scenario_seconds + GRACE_SECONDS)
+        self._relay = relay = Relay(", ".join(plan.implementations))
         self._worker = LastingWorker(
-            lambda: Worker(hello, limits, names.components, SERVICE, told), ", ".join(plan.implementations), told
+            lambda: Worker(hello, limits, names.components, relay, SERVICE, told), ", ".join(plan.implementations), told
         )
 
     def run(self, block: Block) -> BlockResult:
@@ -92,11 +98,12 @@ class BlockWorker:
             return attempted(self._plan, block, lambda: self._run(block))
         finally:
             if self._is_careful:
-                self.close()
+                self._worker.close()
 
     def close(self) -> None:
         """End the process."""
         self._worker.close()
+        self._relay.finish()
 
     def _run(self, block: Block) -> BlockResult:
         parts = _Parts(self._plan, block, self._worker, self._components[block.component])

@@ -18,6 +18,7 @@ from conformance.campaigns.plan import MOST_SECONDS, Plan
 from conformance.campaigns.runners import hand_out
 from conformance.engines.check import Found
 from conformance.engines.lasting import LastingWorker
+from conformance.engines.relay import Relay
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.worker import Ended, Worker, WorkerFailed
 from conformance.ports import Limits, UnusableImplementation
@@ -54,10 +55,12 @@ def reduced_apart(
     # What takes long here is the reduction and no single step, so no step is timed.
     hello = ("hello", replace(plan, implementations=(name,)), names.finder, names.components.where)
     limits = Limits(MOST_SECONDS)
-    workers = [
-        LastingWorker(lambda: Worker(hello, limits, names.components, SERVICE, told), name, told)
-        for _ in range(min(processes, len(cases)))
-    ]
+    relays = [Relay(name) for _ in range(min(processes, len(cases)))]
+
+    def lasting(relay: Relay) -> LastingWorker:
+        return LastingWorker(lambda: Worker(hello, limits, names.components, relay, SERVICE, told), name, told)
+
+    workers = [lasting(relay) for relay in relays]
     idle: queue.SimpleQueue[LastingWorker] = queue.SimpleQueue()
     for worker in workers:
         idle.put(worker)
@@ -85,6 +88,8 @@ def reduced_apart(
     finally:
         for worker in workers:
             worker.close()
+        for relay in relays:
+            relay.finish()
     return {
         component: tuple(one for _, one in sorted(by_signature.items()))
         for component, by_signature in found.items()

@@ -11,7 +11,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
-from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block
+from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block, needs_a_worker
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
@@ -67,8 +67,13 @@ class Inline:
 
     def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
         """See `Runner`."""
-        for block in blocks:
-            commit(attempt_block(plan, block, self.names))
+        worker = BlockWorker(plan, self.names) if needs_a_worker(plan, self.names) else None
+        try:
+            for block in blocks:
+                commit(attempt_block(plan, block, self.names) if worker is None else worker.run(block))
+        finally:
+            if worker is not None:
+                worker.close()
 
 
 class Processes:

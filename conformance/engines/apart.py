@@ -16,6 +16,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Broken, Component, Components, Program, Run, Violation
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.lasting import LastingWorker
+from conformance.engines.relay import Relay
 from conformance.engines.tally import Failure, Signature
 from conformance.engines.worker import Ended, Told, Worker
 from conformance.ports import (
@@ -83,7 +84,8 @@ class Apart(Implementation):
     ) -> None:
         """Raises: UnusableImplementation, also if its process ends while it is made."""
         hello = ("hello", name, against or "", components.where, limits)
-        self._worker = LastingWorker(lambda: Worker(hello, limits, components), name)
+        self._relay = relay = Relay(name)
+        self._worker = LastingWorker(lambda: Worker(hello, limits, components, relay), name)
         described = self._worker.hello
         self.name = described.name
         self.version = described.version
@@ -103,6 +105,7 @@ class Apart(Implementation):
     def close(self) -> None:
         """End the worker."""
         self._worker.close()
+        self._relay.finish()
 
     def ask(
         self,

@@ -21,12 +21,13 @@ from msgspec import Struct
 from conformance.driver import Broken, Components, FailureClass
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.position import Position, Reader, new_memory
+from conformance.engines.relay import Relay
 from conformance.engines.watch import TICK, Watch
 from conformance.engines.wire import Wire
 from conformance.ports import Capability, Limits, UnusableImplementation
 from conformance.scenarios import Entry
 from conformance.system.processes import Started, fate
-from conformance.system.text import Quoted, neutral
+from conformance.system.text import neutral
 
 START_SECONDS = 60.0
 """How long a worker may take to load an implementation, and a program that it runs to start."""
@@ -112,10 +113,12 @@ class Worker:
         hello: tuple[Any, ...],
         limits: Limits,
         components: Components,
+        relay: Relay,
         service: str = SERVICE,
         told: Told | None = None,
     ) -> None:
-        """`hello` is the first request, and `service` the module whose `main` serves requests.
+        """`hello` is the first request, and `service` the module whose `main` serves requests. `relay` shows what the
+        process writes.
 
         Raises: Ended, UnusableImplementation, WorkerFailed.
         """
@@ -148,7 +151,7 @@ class Worker:
             self._selector.register(stream, selectors.EVENT_READ)
         self._received = bytearray()
         self._said = bytearray()
-        self._quoted = Quoted()
+        self._relay = relay
         self._end = weakref.finalize(
             self, _end, self._started, self._selector, (self._requests, self._replies), os.getpid()
         )
@@ -241,7 +244,7 @@ class Worker:
             return
         self._said += chunk
         del self._said[:-_KEPT_LOG]
-        sys.stderr.write(self._quoted(chunk.decode(errors="replace")))
+        self._relay.show(chunk)
 
     def _ended(
         self, what: str | None = None, failure_class: FailureClass = FailureClass.CRASHED, costly: bool = False

@@ -117,6 +117,11 @@ class Quoted:
             self._begins = line.endswith("\n")
         return "".join(marked)
 
+    def end(self) -> str:
+        """Returns the end of the last line, if it has none, so that a line of the suite can follow."""
+        ends, self._begins = self._begins, True
+        return "" if ends else "\n"
+
 
 def _is_seen(one: str) -> bool:
     return one.isprintable() and _UNSEEN.match(one) is None

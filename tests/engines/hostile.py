@@ -123,6 +123,45 @@ class LeavesAProgram(Harmless):
         os._exit(0)
 
 
+class Floods(Harmless):
+    """Writes without measure to stderr and stdout."""
+
+    mebibytes = 8
+
+    def harm(self) -> None:
+        for stream in (2, 1):
+            for _ in range(self.mebibytes):
+                os.write(stream, b"flood\n" * ((1 << 20) // 6))
+
+
+class FloodsALittle(Floods):
+    mebibytes = 1
+
+
+class LeavesADaemon(Harmless):
+    """Leaves a process without a parent, in a session of its own, and without an environment; one for each process."""
+
+    left: list[int] = []  # noqa: RUF012
+
+    def harm(self) -> None:
+        if os.getpid() in self.left:
+            return
+        self.left.append(os.getpid())
+        if not os.fork():
+            os.setsid()
+            if not os.fork():
+                os.execve("/bin/sleep", ["sleep", "600"], {})
+            os._exit(0)
+
+
+class KillsItsParent(LeavesADaemon):
+    """Kills whoever may look after it, after it has left a daemon."""
+
+    def harm(self) -> None:
+        super().harm()
+        os.kill(os.getppid(), signal.SIGKILL)
+
+
 def made(part: Any) -> Any:
     def make() -> With:
         return With(part, part.__name__)
@@ -134,6 +173,8 @@ harmless, exits_in_silence, exits, aborts = made(Harmless), made(ExitsInSilence)
 hangs, swallows_the_alarm, leaks, exits_late = made(Hangs), made(SwallowsTheAlarm), made(Leaks), made(ExitsLate)
 leaves_a_program, exits_rarely = made(LeavesAProgram), made(ExitsRarely)
 hangs_when_asked, hangs_when_closed = HangsWhenAsked, HangsWhenClosed
+floods, floods_a_little, leaves_a_daemon = made(Floods), made(FloodsALittle), made(LeavesADaemon)
+kills_its_parent = made(KillsItsParent)
 exits_in_finish, hangs_in_finish = made(ExitsInFinish), made(HangsInFinish)
 
 
