@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -16,6 +18,8 @@ from conformance.engines.operators import Subject, try_operators
 from conformance.engines.processes import mapping
 from conformance.engines.variants import try_variants
 from conformance.ports.changes import CATALOGUES
+from conformance.system.supervisor import adopt_orphans, descendants
+from tests.system.test_processes import is_alive
 
 FAR_TOO_LONG = 120
 """Seconds until a test gives up. No test that passes comes near it."""
@@ -53,6 +57,30 @@ def test_the_processes_of_a_driver_that_is_killed_end_too():
         assert [driver.stdout.readline() for _ in range(2)] == ["waits\n"] * 2
         driver.kill()
         assert driver.communicate(timeout=FAR_TOO_LONG)[0] == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+@pytest.mark.parametrize("number", [1, 2, 3, 5])
+def test_nothing_of_bugs_goes_on_after_its_driver_was_killed_also_while_it_starts(number):
+    """Workers went on for a minute. What loses its parent below this process becomes its child."""
+    adopt_orphans()
+    mine = set(descendants())
+    command = [sys.executable, "-c", "from conformance.cli import main; main()", "bugs", "--processes", "2"]
+    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: len(set(descendants()) - mine) >= number)
+    finally:
+        driver.kill()
+        driver.wait()
+    until(lambda: not any(map(is_alive, set(descendants()) - mine)))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    for _ in range(FAR_TOO_LONG):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it takes far too long")
 
 
 def test_after_an_interruption_nobody_waits_for_what_is_not_there():

@@ -47,4 +47,6 @@ def test_a_clock_that_jumps_is_found(source):
 
 
 def test_the_monotonic_clock_is_not_one():
-    assert jumping("import time\nfrom time import monotonic\ntime.monotonic(), time.sleep(1), time.perf_counter()") == []
+    assert (
+        jumping("import time\nfrom time import monotonic\ntime.monotonic(), time.sleep(1), time.perf_counter()") == []
+    )
