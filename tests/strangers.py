@@ -160,6 +160,28 @@ def _verdict(document: Any) -> Any:
 _DAEMON = (
     "os.fork() or (os.setsid(), os.fork() and os._exit(0), os.execve('/bin/sleep', ['sleep', '600'], {})); os._exit(0)"
 )
+_JUMPING = b"""
+import itertools, time
+really, jumps = time.time, itertools.cycle((3e7, -3e7))
+time.time = lambda: really() + next(jumps)
+"""
+_CUTTING = b"""
+import os, pathlib
+really = os.open
+def cutting(path, *more, **options):
+    if "campaign/blocks" in str(path):
+        for one in pathlib.Path("campaign/blocks").rglob("*.json"):
+            os.truncate(one, one.stat().st_size // 2)
+    return really(path, *more, **options)
+os.open = cutting
+"""
+
+
+def _cut_off(folder: Path) -> None:
+    _ended(folder)
+    _write(folder / "sitecustomize.py", _CUTTING)
+
+
 _BLOCK = f"{BLOCKS}/subpartition/0/0.json"
 _TOUCH = "jsonl:sh -c 'touch escaped'"
 _INLINE = ("--runner", "inline")
@@ -202,6 +224,9 @@ CASES = (
          (*CHECK, "--implementation", "tests.claiming:refusing"), CONFORMS, told="claimed and never used: `faults`"),
     Case("Python: the same, to the doctor", ("doctor", "--implementation", "tests.claiming:refusing"), FOUND,
          told="It claims `faults`, but `fault` answered false"),
+    Case("clock: it jumps by a year, back and forth, and an operation does not end", _python("hangs"), INCONCLUSIVE,
+         lambda folder: _write(folder / "sitecustomize.py", _JUMPING)),
+    Case("campaign: its blocks are cut off while it is read", ("campaign", "status", "campaign"), REFUSED, _cut_off),
     _lines("answers 1.0 to each call", on_call="outcome(value=1.0)"),
     _lines("answers true to each call", on_call="outcome(value=True)"),
     Case("Python: an operation without end, with the doctor",
