@@ -83,6 +83,7 @@ FORBIDDEN = frozenset(
     }
 )
 LOOKED_AT = {
+    ("conformance/engines/relay.py", "sys.stderr.write("): "a name is a `neutral_line`, the rest is `Quoted`",
     (
         "checkpoint_conformance_pytest.py",
         'pytest.UsageError(f"The conformance suite needs its own package',
