@@ -99,7 +99,7 @@ def met(case: Case, folder: Path) -> Met:
     status, memory = map(int, measured.read_text().split())
     outside = set(_outside(folder, inside)) - before - {measured}
     output = done.stdout + done.stderr
-    shown = {path: path.read_bytes() for path in sorted(inside.rglob("*")) if path.suffix in _SHOWN}
+    shown = {path: path.read_bytes() for path in sorted(inside.rglob("*")) if path.suffix in _SHOWN and path.is_file()}
     scripted = any(path.suffix == ".html" and b"<script" in content for path, content in shown.items())
     escaped = bool(outside) or scripted or any(map(acts, (output, *shown.values()))) or (inside / "escaped").exists()
     printed = done.stdout.decode(errors="replace")
