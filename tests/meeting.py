@@ -99,7 +99,7 @@ def met(case: Case, folder: Path) -> Met:
     status, memory = map(int, measured.read_text().split())
     outside = set(_outside(folder, inside)) - before - {measured}
     output = done.stdout + done.stderr
-    shown = {path: path.read_bytes() for path in sorted(inside.rglob("*")) if path.suffix in _SHOWN and path.is_file()}
+    shown = {path: path.read_bytes() for path in _pages(inside)}
     scripted = any(path.suffix == ".html" and b"<script" in content for path, content in shown.items())
     escaped = bool(outside) or scripted or any(map(acts, (output, *shown.values()))) or (inside / "escaped").exists()
     printed = done.stdout.decode(errors="replace")
@@ -115,6 +115,17 @@ def acts(written: bytes) -> bool:
     return any(one in written for one in _ESCAPES) or any(
         line.startswith(FORGED.encode()) for line in written.splitlines()
     )
+
+
+def _pages(folder: Path) -> Iterator[Path]:
+    """Yield what people open, in a folder and in those below it, of which there may be 1,200 in each other."""
+    left = [folder]
+    while left:
+        for path in left.pop().iterdir():
+            if path.is_dir() and not path.is_symlink():
+                left.append(path)
+            elif path.suffix in _SHOWN and path.is_file():
+                yield path
 
 
 def _outside(folder: Path, inside: Path) -> Iterator[Path]:
