@@ -354,7 +354,7 @@ BEFORE = {
     "words, known failures: the ticket and the reason": "reached the page",
     "words, known failures: the scenario is `../outside.json`": "was read",
 }  # fmt: skip
-"""What came of it before it was mended, by hand: the trials of November 2026, on the commit 58d027a."""
+"""What came of it before it was mended, as it was written down then."""
 
 
 def _before(found: list[Met]) -> list[str]:

@@ -187,14 +187,19 @@ def test_the_limit_is_that_of_both_files_together():
     ]
 
 
-class Talkative(Implementation):
-    """Pays no heed to the limit."""
+class WithDeque(Implementation):
+    """Its deque is that of the reference."""
 
-    name = "talkative"
     capabilities = frozenset()
 
     def components(self):
         return {"deque": find_implementation("reference").components()["deque"]}
+
+
+class Talkative(WithDeque):
+    """Pays no heed to the limit."""
+
+    name = "talkative"
 
     def transcript(self, run):
         return Transcript(b"?", bytes(MOST_TRANSCRIPT))
@@ -204,14 +209,10 @@ def test_the_limit_holds_for_every_implementation():
     assert transcribe(Program(DEQUE, Talkative()), SCENARIO) == OversizedTranscript(1, MOST_TRANSCRIPT)
 
 
-class Raising(Implementation):
-    """Its deque is that of the reference, and its transcript goes wrong in a way of its own."""
+class Raising(WithDeque):
+    """Its transcript goes wrong in a way of its own."""
 
     name = "raising"
-    capabilities = frozenset()
-
-    def components(self):
-        return {"deque": find_implementation("reference").components()["deque"]}
 
     def transcript(self, run):
         raise ZeroDivisionError
