@@ -8,7 +8,7 @@ from pathlib import Path
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.scenarios.reading import MOST_BYTES, Misshapen, Unreadable, decode_json
 from conformance.state_files import VERSION, Damaged, Homes, StateAudit, StateList, StoredState, audit_file
-from conformance.system.listing import Closed, content_of, everything_below, trouble_with
+from conformance.system.listing import Closed, everything_below, read_listed, trouble_with
 
 FILE, LIST = ".state", ".state.json"
 """What the names of channel state files end with, and those of their lists."""
@@ -60,7 +60,7 @@ def _audit_listed(path: Path, name: str, homes: Homes) -> Iterator[StoredState |
     """Audit the file of which `path` is the list. `name` stands for the list."""
     file = path.with_name(path.name.removesuffix(".json"))
     try:
-        states = decode_json(content_of(path, MOST_BYTES), StateList)
+        states = decode_json(read_listed(path, MOST_BYTES), StateList)
     except (Closed, Misshapen, Unreadable) as error:
         yield Damaged(name, f"this is no state list: {error}")
         return
@@ -69,7 +69,7 @@ def _audit_listed(path: Path, name: str, homes: Homes) -> Iterator[StoredState |
         return
     name = name.removesuffix(".json")
     try:
-        data = content_of(file, MOST_BYTES)
+        data = read_listed(file, MOST_BYTES)
     except Closed as error:
         yield Damaged(name, f"{error}; its state list is there")
         return

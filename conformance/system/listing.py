@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from conformance.system import files
+from conformance.system.files import content_of
 
 _MISSING = "the file is missing"
 
@@ -46,16 +46,19 @@ def everything_below(folder: Path) -> Listing:
     return Listing(sorted(found), sorted(closed))
 
 
-def content_of(path: Path, most: int) -> bytes:
-    """Return the content of a regular file of at most so many bytes. Raises: Closed, also if it has just vanished."""
+def read_listed(path: Path, most: int) -> bytes:
+    """Return the content of a file that was listed, as `content_of` does.
+
+    Raises: Closed, with the reason, also if the file has just vanished.
+    """
     try:
-        return files.content_of(path, most)
+        return content_of(path, most)
     except OSError as error:
         raise Closed(trouble_with(path, most) or f"the file cannot be read: {error.strerror}") from None
 
 
 def trouble_with(path: Path, most: int) -> str | None:
-    """Return why `content_of` would not read a file, as far as that can be seen without opening it."""
+    """Return why `read_listed` would not read a file, as far as that can be seen without opening it."""
     try:
         about = path.stat()
     except FileNotFoundError:
