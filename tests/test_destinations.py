@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,46 @@ def test_a_file_that_cannot_be_written(option, path, says, tmp_path, capsys):
     assert option in said
     assert says.split()[-1] in said
     assert tree(tmp_path) == before
+
+
+FIFO_OPTIONS = [
+    *([*CHECK, option] for option in [*FILES, "--ctrf"]),
+    ["explore", "--component", "deque", "--json"],
+    ["replay", "tests/corpus/B-01.json", "--json"],
+    ["shrink", "tests/corpus/B-01.json", "-o"],
+    ["audit", "tests", "--json"],
+    ["bugs", "B-D1", "--report"],
+    ["bugs", "B-D1", "--json"],
+    ["variants", "--report"],
+    ["variants", "--json"],
+    ["campaign", "start", "nowhere", "--component", "deque", "--ctrf"],
+    ["campaign", "report", "nowhere", "--ctrf"],
+    ["properties", "--json"],
+    ["implementations", "--json"],
+]
+
+
+@pytest.mark.parametrize("command", FIFO_OPTIONS, ids=" ".join)
+def test_a_pipe_is_not_waited_for(command, tmp_path, capsys):
+    """Seen: after the search, a command waited for somebody to read, for ever."""
+    os.mkfifo(path := tmp_path / "fifo.md")
+    assert run(*command, str(path)) == 2
+    said = " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert "is a FIFO; name a file, or a stream that is open already, such as /dev/stdout" in said or (
+        command[0] == "shrink" and "is a FIFO, and would be written several times; name a file" in said
+    ), said
+
+
+def test_a_pipe_is_no_folder(tmp_path, capsys):
+    os.mkfifo(path := tmp_path / "fifo")
+    assert run(*CHECK, "--bug-reports", str(path)) == 2
+    assert "is a FIFO; name a folder" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/stdout"])
+def test_a_reduction_is_kept_in_a_file(place, capsys):
+    assert run("shrink", "tests/corpus/B-01.json", "-o", place) == 2
+    assert "written several times; name a file" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("path", ["file", "file/below"])

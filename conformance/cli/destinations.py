@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from conformance.system.places import trouble_with_file, trouble_with_folder
+from conformance.system.places import trouble_with_file, trouble_with_folder, trouble_with_kept_file
 
 
 class _Destination(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no argument there
@@ -29,4 +29,6 @@ class _Destination(click.ParamType):  # type: ignore[type-arg]  # older releases
 
 
 TO_FILE, TO_FOLDER = _Destination(trouble_with_file), _Destination(trouble_with_folder)
-"""The types of such options."""
+"""The types of such options. A stream that is open is a file, too: /dev/stdout, or >(COMMAND) of a shell."""
+TO_KEPT_FILE = _Destination(trouble_with_kept_file)
+"""The type of an option for a file that is written several times, which a stream cannot be."""

@@ -10,7 +10,7 @@ import click
 from msgspec import Meta, Struct, to_builtins
 
 from conformance import reporting
-from conformance.cli.destinations import TO_FILE
+from conformance.cli.destinations import TO_KEPT_FILE
 from conformance.cli.guarding import followed, guarded
 from conformance.cli.options import (
     assume_option,
@@ -79,7 +79,7 @@ def replay_command(
     help="What it fails on.  [default: the one that the file names, if it is built in, or reference]",
 )
 @click.option(
-    "-o", "--output", type=TO_FILE,
+    "-o", "--output", type=TO_KEPT_FILE,
     help="Do not print the scenario: write it to this file, each time a simpler one is found.",
 )  # fmt: skip
 @click.option("--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="The maximum number of runs.")

@@ -17,7 +17,7 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
     stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
+    stat.S_IFBLK: "a disk",
 }
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """A FIFO that takes the place of a file after it was looked at is opened without waiting, and refused then."""
@@ -71,10 +71,14 @@ def content_of(path: str | PathLike[str], most: int) -> bytes:
         return data
 
 
+def kind_of(found: os.stat_result) -> str:
+    """Returns what something is that is no regular file, such as "a FIFO"."""
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
+
+
 def _check(found: os.stat_result, path: str) -> None:
     if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
-        raise NotAFile(errno.EINVAL, f"this is {kind}, and only regular files are read", path)
+        raise NotAFile(errno.EINVAL, f"this is {kind_of(found)}, and only regular files are read", path)
 
 
 def _size(count: int) -> str:

@@ -9,6 +9,9 @@ import os
 import tempfile
 from pathlib import Path
 
+from conformance.system.files import kind_of
+from conformance.system.streams import descriptor_of, unwritable_kind
+
 _LONGEST_NAME = 255
 """In bytes. The usual file systems take no longer ones."""
 
@@ -18,6 +21,8 @@ def trouble_with_file(path: Path) -> str | None:
     try:
         if path.is_dir():
             return f"{path} is a folder; name a file"
+        if (kind := unwritable_kind(path)) is not None:
+            return f"{path} is {kind}; name a file, or a stream that is open already, such as /dev/stdout"
         if path.exists() and not os.access(path, os.W_OK):
             return f"{path} is read-only"
         if path.is_symlink() or path.exists():
@@ -27,11 +32,23 @@ def trouble_with_file(path: Path) -> str | None:
         return _unwritable(path, error)
 
 
+def trouble_with_kept_file(path: Path) -> str | None:
+    """As `trouble_with_file`, for a file that is written several times, with another one beside it: no stream."""
+    try:
+        stream = descriptor_of(path) is not None
+        if stream or (path.exists() and not path.is_file() and not path.is_dir()):
+            kind = "a stream" if stream else kind_of(path.stat())
+            return f"{path} is {kind}, and would be written several times; name a file"
+    except OSError as error:
+        return _unwritable(path, error)
+    return trouble_with_file(path)
+
+
 def trouble_with_folder(path: Path) -> str | None:
     """Return why nothing could be written into a folder, which need not be there yet; None if it could."""
     try:
         if path.exists() and not path.is_dir():
-            return f"{path} is a file; name a folder"
+            return f"{path} is {'a file' if path.is_file() else kind_of(path.stat())}; name a folder"
         return _trouble_in(path)
     except OSError as error:
         return _unwritable(path, error)

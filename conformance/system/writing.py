@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.system.files import TooLarge
+from conformance.system.streams import write_through
 
 _WRONG_NAMES = frozenset(
     {errno.EEXIST, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR}
@@ -134,7 +135,7 @@ def write_text(path: Path, text: str) -> None:
     data = text.encode()
     with naming(path, len(data)):
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_bytes(data)  # a renamed file must not replace /dev/stdout
+            write_through(path, data)  # a renamed file must not replace /dev/stdout
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, data)
