@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from conformance.ports import Resources
 
-from .spill.storage import Storage
+from .state.spill.storage import Storage
 
 
 def together(held: Iterable[Resources], storage: Storage | None = None, grants: int | None = None) -> Resources:

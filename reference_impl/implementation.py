@@ -41,24 +41,24 @@ from conformance.ports import (
 )
 from conformance.ports.implementation import Factory
 
-from .barrier_handler import BarrierHandler
-from .chain.chain import Chain
-from .channels.local import LocalChannel
-from .channels.persister import Persister
-from .channels.recovered import RecoveredChannel
-from .channels.remote import RemoteChannel
-from .consumer_loop import ConsumerLoop
 from .coordinator.coordinator import Coordinator
-from .deque import Deque
 from .design import Design
-from .drainer.recovery import Recovering
-from .gate import Gate
-from .spill.spill import Spill
-from .subpartition import Subpartition
-from .subtask_checkpoint import SubtaskCheckpoint
-from .task_restore import TaskRestore
-from .union_gate import UnionGate
-from .writer.writer import ChannelStateWriter
+from .network.deque import Deque
+from .network.gate import Gate
+from .network.local_channel import LocalChannel
+from .network.recovered_channel import RecoveredChannel
+from .network.remote_channel import RemoteChannel
+from .network.subpartition import Subpartition
+from .network.union_gate import UnionGate
+from .state.drainer.recovery import Recovering
+from .state.persister import Persister
+from .state.spill.spill import Spill
+from .state.writer.writer import ChannelStateWriter
+from .task.barrier_handler import BarrierHandler
+from .task.chain import Chain
+from .task.consumer_loop import ConsumerLoop
+from .task.subtask_checkpoint import SubtaskCheckpoint
+from .task.task_restore import TaskRestore
 
 _RECOVERIES = {
     Recovery.RECOVER_FIRST: Capability.RECOVERS_FIRST,

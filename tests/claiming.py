@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.ports import Capability
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests.implementations import With
 
 

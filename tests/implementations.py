@@ -19,7 +19,7 @@ from conformance.ports.changed import changed
 from conformance.ports.changes import CATALOGUES
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 
 
 def with_parts(name: str, **parts: Any) -> Reference:

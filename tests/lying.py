@@ -15,7 +15,7 @@ from conformance.ports import (
     Resources,
     Signal,
 )
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests.implementations import With
 
 

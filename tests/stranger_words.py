@@ -14,7 +14,7 @@ from conformance.campaigns.files import PLAN, RESULT
 from conformance.engines import read_scenario
 from conformance.ports import Element, ErrorKind, PortError
 from conformance.scenarios import Finding, encode_scenario
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests.bridges.conftest import PROGRAM
 from tests.implementations import With
 from tests.meeting import CONFORMS, FORGED, FOUND, INCONCLUSIVE, LIMITS, REFUSED, ROOT, Case

@@ -6,7 +6,7 @@ from inspect import iscoroutine
 from typing import Any
 
 from conformance.ports import WriterConfig
-from reference_impl.writer.writer import ChannelStateWriter
+from reference_impl.state.writer.writer import ChannelStateWriter
 
 
 class Writer:

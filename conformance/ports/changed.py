@@ -3,7 +3,7 @@
 A known bug is a change of the reference's text, written as a diff:
 
 ```
---- gate.py
+--- network/gate.py
 @@ async def swap
          async with self.lock:
 -            self.forget(old)
@@ -39,7 +39,7 @@ class Hunk(NamedTuple):
     """Some lines of one file, and the lines that replace them."""
 
     file: str
-    """Below the package, as `channels/local.py`."""
+    """Below the package, as `network/gate.py`."""
     was: str
     now: str
 
@@ -95,7 +95,7 @@ class Package:
         specs = _walk(root, frozenset(f"{name}.{one}" for one in leave_out))
         self._specs = {_file(name, spec): spec for spec in specs}
         self.files = {file: spec.name for file, spec in self._specs.items()}
-        """The names of the modules by their files, as `{"channels/local.py": "reference_impl.channels.local"}`."""
+        """The names of the modules by their files, as `{"network/gate.py": "reference_impl.network.gate"}`."""
 
     def text(self, file: str) -> str:
         """The source of one file.

@@ -11,9 +11,9 @@ import pytest
 
 from conformance.ports import Port, SpillConfig
 from reference_impl.faults import Faults
-from reference_impl.spill.spill import Spill
-from reference_impl.spill.storage import Storage
-from reference_impl.spill.store import Limits, SpillWriter
+from reference_impl.state.spill.spill import Spill
+from reference_impl.state.spill.storage import Storage
+from reference_impl.state.spill.store import Limits, SpillWriter
 
 pytestmark = pytest.mark.benchmark
 BUFFER = bytes(range(256)) * 128

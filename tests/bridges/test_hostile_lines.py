@@ -28,7 +28,7 @@ from conformance.engines import replay
 from conformance.ports import INTERFACES, ErrorKind, PortError, find_implementation
 from conformance.scenarios import Scenario
 from conformance.scheduling import Waitable
-from reference_impl.deque import Deque
+from reference_impl.network.deque import Deque
 from tests.hostile import bytes_of, mutations_of, read_or_told
 from tests.implementations import with_parts
 

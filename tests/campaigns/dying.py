@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance.ports import PortError
-from reference_impl.channels.persister import Persister
-from reference_impl.deque import Deque
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
+from reference_impl.network.deque import Deque
+from reference_impl.state.persister import Persister
 from tests.implementations import with_parts
 
 MARK = "CONFORMANCE_TEST_MARK"

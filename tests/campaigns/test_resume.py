@@ -103,7 +103,7 @@ def test_resuming_what_has_ended_changes_nothing(tmp_path, undisturbed):
 def test_blocks_of_other_code_are_not_added_up(tmp_path, undisturbed):
     folder = killed(tmp_path / "campaign", "processes", 2)
     log = files.read(folder / files.CODE, CodeLog)
-    name = "reference_impl/subpartition.py"
+    name = "reference_impl/network/subpartition.py"
     other = msgspec.structs.replace(log.codes[0], files={**log.codes[0].files, name: "0"})
     files.write(folder / files.CODE, CodeLog((other,)))
     with pytest.raises(CampaignError, match=rf"{name} is changed.*--accept-changed-code"):

@@ -10,7 +10,7 @@ from conformance.components.chain.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Program, Seen, run_scenario
 from conformance.engines import Search
 from conformance.ports import ChainCheckpoint, ChainConfig, ChannelKind, CheckpointStatus, Recovery
-from reference_impl.chain.chain import Chain
+from reference_impl.task.chain import Chain
 from tests.implementations import changed_reference, with_parts
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -23,7 +23,7 @@ JUDGES = (
 
 
 EAGER = """
---- chain/reader.py
+--- network/reader.py
 @@ def next
 +        self.join()
          if not self.in_line:

@@ -23,9 +23,9 @@ from conformance.ports import (
     Resources,
     find_implementation,
 )
-from reference_impl.channels.local import LocalChannel
-from reference_impl.channels.persister import Mode
-from reference_impl.channels.recovered import RecoveredChannel
+from reference_impl.network.local_channel import LocalChannel
+from reference_impl.network.recovered_channel import RecoveredChannel
+from reference_impl.state.persister import Mode
 from tests.implementations import with_parts
 
 

@@ -22,7 +22,7 @@ from conformance.ports import (
     RecoveredChannelPort,
 )
 from conformance.scheduling import Pause
-from reference_impl.channels.recovered import RecoveredChannel
+from reference_impl.network.recovered_channel import RecoveredChannel
 from tests.implementations import with_parts
 
 REFUSED, DESTROYED = (BUFFER_POOL, "refuses"), (BUFFER_POOL, "ends")

@@ -12,7 +12,7 @@ from conformance.components.union_gate.ledger import Ledger
 from conformance.driver import FailureClass, Program, World, run_scenario
 from conformance.engines import Search
 from conformance.ports import BufferOrEvent, ChannelKind, Recovery, find_implementation
-from reference_impl.union_gate import UnionGate
+from reference_impl.network.union_gate import UnionGate
 from tests.implementations import changed_reference, with_parts
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -30,7 +30,7 @@ class PollsUntilItFindsSomething(UnionGate):
 
 
 STAYS_AVAILABLE = """
---- union_gate.py
+--- network/union_gate.py
 @@ async def gate_available
              available = (changed and len(self.with_data) == 1) or self.finished()
 -            if available:

@@ -22,7 +22,7 @@ from conformance.ports import INTERFACES, Signal, find_implementation
 from conformance.ports.exact import are_signals, exact
 from conformance.ports.registry import is_own
 from conformance.ports.signatures import answer_type, operations
-from reference_impl.channels.local import LocalChannel
+from reference_impl.network.local_channel import LocalChannel
 from tests.implementations import With, with_parts
 from tests.lying import LYING, Anything, NumberEqualToAll, Word, ZeroForNothingLater
 

@@ -13,7 +13,7 @@ from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.driver import FailureClass, Interrupt, Program, run_scenario
 from conformance.engines.calls import perform
 from conformance.ports import UnusableImplementation, find_implementation
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests import implementations as made
 
 CONFIG = SubpartitionScenarioConfig()

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.ports import Element, find_implementation
 from reference_impl.implementation import Reference
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests.implementations import With, with_parts
 
 OFTEN = 7

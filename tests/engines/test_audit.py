@@ -9,7 +9,7 @@ from conformance.engines.audit import audit, is_audited
 from conformance.engines.search import seeds
 from conformance.ports import Capability, Resources, find_implementation
 from reference_impl.implementation import Reference
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests.implementations import with_parts
 
 

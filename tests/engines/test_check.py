@@ -9,7 +9,7 @@ from conformance.engines.check import search_range
 from conformance.engines.patience import PATIENCE
 from conformance.engines.search import Search, seeds
 from conformance.ports import ErrorKind, PortError, find_implementation
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 from tests.implementations import NothingToMake, With
 
 

@@ -131,7 +131,7 @@ def test_changes_that_read_alike_have_names_of_their_own():
 def test_every_change_of_the_reference_is_a_program_still():
     package = Package("reference_impl", CATALOGUES)
     for file in package.files:
-        if file in ("gate.py", "channels/remote.py"):
+        if file in ("network/gate.py", "network/remote_channel.py"):
             text = package.text(file)
             for number in range(sum(one.file == file for one in points(package))):
                 compile(changed_text(text, number), file, "exec")
@@ -142,7 +142,7 @@ def point(module: str, before: str) -> Point:
 
 
 def test_a_change_is_noticed_in_a_process_of_its_own():
-    trial = run_apart(REFERENCE, point("reference_impl.prioritized_deque", "priority += 1"), ["deque"], 200)
+    trial = run_apart(REFERENCE, point("reference_impl.network.prioritized_deque", "priority += 1"), ["deque"], 200)
     assert trial.killed
     assert trial.component == "deque"
 

@@ -22,11 +22,11 @@ from conformance.ports import (
     PortError,
     Recovery,
 )
-from reference_impl.channels.local import LocalChannel
-from reference_impl.channels.persister import Persister
-from reference_impl.deque import Deque
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
+from reference_impl.network.deque import Deque
+from reference_impl.network.local_channel import LocalChannel
+from reference_impl.state.persister import Persister
 from tests import implementations as made
 
 THROWS = FaultKind.THROWS

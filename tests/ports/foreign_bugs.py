@@ -12,7 +12,7 @@ AS_A_CHANGE = change_of_text(
     package="reference_impl",
     make=lambda copy, name: copy.Reference(name, copy.PUSHED),
     change="""
---- prioritized_deque.py
+--- network/prioritized_deque.py
 @@ def poll
 -        return self.elements.pop(0)
 +        return self.elements.pop()

@@ -22,7 +22,7 @@ def _variant(name: str, change: str) -> LegalVariant:
 COUNTS_THE_END = _variant(
     "X-V1",
     """
---- channels/recovered.py
+--- network/recovered_channel.py
 @@ def in_use
 -        return sum(data is not END_OF_RECOVERED_STATE for data in self.queue)
 +        return len(self.queue)
@@ -35,7 +35,7 @@ COUNTS_THE_END = _variant(
 TAKES_THE_LAST = _variant(
     "X-V2",
     """
---- channels/recovered.py
+--- network/recovered_channel.py
 @@ async def take
 -            head, seq = self.queue.pop(0), self.seq
 +            head, seq = self.queue.pop(), self.seq
@@ -45,7 +45,7 @@ TAKES_THE_LAST = _variant(
 DIFFERS_NOWHERE = _variant(
     "X-V3",
     """
---- channels/recovered.py
+--- network/recovered_channel.py
 @@ def append
 -        return len(self.queue) == 1
 +        return 1 == len(self.queue)

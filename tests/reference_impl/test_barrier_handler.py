@@ -26,7 +26,7 @@ from conformance.ports import (
     InputsCheckpointStopped,
     PortError,
 )
-from reference_impl.barrier_handler import BarrierHandler
+from reference_impl.task.barrier_handler import BarrierHandler
 
 ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alignment.UNALIGNED
 

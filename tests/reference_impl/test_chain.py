@@ -31,7 +31,7 @@ from conformance.ports import (
     find_implementation,
 )
 from reference_impl import PUSHED
-from reference_impl.chain.chain import Chain
+from reference_impl.task.chain import Chain
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 FIRST, MEMORY, PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED

@@ -20,8 +20,8 @@ from conformance.ports import (
     Recovery,
     Resources,
 )
-from reference_impl.channels.local import LocalChannel
-from reference_impl.channels.remote import RemoteChannel
+from reference_impl.network.local_channel import LocalChannel
+from reference_impl.network.remote_channel import RemoteChannel
 from tests.reference_impl.test_chain import STATE, WholeChain
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE

@@ -26,7 +26,7 @@ from conformance.ports import (
     Resources,
 )
 from reference_impl import PUSHED
-from reference_impl.consumer_loop import ConsumerLoop
+from reference_impl.task.consumer_loop import ConsumerLoop
 
 TIMEOUT = 10
 NOTHING, MORE = InputStatus.NOTHING_AVAILABLE, InputStatus.MORE_AVAILABLE

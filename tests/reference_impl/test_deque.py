@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.ports import Item
-from reference_impl.deque import Deque
+from reference_impl.network.deque import Deque
 
 
 def fresh(ordinary: str = "", priority: str = "") -> Deque:

@@ -22,7 +22,7 @@ from conformance.ports import (
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import PUSHED
-from reference_impl.drainer.recovery import Recovering
+from reference_impl.state.drainer.recovery import Recovering
 
 NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 

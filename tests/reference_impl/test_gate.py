@@ -34,7 +34,7 @@ from conformance.ports import (
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import IN_MEMORY, PUSHED, RECOVER_FIRST
-from reference_impl.gate import Gate, is_newer
+from reference_impl.network.gate import Gate, is_newer
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 DESIGNS = {Recovery.RECOVER_FIRST: RECOVER_FIRST, Recovery.IN_MEMORY: IN_MEMORY, Recovery.PUSHED: PUSHED}

@@ -49,7 +49,7 @@ ticket = "own"
 property = "a-poll-takes-the-head"
 summary = "The tail is polled."
 change = '''
---- prioritized_deque.py
+--- network/prioritized_deque.py
 @@ def poll
 -        return self.elements.pop(0)
 +        return self.elements.pop()
@@ -72,7 +72,7 @@ def read(tmp_path):
 def test_a_catalogue_of_ones_own_is_read_in_the_same_way(read):
     (bug,) = read(GOOD)
     assert (bug.id, bug.component, bug.summary) == ("X-1", "deque", "The tail is polled.")
-    assert bug.change.startswith("--- prioritized_deque.py\n")
+    assert bug.change.startswith("--- network/prioritized_deque.py\n")
     assert bug.build().name == "known-bug:X-1"
 
 
@@ -93,6 +93,6 @@ def test_a_damaged_catalogue_says_where(read, text, message):
 
 def test_a_change_that_fits_nowhere_is_told_when_the_bug_is_built(read):
     (bug,) = read(GOOD.replace("pop(0)", "pop(1)"))
-    message = "the change of known-bug:.* does not fit reference_impl: prioritized_deque.py: these lines occur 0 times"
+    message = "known-bug:.* does not fit reference_impl: network/prioritized_deque.py: these lines occur 0 times"
     with pytest.raises(UnusableImplementation, match=message):
         bug.build()

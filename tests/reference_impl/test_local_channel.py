@@ -26,7 +26,7 @@ from conformance.ports import (
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import PUSHED, RECOVER_FIRST
-from reference_impl.channels.local import LocalChannel
+from reference_impl.network.local_channel import LocalChannel
 
 FIRST = -(2**31)
 THREADS = ("producer", "task", "recovery")

@@ -17,7 +17,7 @@ from conformance.ports import (
     FaultStruck,
     PortError,
 )
-from reference_impl.channels.persister import Persister
+from reference_impl.state.persister import Persister
 
 
 def barrier(checkpoint: int, alignment=Alignment.UNALIGNED) -> Barrier:

@@ -25,7 +25,7 @@ from conformance.ports import (
     StateConsumed,
 )
 from conformance.scheduling import Kernel
-from reference_impl.channels.recovered import RecoveredChannel
+from reference_impl.network.recovered_channel import RecoveredChannel
 
 FIRST = -(2**31)
 

@@ -26,7 +26,7 @@ from conformance.ports import (
     StateConsumed,
 )
 from conformance.scheduling import PAUSED, Kernel
-from reference_impl.channels.remote import RemoteChannel
+from reference_impl.network.remote_channel import RemoteChannel
 
 FIRST = -(2**31)
 

@@ -13,7 +13,7 @@ from conformance.ports import (
     Recovery,
     Resources,
 )
-from reference_impl.channels.remote import RemoteChannel
+from reference_impl.network.remote_channel import RemoteChannel
 from tests.reference_impl.test_remote_channel import Channel, barrier, recovering
 
 

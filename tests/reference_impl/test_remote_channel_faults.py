@@ -25,7 +25,7 @@ from conformance.ports import (
     StateConsumed,
 )
 from conformance.scheduling import PAUSED, Kernel
-from reference_impl.channels.remote import RemoteChannel
+from reference_impl.network.remote_channel import RemoteChannel
 from tests.reference_impl.test_remote_channel import Channel, barrier, recovering, refused
 
 THREADS = ("network", "task", "recovery")

@@ -24,7 +24,7 @@ from conformance.ports import (
     Resources,
     SpillConfig,
 )
-from reference_impl.spill.spill import Spill
+from reference_impl.state.spill.spill import Spill
 
 FILES = pytest.mark.parametrize("files", [False, True], ids=["memory", "files"])
 THROWS = FaultKind.THROWS

@@ -30,7 +30,7 @@ from conformance.ports import (
     SubpartitionConfig,
 )
 from reference_impl import PUSHED, RECOVER_FIRST
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 
 
 def fresh(design=PUSHED, exclusive_buffers: int = 2, view: bool = True) -> Subpartition:

@@ -21,7 +21,7 @@ from conformance.ports import (
     SubtaskCalled,
     SubtaskCheckpointConfig,
 )
-from reference_impl.subtask_checkpoint import SubtaskCheckpoint
+from reference_impl.task.subtask_checkpoint import SubtaskCheckpoint
 
 ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alignment.UNALIGNED
 BEGUN = ["operators-prepare", "outputs-barrier"]

@@ -30,7 +30,7 @@ from conformance.ports import (
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import PUSHED
-from reference_impl.task_restore import TaskRestore
+from reference_impl.task.task_restore import TaskRestore
 
 FIRST, IN_MEMORY, BY_PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
 NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)

@@ -29,7 +29,7 @@ from conformance.ports import (
     UnionGateConfig,
 )
 from reference_impl import PUSHED
-from reference_impl.union_gate import UnionGate
+from reference_impl.network.union_gate import UnionGate
 from tests.implementations import changed_reference, with_parts
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -288,7 +288,7 @@ def test_a_gate_told_of_while_it_is_polled_stands_in_the_queue_once():
 
 
 BELIEVES_LATE_NOTIFICATIONS = """
---- union_gate.py
+--- network/union_gate.py
 @@ async def gate_available
 -            changed = self.enqueue(gate, priority and gate.has_priority())
 +            changed = self.enqueue(gate, priority)

@@ -43,7 +43,7 @@ PYTHON = re.compile(
 @pytest.mark.parametrize(
     "text",
     [
-        "<reference_impl.gate.Gate object at 0x7f>", "Buffer(ids=(1,))", "it answered None", "must be True", "(1,)",
+        "<reference_impl.network.gate.Gate object>", "Buffer(ids=(1,))", "it answered None", "must be True", "(1,)",
         "()", "[1, 2]", "{'a': 1}", "Reason.SUBSUMED", "CheckpointReason.SUBSUMED", "frozenset({1})", "b'x'",
     ],
 )  # fmt: skip

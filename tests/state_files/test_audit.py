@@ -32,7 +32,7 @@ from conformance.state_files import (
     write_list,
 )
 from reference_impl.faults import Faults
-from reference_impl.writer.storage import Storage
+from reference_impl.state.writer.storage import Storage
 from tests.writers import Writer, registered
 
 CHECKPOINT = 4

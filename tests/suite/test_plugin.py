@@ -221,7 +221,7 @@ HOSTILE = """
 import os, sys
 from conformance.ports import Capability, Implementation
 from reference_impl.design import PUSHED
-from reference_impl.subpartition import Subpartition
+from reference_impl.network.subpartition import Subpartition
 
 {when_imported}
 

@@ -1,1 +1,0 @@
-"""The consumer's side of one channel: persister, buffer manager, recovered, local and remote channel."""

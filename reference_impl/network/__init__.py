@@ -1,0 +1,1 @@
+"""What carries records: subpartitions, channels, buffers and gates."""

@@ -1,0 +1,172 @@
+"""Several input gates as one. Specification: union-gate.md.
+
+The union has the queue of a gate one level up: gates stand in it instead of channels.
+"""
+
+from __future__ import annotations
+
+from conformance.ports import (
+    Buffer,
+    BufferOrEvent,
+    ConsumptionResumed,
+    CreditAnnounced,
+    DataAvailable,
+    Element,
+    PriorityAvailable,
+    Resources,
+    Signal,
+    StateConsumed,
+    UnionGateConfig,
+    UnionGatePort,
+)
+from conformance.scheduling import Lock
+
+from ..design import Design
+from ..faults import Faults, Faulty
+from ..held import together
+from .gate import Gate
+from .prioritized_deque import PrioritizedDeque
+
+
+class UnionGate(Faulty, UnionGatePort):
+    """The union lock guards the queue and available, and nothing else; no other lock is taken while it is held."""
+
+    def __init__(self, config: UnionGateConfig, design: Design) -> None:
+        self.lock = Lock("union lock")
+        self.faults = Faults(self)
+        self.gates = [Gate(one, design, self, index, self.faults) for index, one in enumerate(config.gates)]
+        """Gates: the gates of the union, in their order."""
+        self.places = [(gate, number) for gate in self.gates for number in range(len(gate.channels))]
+        """By the number of a channel among all: its gate, and its number there."""
+        self.offsets = [sum(len(one.channels) for one in config.gates[:index]) for index in range(len(config.gates))]
+        """First channel: by gate, the number of its first channel among all."""
+        self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
+        """Queue: the gates that may have something; priority elements have a priority event."""
+        self.is_available = False
+        """Available: whether the union says that something can be polled."""
+
+    async def recover(self, channel: int, data: Buffer) -> None:
+        """U11."""
+        gate, number = self.places[channel]
+        await gate.recover(number, data)
+
+    async def finish_recovery(self, channel: int) -> None:
+        """U11."""
+        gate, number = self.places[channel]
+        await gate.finish_recovery(number)
+
+    async def convert(self, gate: int) -> None:
+        """U12."""
+        await self.gates[gate].convert()
+
+    async def request_partitions(self, gate: int) -> None:
+        """U12."""
+        await self.gates[gate].request_partitions()
+
+    async def resume(self, channel: int) -> None:
+        """U13."""
+        gate, number = self.places[channel]
+        await gate.resume(number)
+
+    async def arrive(self, channel: int, element: Element) -> None:
+        """U13."""
+        gate, number = self.places[channel]
+        await gate.arrive(number, element)
+
+    # ---- what the gates tell ---------------------------------------------------------------------------------------
+    async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
+        """U1 to U4."""
+        async with self.lock:
+            changed = self.enqueue(gate, priority and gate.has_priority())
+            first_priority = changed and self.with_data.contains_priority(gate) and self.with_data.priority == 1
+            available = (changed and len(self.with_data) == 1) or self.finished()
+            if available:
+                self.is_available = True
+        if first_priority:
+            self.emit(PriorityAvailable(-1))
+        if available:
+            self.emit(DataAvailable())
+
+    def enqueue(self, gate: Gate, priority: bool) -> bool:
+        """U1, U2, U8. Put a gate into the queue, or move it to the priority elements. The caller holds the union lock.
+
+        Answers whether the queue changed.
+        """
+        if gate.finished():
+            return False
+        if not self.is_queued(gate):
+            if priority:
+                self.with_data.add_priority(gate)
+            else:
+                self.with_data.add(gate)
+            return True
+        if not priority or self.with_data.contains_priority(gate):
+            return False
+        self.with_data.prioritize(gate)
+        return True
+
+    def is_queued(self, gate: Gate) -> bool:
+        """U1, U2, U8. Whether this very gate stands in the queue."""
+        return any(one is gate for one in self.with_data)
+
+    def gate_tells(self, gate: Gate, signal: Signal) -> None:
+        """U5."""
+        offset = self.offsets[gate.index]
+        if type(signal) is StateConsumed:
+            signal = StateConsumed(offset + signal.channel)
+        elif type(signal) is ConsumptionResumed:
+            signal = ConsumptionResumed(offset + signal.channel)
+        elif type(signal) is CreditAnnounced:
+            signal = CreditAnnounced(signal.credit, offset + signal.channel)
+        self.emit(signal)
+
+    # ---- task thread -----------------------------------------------------------------------------------------------
+    async def poll(self) -> BufferOrEvent | None:
+        """U6, U7, U9, U10, U16.
+
+        The gate is polled without the union lock, because it may have something to tell the union.
+        """
+        async with self.lock:
+            gate = self.with_data.poll()
+            if gate is None:
+                self.is_available = self.finished()
+        if gate is None:
+            return None
+        taken = await gate.poll()
+        async with self.lock:
+            self.queue_again(gate, taken)
+            more, more_priority = len(self.with_data) > 0, self.with_data.priority > 0
+            if not more:
+                self.is_available = self.finished()
+        if taken is None:
+            return None
+        return BufferOrEvent(self.offsets[gate.index] + taken.channel, taken.element, more, more_priority)
+
+    def queue_again(self, gate: Gate, taken: BufferOrEvent | None) -> None:
+        """U8. The caller holds the union lock."""
+        if self.with_data.contains_priority(gate) and gate.has_priority():
+            return
+        if self.is_queued(gate):
+            self.with_data.remove(lambda one: one is gate)
+        if gate.available() or (taken is not None and taken.more):
+            self.enqueue(gate, taken is not None and gate.has_priority())
+
+    # ---- observers and release -------------------------------------------------------------------------------------
+    def available(self) -> bool:
+        """U14."""
+        return self.is_available
+
+    def finished(self) -> bool:
+        """U14. The union is finished once every gate is."""
+        return all(gate.finished() for gate in self.gates)
+
+    async def release(self) -> None:
+        """U15."""
+        for gate in self.gates:
+            await gate.release()
+        async with self.lock:
+            self.with_data.clear()
+
+    def resources(self) -> Resources:
+        """U14."""
+        return together([gate.resources() for gate in self.gates])

@@ -1,0 +1,1 @@
+"""The task: its barrier handler, its part in a checkpoint, and its loop."""
