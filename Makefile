@@ -9,6 +9,9 @@ RUNNER    ?= auto
 # Searches at once; a number of cores.
 PROCESSES ?= 2
 
+# The commit that `make pace` compares with.
+BEFORE    ?= HEAD~1
+
 # What is measured by `make coverage`, and where the table is written.
 TESTS     ?= tests
 COVERAGE  ?= reports/coverage.md
@@ -20,7 +23,7 @@ PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release bench kill-matrix likely-causes hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -151,6 +154,9 @@ campaign-example: venv ## the page and the bug reports of a campaign with three 
 	  --component gate --component barrier-handler --implementation reference --implementation known-bug:B-01 \
 	  --implementation known-bug:B-G84 --implementation known-bug:B-45
 	$(CONFORMANCE) campaign report build/campaign-example -o reports/campaign-example
+
+pace: venv ## the speed of every search against the commit BEFORE, into reports/performance.md; five minutes
+	$(BIN)/python -m tests.benchmarks.paces $(BEFORE) reports/performance.md
 
 bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark

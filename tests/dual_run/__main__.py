@@ -17,9 +17,9 @@ from conformance.reporting.markdown import table
 from conformance.scenarios import read_toml
 from tests.dual_run.comparing import Comparison, Difference, Names, Total, Understood
 from tests.dual_run.judge import REFERENCES
-from tests.dual_run.versions import Version, extract
+from tests.versions import ROOT, Version, extract
 
-ROOT = Path(__file__).parents[2]
+JUDGE = Path(__file__).with_name("judge.py")
 UNDERSTOOD = Path(__file__).with_name("understood.toml")
 CORPUS = ROOT / "tests" / "corpus"
 SHARES = {"reference": 1.0, "known-bug": 0.1, "legal-variant": 0.25}
@@ -61,22 +61,24 @@ def cases(before: Any, after: Any, scenarios: int, kinds: Sequence[str], compone
 def compared(case: Case, before: Version, after: Version, names: Names, both_draw: bool) -> Comparison:
     """Returns the comparison of one case: each version judges what either draws, and the files."""
     comparison = Comparison()
-    drawn = before.draw(case.implementation, case.component, case.seeds)
+    draw = {"implementation": case.implementation, "component": case.component, "seeds": case.seeds}
+    drawn = before.ask(draw)
     texts = [one["scenario"] for one in drawn] + list(case.files)
-    before.ask({"implementation": case.implementation, "scenarios": list(case.files)})
-    after.ask({"implementation": case.implementation, "scenarios": texts})
+    before.send({"implementation": case.implementation, "scenarios": case.files})
+    after.send({"implementation": case.implementation, "scenarios": texts})
     old = [*drawn, *before.reply()]
     for text, one, two in zip(texts, old, after.reply(), strict=True):
         comparison.see(names, case.component, text, one, two)
     if both_draw:
-        again = after.draw(case.implementation, case.component, case.seeds)
+        again = after.ask(draw)
         others = []
         for one, two in itertools.zip_longest(drawn, again):
             if one is None or two is None or one["scenario"] != two["scenario"]:
                 comparison.note(Difference("drawing", case.component, ""), (two or one)["scenario"])
                 if two is not None:
                     others.append(two)
-        judged = before.judge(case.implementation, [one["scenario"] for one in others])
+        texts = [one["scenario"] for one in others]
+        judged = before.ask({"implementation": case.implementation, "scenarios": texts})
         for one, two in zip(judged, others, strict=True):
             comparison.see(names, case.component, two["scenario"], one, two)
     return comparison
@@ -97,12 +99,12 @@ def main(
         "understood", []
     )
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
-        extract(revision, ROOT, Path(scratch))
+        extract(revision, Path(scratch))
         pairs: SimpleQueue[tuple[Version, Version]] = SimpleQueue()
         for _ in range(processes):
-            pair = stack.enter_context(Version(Path(scratch))), stack.enter_context(Version(ROOT))
+            pair = stack.enter_context(Version(JUDGE, Path(scratch))), stack.enter_context(Version(JUDGE))
             pairs.put(pair)
-        one, two = (version.catalogue() for version in pair)
+        one, two = (version.ask({}) for version in pair)
         names, total = Names(two["components"]), Total()
 
         def compare(case: Case) -> tuple[Case, Comparison]:

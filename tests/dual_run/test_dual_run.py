@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dual_run.__main__ import Case, compared, told
+from tests.dual_run.__main__ import JUDGE, Case, compared, told
 from tests.dual_run.comparing import Comparison, Difference, Names, Total, Understood
-from tests.dual_run.versions import Version
+from tests.versions import Version
 
-ROOT = Path(__file__).parents[2]
 REPLY: dict[str, Any] = {"history": "a", "steps": 3, "violation": ["old", "lost", 3], "exercised": ["old", "kept"]}
 AFTER = {**REPLY, "violation": ["new", "lost", 3], "exercised": ["kept", "new"]}
 NAMES = Names({"deque": {"new": ["old"], "kept": []}})
@@ -19,8 +17,8 @@ NAMES = Names({"deque": {"new": ["old"], "kept": []}})
 
 def test_a_version_does_not_differ_from_itself() -> None:
     case = Case("known-bug", "known-bug:B-D1", "deque", ("dual/1", "dual/2", "dual/3"), ())
-    with Version(ROOT) as one, Version(ROOT) as two:
-        comparison = compared(case, one, two, Names(two.catalogue()["components"]), both_draw=True)
+    with Version(JUDGE) as one, Version(JUDGE) as two:
+        comparison = compared(case, one, two, Names(two.ask({})["components"]), both_draw=True)
     assert comparison.scenarios == 3
     assert comparison.steps > 0
     assert not comparison.differences
