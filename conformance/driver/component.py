@@ -11,10 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from conformance.driver.drain import Drain
+from conformance.driver.ledger import PortLedger
 from conformance.driver.own_rules import OF_THREADS
 from conformance.driver.rule import NOTHING, Property
 from conformance.driver.setting import NO_SETTINGS, Settings
-from conformance.driver.step import FINISH, RUN, AnyStep, Ledger
+from conformance.driver.step import FINISH, RUN, AnyStep
 from conformance.ports import Capability
 from conformance.ports.implementation import NEW
 from conformance.scenarios import Step
@@ -69,7 +70,7 @@ class Component:
     """The configurations that a search draws from."""
     port_config: Callable[[Any], Struct]
     """Returns, for the configuration of a scenario, the configuration that the factory of the port receives."""
-    make_ledger: Callable[[Any, frozenset[Capability]], Ledger]
+    make_ledger: Callable[[Any, frozenset[Capability]], PortLedger]
     steps: tuple[AnyStep, ...]
     properties: tuple[Property, ...]
     drain: Drain[Any]

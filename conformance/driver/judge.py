@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.driver.judgement import UNSURE, Broken, Judgement, Unsure
+from conformance.driver.ledger import PortLedger
 from conformance.driver.program import OPERAND, Move, Program
 from conformance.driver.rule import Property
 from conformance.driver.setting import Evidence
-from conformance.driver.step import Ledger, Operands, Seen
+from conformance.driver.step import Operands, Seen
 from conformance.driver.violation import Violation, unexpected
 from conformance.ports import ErrorKind, FaultStruck, Signal
 from conformance.scenarios import Step
@@ -23,7 +24,7 @@ class Judge:
 
     __slots__ = ("can_be_struck", "evidence", "kernel", "ledger", "program", "seen", "stage")
 
-    def __init__(self, program: Program, ledger: Ledger, kernel: Kernel | None) -> None:
+    def __init__(self, program: Program, ledger: PortLedger, kernel: Kernel | None) -> None:
         self.program = program
         self.ledger = ledger
         self.can_be_struck = ledger.can_be_struck()

@@ -46,33 +46,6 @@ FINISH = "finish"
 """A turn: `("finish", thread)` lets a paused thread go on until its operation ends or it must wait."""
 
 
-class Ledger:
-    """The part of every ledger that the driver uses. Only the steps and rules of its component use the rest."""
-
-    __slots__ = ("closing", "phase")
-
-    closing: bool
-    """True during the fair drain."""
-    phase: str
-    """The coarsest part of the state: each step names the phases in which it can be enabled. The ledger stores the
-    phase and does not compute it, because a search reads it at every draw."""
-
-    def __init__(self) -> None:
-        self.closing = False
-
-    def hear(self, signals: list[Signal]) -> None:
-        """Learn of the signals that an operation emitted."""
-
-    def can_be_struck(self) -> bool:
-        """Returns whether faults can strike operations of the port in this scenario."""
-        return False
-
-    def is_broken(self) -> bool:
-        """Returns whether the task fails, because a fault has struck an operation of the port, or is cancelled. The
-        operations that are in flight then may end in any way."""
-        return False
-
-
 class Seen(Generic[V, *Ops]):
     """The operands and the outcome of an operation, `Seen[answer, *operands]`. A run uses one object for all steps."""
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Step, Steps, shared
+from conformance.driver import Broken, FailureClass, Faults, Judgement, Rules, Seen, Step, Steps, shared
 from conformance.parts.answers import whether
 from conformance.parts.designs import FAULTS, NOTHING
 from conformance.parts.fault_words import call_at
-from conformance.parts.lifetime import BROKEN, Lifetime
 from conformance.parts.words import must_succeed
-from conformance.ports import UNNOTICED, Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port, Signal
+from conformance.ports import Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port
 
 
 class WithFaults(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,71 +44,6 @@ class WithFaults(Struct, frozen=True, forbid_unknown_fields=True):
         return {
             place: tuple(kind for kind in kinds if kind is not FaultKind.SLOW) for place, kinds in port.can_fail.items()
         }
-
-
-class Faults:
-    """Which faults are armed, and where others can be."""
-
-    __slots__ = ("armed", "places")
-
-    def __init__(self, places: Places) -> None:
-        """`places`: those of the port, or none if the configuration has no faults."""
-        self.places = tuple((place, kind.value) for place, kinds in places.items() for kind in kinds)
-        """Each place, and how what is called there can fail."""
-        self.armed: list[str] = []
-        """The places at which a fault is armed."""
-
-    def possible(self) -> Sequence[tuple[str, str]]:
-        """Returns the faults that can be armed now, as operands of a step."""
-        return [one for one in self.places if one[0] not in self.armed] if self.places else ()
-
-    def arm(self, place: str, kind: FaultKind) -> None:
-        """Notes that a fault is armed. A call that will be slow, or short, does not fail, so nothing is noted."""
-        if kind not in UNNOTICED:
-            self.armed.append(place)
-
-    def leave_out(self, place: str, kind: str) -> None:
-        """Notes that the implementation cannot let this fail."""
-        self.places = tuple(one for one in self.places if one != (place, kind))
-
-    def struck(self, signals: Sequence[Signal]) -> None:
-        """Notes that the faults have struck which an operation has signalled."""
-        for signal in signals:
-            if type(signal) is FaultStruck and signal.place in self.armed:
-                self.armed.remove(signal.place)
-
-
-class Breakable(Lifetime):
-    """A ledger of a port whose task fails if what it calls fails: nothing is called any more then but observers and
-    `release`."""
-
-    __slots__ = ("can_fail", "faults")
-
-    def __init__(self, can_fail: Places) -> None:
-        """`can_fail`: the places of the port, or none if the configuration has no faults."""
-        super().__init__()
-        self.can_fail = can_fail
-        self.faults = Faults(can_fail)
-
-    def begin_life(self, phase: str) -> None:
-        """Begins the life of a fresh port in this phase, with no fault armed."""
-        super().begin_life(phase)
-        if self.can_fail:
-            self.faults = Faults(self.can_fail)
-
-    def can_be_struck(self) -> bool:
-        """Returns whether the scenario has faults."""
-        return bool(self.can_fail)
-
-    def may_keep(self, place: str) -> bool:
-        """Returns whether the port may keep the error of a call at this place for whoever reads next, so that the
-        operation succeeds; a component where that is so has a rule of its own for the place."""
-        return False
-
-    def break_down(self, seen: Seen[Any], *operands: Any) -> None:
-        """Notes that an operation failed with what it has called."""
-        self.faults.struck(seen.signals)
-        self.phase = BROKEN
 
 
 class Faulty(Protocol):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen
-from conformance.parts.lifetime import BROKEN
+from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Seen
 from conformance.parts.notice import Notice, notifies
 from conformance.parts.words import got
 from conformance.ports import ErrorKind

@@ -8,38 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import BROKEN, FAILING, UNSURE, Broken, FailureClass, Judgement, PortLedger, Seen, shared
 from conformance.parts.fault_words import call_at
-from conformance.parts.faults import Breakable, Faulty, struck_again, struck_by
-from conformance.parts.lifetime import BROKEN
+from conformance.parts.faults import Faulty, struck_again, struck_by
 from conformance.parts.notice import notifies
 from conformance.parts.words import got
 from conformance.ports import ErrorKind
-
-FAILING = "failing"
-"""The phase of a ledger whose port keeps an error that no poll has answered yet."""
-
-
-class KeepsErrors(Breakable):
-    """A ledger of a port that keeps errors for its consumer."""
-
-    __slots__ = ("owed_refusal",)
-
-    def begin_life(self, phase: str) -> None:
-        """Begins the life of a fresh port in this phase, which keeps no error."""
-        super().begin_life(phase)
-        self.owed_refusal = False
-        """Whether the operation that failed was to be refused as well: the port may keep either error."""
-
-    def is_broken(self) -> bool:
-        """Returns whether something that the port has called has failed, and no release has begun since."""
-        return self.phase in (BROKEN, FAILING)
-
-    def task_fails(self, keeps: bool) -> None:
-        """Notes that something failed. `keeps`: whether the port keeps the error for a poll. If another operation is in
-        flight, that may get the error, and the ledger will not know."""
-        if not self.releasing and self.phase != BROKEN:
-            self.phase = FAILING if keeps and self.flying == 1 else BROKEN
 
 
 class Keeping(Faulty, Protocol):
@@ -49,6 +23,7 @@ class Keeping(Faulty, Protocol):
     flying: int
     releasing: bool
     owed_refusal: bool
+    """Whether the operation that failed was to be refused as well: the port may keep either error."""
 
     def task_has_called(self) -> bool:
         """Returns whether the task has called the operation that was struck, so that it gets an error at once."""
@@ -58,6 +33,13 @@ class Keeping(Faulty, Protocol):
 
     def may_find_nothing(self) -> bool:
         """Returns whether a poll may answer nothing although an error is kept."""
+
+
+def task_fails(ledger: PortLedger, keeps: bool) -> None:
+    """Notes that something failed. `keeps`: whether the port keeps the error for a poll. If another operation is in
+    flight, that may get the error, and the ledger will not know."""
+    if not ledger.releasing and ledger.phase != BROKEN:
+        ledger.phase = FAILING if keeps and ledger.flying == 1 else BROKEN
 
 
 @shared("I-22", struck=True)

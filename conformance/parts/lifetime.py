@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from conformance.driver import (
+    BROKEN,
     DISABLED,
     NO_OPERANDS,
     Broken,
     FailureClass,
     Judgement,
-    Ledger,
+    PortLedger,
     Seen,
     Step,
     Steps,
@@ -22,111 +23,20 @@ from conformance.parts.signal_words import signalled
 from conformance.parts.words import are, counted
 from conformance.ports import Answer, Port, Resources
 
-BROKEN = "broken"
-"""The phase of a ledger whose task fails or is cancelled: it is about to be released."""
 MOST_AFTERWARDS = 4
 """Maximal number of operations after a release. More operations would show nothing new."""
 
 
-class Lifetime(Ledger):
-    """A ledger that knows the phase of its port and the number of operations in flight.
-
-    Each component has phases of its own; `broken`, `released` and `failed` mean the same in all components.
-    """
-
-    __slots__ = ("afterlife", "alone", "failed", "flying", "released", "releases", "releasing")
-
-    def begin_life(self, phase: str) -> None:
-        """Begins the life of a fresh port in this phase."""
-        self.phase = phase
-        self.releasing = self.released = self.failed = False
-        """Whether a release has begun; whether it is over; whether the port failed, that is, was released at an
-        arbitrary moment."""
-        self.releases = 0
-        """Number of releases in flight: that of the task, and that of the thread that cancels it."""
-        self.afterlife = 0
-        """Number of operations that began after the release."""
-        self.flying = 0
-        """Number of operations in flight."""
-        self.alone = False
-        """Whether no other operation overlapped the last operation that began with `begin_alone`."""
-
-    def begin(self, *operands: object) -> None:
-        """Notes that an operation begins."""
-        self.flying += 1
-        self.alone = False
-
-    def begin_alone(self, *operands: object) -> None:
-        """Notes that an operation begins for which rules ask whether another operation overlaps it."""
-        self.alone = not self.flying
-        self.flying += 1
-
-    def end(self, *operands: object) -> None:
-        """Notes that an operation is over."""
-        self.flying -= 1
-
-    def begin_afterwards(self) -> None:
-        """Notes that an operation begins that is possible after release, too."""
-        self.afterlife += self.released
-
-    def begin_release(self) -> None:
-        """Notes that the release of the port begins."""
-        self.afterlife += self.released
-        self.releasing = True
-        self.releases += 1
-
-    def begin_cancel(self) -> None:
-        """Notes that the task is cancelled: another thread begins to release the port."""
-        self.begin_release()
-        self.phase = BROKEN
-
-    def is_broken(self) -> bool:
-        """Returns whether the task fails: something has failed that the port has called, or the task is cancelled."""
-        return self.phase == BROKEN
-
-    def release(self) -> None:
-        """Notes that a release is over. The port is released when the last one is."""
-        self.releases -= 1
-        if self.releases <= 0:
-            self.released = True
-            if not self.failed:
-                self.phase = "released"
-
-    def take_back_release(self) -> None:
-        """Notes that what began like a release was refused."""
-        self.releases -= 1
-        self.releasing = self.released
-
-    def fail(self) -> None:
-        """Notes that the port was released at an arbitrary moment; operations that were in flight are abandoned."""
-        self.failed = self.released = True
-        self.flying = self.releases = 0
-        self.phase = "failed"
-
-    def is_over(self) -> bool:
-        """Returns whether the port must have given back all resources."""
-        return self.released
-
-    def what_ended_it(self) -> str:
-        """Describes, for messages, what became of a port that accepts nothing more: `released` unless a component
-        overrides this."""
-        return "released"
-
-    def keeps(self) -> int:
-        """Returns how many segments the task may still hold after release; 0 unless a component overrides this."""
-        return 0
-
-
 P = TypeVar("P", bound=Port)
-L = TypeVar("L", bound=Lifetime)
+L = TypeVar("L", bound=PortLedger)
 
 
-def alive(ledger: Lifetime) -> Sequence[tuple[()]]:
+def alive(ledger: PortLedger) -> Sequence[tuple[()]]:
     """Enables a step until `MOST_AFTERWARDS` operations have begun after the release."""
     return NO_OPERANDS if ledger.afterlife < MOST_AFTERWARDS else DISABLED
 
 
-def _fails(ledger: Lifetime) -> None:
+def _fails(ledger: PortLedger) -> None:
     ledger.fail()
 
 
@@ -230,7 +140,7 @@ _SEGMENTS = "segments", "heap"
 
 
 @shared("I-93", quiet=True)
-def after_release_nothing_is_held(ledger: Lifetime, seen: Seen[Resources]) -> Judgement:
+def after_release_nothing_is_held(ledger: PortLedger, seen: Seen[Resources]) -> Judgement:
     """After a release at any moment, the implementation holds no segment, file, listener or future, except the segments
     of buffers that the task still holds."""
     if not ledger.is_over():

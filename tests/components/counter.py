@@ -24,13 +24,14 @@ from conformance.driver import (
     FailureClass,
     Judgement,
     Once,
+    PortLedger,
     Rules,
     Seen,
     Steps,
     always,
     answers_property,
 )
-from conformance.parts.lifetime import Lifetime, fail_step
+from conformance.parts.lifetime import fail_step
 from conformance.ports import Answer, Capability, Implementation, KnownBug, Port, Resources
 from conformance.ports.catalogue import INTERFACES as KNOWN_INTERFACES
 from conformance.ports.catalogue import Interface
@@ -54,7 +55,7 @@ class CounterPort(Port):
 
 
 # ---- the ledger ------------------------------------------------------------------------------------------------------
-class Ledger(Lifetime):
+class Ledger(PortLedger):
     __slots__ = ("added", "first")
 
     def __init__(self, first: int) -> None:

@@ -16,8 +16,8 @@ from conformance.driver import (
     Drain,
     Each,
     End,
-    Ledger,
     Once,
+    PortLedger,
     Program,
     Property,
     Step,
@@ -89,10 +89,10 @@ def test_a_component_with_threads_has_the_rules_about_them():
 
 @pytest.mark.parametrize("name", ["run", "finish"])
 def test_with_threads_no_step_has_the_name_of_a_turn(name: str):
-    toy_gate, steps = toy.TOY, Steps[Port, Ledger]()
+    toy_gate, steps = toy.TOY, Steps[Port, PortLedger]()
 
     @steps.step("task", ("live",), when=always, name=name)
-    def other(port: Port, ledger: Ledger) -> None: ...
+    def other(port: Port, ledger: PortLedger) -> None: ...
 
     with pytest.raises(ValueError, match=f"a step cannot be called '{name}', because a turn has this name and the"):
         replace(toy_gate, steps=(*toy_gate.steps, other))
@@ -105,10 +105,10 @@ def test_with_threads_no_step_has_the_name_of_a_turn(name: str):
 def test_each_step_has_a_name_of_its_own():
     with pytest.raises(ValueError, match="counter: two of its steps are called 'add'"):
         changed(steps=(*COUNTER.steps, counter.add))
-    steps = Steps[Port, Ledger]()
+    steps = Steps[Port, PortLedger]()
 
     @steps.step("task", ("live",), when=always)
-    def new(port: Port, ledger: Ledger) -> None: ...
+    def new(port: Port, ledger: PortLedger) -> None: ...
 
     with pytest.raises(ValueError, match="a step cannot be called 'new': so is the call that makes a port"):
         changed(steps=(*COUNTER.steps, new))
@@ -180,7 +180,7 @@ def test_a_known_failure_with_a_slug_that_was_split_stands_for_every_property_th
 
 
 # ---- the drain -------------------------------------------------------------------------------------------------------
-class Draining(Ledger):
+class Draining(PortLedger):
     __slots__ = ("left", "over")
 
     def __init__(self, left: int, over: bool = False) -> None:

@@ -13,11 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 _HEAD = """
 from collections.abc import Sequence
 
-from conformance.driver import Judgement, Ledger, Rules, Seen, Steps, always, shared
+from conformance.driver import Judgement, PortLedger, Rules, Seen, Steps, always, shared
 from conformance.ports import Answer, DequePort
 
 
-class Mine(Ledger):
+class Mine(PortLedger):
     __slots__ = ("owed",)
     owed: int
 

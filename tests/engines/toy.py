@@ -20,8 +20,8 @@ from conformance.driver import (
     Each,
     FailureClass,
     Judgement,
-    Ledger,
     Once,
+    PortLedger,
     Program,
     Rules,
     Seen,
@@ -51,7 +51,7 @@ WRITTEN = "what-was-in-flight-is-written"
 MOST = 6
 
 
-class ToyLedger(Ledger):
+class ToyLedger(PortLedger):
     __slots__ = ("barrier_at", "barriers_taken", "converted", "cut", "decided", "sent", "taken", "taking", "told")
 
     def __init__(self, channels: int) -> None:

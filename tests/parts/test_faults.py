@@ -9,8 +9,7 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.components.local_channel import LocalChannelScenarioConfig
 from conformance.components.persister import PersisterScenarioConfig
-from conformance.driver import ANSWERS, Program, run_scenario
-from conformance.parts.faults import Faults
+from conformance.driver import ANSWERS, Faults, Program, run_scenario
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     Capability,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from conformance.driver import Seen
+from conformance.driver import PortLedger, Seen
 from conformance.parts.barriers import timestamp
-from conformance.parts.faults import Breakable
 from conformance.ports import (
     Alignment,
     BarrierPrioritized,
@@ -24,7 +23,7 @@ Times: TypeAlias = tuple[int, int]
 """The duration and the start delay of an alignment."""
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """The current checkpoint is the newest of which the handler has heard. It is over once it was declined, or once it
     was triggered and every barrier is here."""
 

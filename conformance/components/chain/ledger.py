@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from conformance.components.chain.checkpoints import Completed, Cut
 from conformance.components.chain.side import Side
 from conformance.components.chain.state import ChainState
-from conformance.driver import Seen
-from conformance.parts.lifetime import BROKEN
+from conformance.driver import BROKEN, Seen
 from conformance.ports import (
     Barrier,
     Buffer,

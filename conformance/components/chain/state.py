@@ -18,7 +18,7 @@ from conformance.components.chain.checkpoints import (
     Cut,
 )
 from conformance.components.chain.side import Side
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger
 from conformance.parts.notice import Notice
 from conformance.ports import (
     Barrier,
@@ -32,7 +32,7 @@ from conformance.ports import (
 )
 
 
-class ChainState(Breakable):
+class ChainState(PortLedger):
     """The steps keep it up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from conformance.components.consumer_loop.lane import Lane
-from conformance.driver import Seen
+from conformance.driver import PortLedger, Seen
 from conformance.parts.barriers import timestamp
-from conformance.parts.lifetime import Lifetime
 from conformance.parts.quiet import Quiet
 from conformance.ports import (
     Alignment,
@@ -28,7 +27,7 @@ Looker: TypeAlias = Literal["mailbox", "default action"]
 """Where the task looks for something to do."""
 
 
-class Ledger(Lifetime):
+class Ledger(PortLedger):
     """The current checkpoint is the newest that was sent. What an operation of the task tells is noted in its order."""
 
     __slots__ = (

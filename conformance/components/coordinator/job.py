@@ -11,8 +11,7 @@ from conformance.components.coordinator.sides import (
     Line,
     Point,
 )
-from conformance.parts.faults import Faults
-from conformance.parts.lifetime import Lifetime
+from conformance.driver import Faults, PortLedger
 from conformance.ports import (
     NO_CHECKPOINT,
     CoordinatorConfig,
@@ -36,7 +35,7 @@ def threw(signals: Sequence[Signal]) -> bool:
     return FaultStruck in map(type, signals)
 
 
-class Job(Lifetime):
+class Job(PortLedger):
     """The attempts of a job, its checkpoints, and what is under way between them."""
 
     __slots__ = (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.driver import Seen
-from conformance.parts.lifetime import Lifetime
+from conformance.driver import PortLedger, Seen
 
 
-class Ledger(Lifetime):
+class Ledger(PortLedger):
     """The handles of the items, head first; the first `priority` of them are priority elements."""
 
     __slots__ = ("handles", "labels", "next_handle", "prioritized", "priority")

@@ -6,9 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable
-from conformance.parts.lifetime import BROKEN
+from conformance.driver import BROKEN, PortLedger, Seen
 from conformance.parts.quiet import Quiet
 from conformance.ports import Buffer, Drained, Element, Piece, Places, RecoveryTrigger
 
@@ -23,7 +21,7 @@ class Cut(Struct, frozen=True):
     pushed: int
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """Phases: *fetched*, *installed*, then `broken`, or the end. Channels are numbered through all gates."""
 
     __slots__ = (

@@ -11,9 +11,9 @@ from typing import Any
 
 from conformance.components.gate.side import Side
 from conformance.components.gate.state import NOTHING, GateState
-from conformance.driver import Seen
+from conformance.driver import BROKEN, Seen
 from conformance.parts.kept import keep
-from conformance.parts.lifetime import BROKEN
+from conformance.parts.kept_errors import task_fails
 from conformance.parts.notice import notifies
 from conformance.ports import CHANNEL_RELEASE, CHANNEL_STATE_WRITER, BufferOrEvent, FaultStruck, Recovery
 from conformance.ports.elements import Announcement, Barrier, Element
@@ -261,7 +261,7 @@ class Ledger(GateState):
         is in flight writes is not known."""
         if self.flying > 1:
             self._leave_open()
-        self.task_fails(keeps)
+        task_fails(self, keeps)
 
     def _leave_open(self) -> None:
         """Notes that an operation is in flight while the task fails: how it ends, and what it writes, is not known."""
@@ -271,7 +271,7 @@ class Ledger(GateState):
 
     def _task_failed(self, seen: Seen[Any]) -> None:
         """Notes that an operation of the task failed, which has the error. Only an arrival may write meanwhile."""
-        self.task_fails(keeps=False)
+        task_fails(self, keeps=False)
         self.faults.struck(seen.signals)
         self.end()
         if self.sending is not None:

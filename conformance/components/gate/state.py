@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
+from conformance.driver import BROKEN, FAILING, PortLedger
 from conformance.parts.kept import KEPT
-from conformance.parts.kept_errors import FAILING, KeepsErrors
-from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import Notice
 from conformance.parts.starts import UNOPPOSED, Refusal
 from conformance.ports import (
@@ -35,15 +34,15 @@ _UNREAD = ("converted", KEPT, BROKEN, "released", "failed")
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
 
-class GateState(KeepsErrors):
+class GateState(PortLedger):
     """What the rules, and the functions that enable steps, read. `Ledger` says how steps change it."""
 
     __slots__ = (
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "left_open", "marked",
-        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "pushing", "recovery", "sending",
-        "sides", "started", "starting", "stirred", "stopped", "stopping", "unreleased", "unstarted", "urged",
-        "without_barrier", "woken",
+        "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "owed_refusal", "pushing",
+        "recovery", "sending", "sides", "started", "starting", "stirred", "stopped", "stopping",
+        "unreleased", "unstarted", "urged", "without_barrier", "woken",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +70,8 @@ class GateState(KeepsErrors):
         self.sides = [side.fresh() for side in self.sides]
         self.converted = self.recovery is Recovery.NONE
         self.begin_life("converted" if self.converted else "recovering")
+        self.owed_refusal = False
+        """Whether the operation that failed was to be refused as well: the port may keep either error."""
         self.kept = ""
         """The name of the step whose error the gate keeps for its reader; empty: it keeps none."""
         self.notice = Notice()

@@ -35,12 +35,12 @@ from conformance.components.gate.enabling import (
     unended,
 )
 from conformance.components.gate.ledger import Ledger
-from conformance.driver import Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
+from conformance.driver import BROKEN, Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
 from conformance.parts import kept
 from conformance.parts.answers import AVAILABLE, FINISHED, buffers, records_by_channel
 from conformance.parts.faults import fault_step
 from conformance.parts.kept import KEPT
-from conformance.parts.lifetime import BROKEN, cancel_step, fail_step, resources_step, restart_step
+from conformance.parts.lifetime import cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import Answer, BufferOrEvent, EndOfData, EndOfPartition, GatePort, RecoveryCompletion
 from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
 

@@ -5,7 +5,7 @@ The task may find an element whose operation is still in flight, or not; the sta
 
 from __future__ import annotations
 
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger
 from conformance.parts.input_state import State
 from conformance.parts.lane import Lane, Recovered
 from conformance.parts.notice import Notice
@@ -21,7 +21,7 @@ from conformance.ports import (
 )
 
 
-class ChannelState(Breakable):
+class ChannelState(PortLedger):
     """What the rules, and the functions that enable steps, read. `Ledger` says how steps change it."""
 
     __slots__ = (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger, Seen
 from conformance.parts.input_state import InputState
 from conformance.parts.starts import SUBSUMED, UNOPPOSED, Refusal
 from conformance.ports import Places
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """The input state by checkpoint, and which checkpoints were named in steps."""
 
     __slots__ = ("base", "behind", "input", "newest", "records", "stopped_late")

@@ -7,10 +7,9 @@ thread offers one, and until then the phase is `waiting`.
 
 from __future__ import annotations
 
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable, struck_by
+from conformance.driver import BROKEN, PortLedger, Seen
+from conformance.parts.faults import struck_by
 from conformance.parts.lane import Recovered
-from conformance.parts.lifetime import BROKEN
 from conformance.parts.notice import Notice
 from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
@@ -39,7 +38,7 @@ DESTROYED = FaultStruck(BUFFER_POOL, FaultKind.ENDS)
 """The signal that a push has found the buffer pool destroyed."""
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (

@@ -5,10 +5,9 @@ Specification: remote-channel.md.
 
 from __future__ import annotations
 
+from conformance.driver import BROKEN, PortLedger
 from conformance.parts.credit import Demand
-from conformance.parts.faults import Breakable
 from conformance.parts.lane import Lane
-from conformance.parts.lifetime import BROKEN
 from conformance.ports import Buffer, Places
 
 
@@ -74,7 +73,7 @@ class Credit(Demand):
             self.most = 0
 
 
-class Accounts(Breakable):
+class Accounts(PortLedger):
     """The part of the ledger that says how many buffers the channel uses and has set aside."""
 
     __slots__ = ("buffers", "credit", "error_comes", "handed_over", "lane", "recovery")

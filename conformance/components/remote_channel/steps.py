@@ -36,12 +36,12 @@ from conformance.components.remote_channel.enabling import (
 )
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.state import FLOWING, NOTHING, OPEN
-from conformance.driver import Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
+from conformance.driver import BROKEN, Drain, Each, End, Once, Operands, Seen, Step, Steps, While, always
 from conformance.parts import kept
 from conformance.parts.answers import IN_RECOVERY, INSERTED, buffers, records
 from conformance.parts.faults import fault_step
 from conformance.parts.kept import KEPT
-from conformance.parts.lifetime import BROKEN, cancel_step, fail_step, resources_step, restart_step
+from conformance.parts.lifetime import cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
     Alignment,
     Answer,

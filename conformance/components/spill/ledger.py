@@ -6,9 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable
-from conformance.parts.lifetime import BROKEN
+from conformance.driver import BROKEN, PortLedger, Seen
 from conformance.ports import SPILL_FILE_CLOSE, SPILL_FILE_DELETE, FaultStruck, Piece, Places
 
 
@@ -40,7 +38,7 @@ class Snapshot:
         return not (self.closed or self.ended)
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """Phases: *fetching* until the end of the fetching; then *fetched*, or *empty* if nothing was. *over*: everything
     was deleted by force."""
 

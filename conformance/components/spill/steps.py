@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from conformance.components.spill.ledger import Ledger
-from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
 from conformance.parts.answers import whether
 from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import BROKEN, fail_step, resources_step, restart_step
+from conformance.parts.lifetime import fail_step, resources_step, restart_step
 from conformance.parts.words import many
 from conformance.ports import (
     SPILL_DIRECTORY,

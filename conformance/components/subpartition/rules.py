@@ -15,7 +15,7 @@ from conformance.components.subpartition.state import (
     PRIORITY,
     WRITTEN_EMPTY,
 )
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, answers_property
+from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, answers_property
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
@@ -326,7 +326,7 @@ def a_channel_state_future_is_completed(ledger: Ledger, seen: State) -> Judgemen
         return False
     if got.status is owed.status:
         return True
-    if owed is PENDING and got == FAILED and ledger.phase in (lifetime.BROKEN, DESERTED):
+    if owed is PENDING and got == FAILED and ledger.phase in (BROKEN, DESERTED):
         return False  # left open: the future may fail before the release or with it
     kind = FailureClass.ORPHANED if got.status is StateStatus.PENDING else FailureClass.PROTOCOL
     what = f"the channel state future of checkpoint {checkpoint} must be {owed.status} by now"

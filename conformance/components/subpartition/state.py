@@ -7,7 +7,7 @@ of elements that were not polled."""
 
 from __future__ import annotations
 
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger
 from conformance.parts.words import name
 from conformance.ports import (
     Alignment,
@@ -50,7 +50,7 @@ class Queued:
         the implementation makes by itself, may count although there is nothing to read in it."""
 
 
-class SubpartitionState(Breakable):
+class SubpartitionState(PortLedger):
     """What the rules, and the functions that enable steps, read. `Ledger` says how steps change it.
 
     Phases: `recovering`, `live`, `writing` (the last buffer is unfinished), `finished` (by the producer),

@@ -7,10 +7,10 @@ from typing import TypeVarTuple
 
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.state import ALIGNED, DESERTED, TIMEOUTABLE, UNALIGNED
-from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
+from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
 from conformance.parts.answers import ADDED
 from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import BROKEN, fail_step, resources_step
+from conformance.parts.lifetime import fail_step, resources_step
 from conformance.ports import (
     PRODUCER,
     Answer,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.components.subtask_checkpoint.state import BARRIERS, NEEDS, REPEATABLE, Checkpoint, Stage
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger, Seen
 from conformance.ports import (
     Alignment,
     CheckpointAcknowledged,
@@ -24,7 +23,7 @@ MOST_CHECKPOINTS = 9
 """The highest checkpoint that a scenario names."""
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """A checkpoint is pending while its inputs are started and the task has not taken its part. Its asynchronous part
     is running until it was given a turn in which it had to end."""
 

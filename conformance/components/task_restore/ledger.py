@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger, Seen
 from conformance.parts.quiet import Quiet
 from conformance.ports import (
     ALL_GATES,
@@ -32,7 +31,7 @@ _NEXT = {
 }
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """Channels are numbered through all gates."""
 
     __slots__ = (

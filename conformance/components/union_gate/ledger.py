@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from conformance.components.union_gate.lines import Gate
 from conformance.components.union_gate.state import UnionState
-from conformance.driver import Seen
+from conformance.driver import BROKEN, Seen
 from conformance.parts.kept import keep, read
-from conformance.parts.lifetime import BROKEN
+from conformance.parts.kept_errors import task_fails
 from conformance.ports import (
     BufferOrEvent,
     FaultStruck,
@@ -115,7 +115,7 @@ class Ledger(UnionState):
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
         self.error_kept = True
         self.owed_refusal, self.refusing = self.refusing, False
-        self.task_fails(keeps=seen.error is None)
+        task_fails(self, keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.flying -= 1
 
@@ -183,7 +183,7 @@ class Ledger(UnionState):
                     gate.early += signal.credit
             elif type(signal) is FaultStruck and not self.is_broken():
                 self.error_kept = True
-                self.task_fails(keeps=True)
+                task_fails(self, keeps=True)
 
     def begin_poll(self) -> None:
         """Notes that a poll begins, and which gates and channels must have an element for it."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.components.union_gate.lines import Gate, Line
-from conformance.parts.kept_errors import FAILING, KeepsErrors
-from conformance.parts.lifetime import BROKEN
+from conformance.driver import BROKEN, FAILING, PortLedger
 from conformance.parts.notice import Notice
 from conformance.ports import (
     NETWORK_BUFFER_POOL,
@@ -22,7 +21,7 @@ EXCLUSIVE, FLOATING = GateConfig((), Recovery.NONE).exclusive_buffers, GateConfi
 """How many exclusive buffers a remote channel has, and how many floating buffers a gate has."""
 
 
-class UnionState(KeepsErrors):
+class UnionState(PortLedger):
     """What the rules, and the functions that enable steps, read. `Ledger` says how steps change it.
 
     The phase `failed` begins when a release begins.
@@ -30,9 +29,9 @@ class UnionState(KeepsErrors):
 
     __slots__ = (
         "after_end", "due_urgent", "error_kept", "events", "gates", "idle", "in_hand", "in_poll", "in_poll_of_released",
-        "interrupted", "kept", "kinds", "lines", "mixed", "notice", "passes_blocked", "probe", "raced", "recovery",
-        "recovery_busy", "refusing", "released_from", "released_in_poll", "released_under_push", "sending", "sent",
-        "starved", "urged", "urged_again",
+        "interrupted", "kept", "kinds", "lines", "mixed", "notice", "owed_refusal", "passes_blocked", "probe", "raced",
+        "recovery", "recovery_busy", "refusing", "released_from", "released_in_poll", "released_under_push",
+        "sending", "sent", "starved", "urged", "urged_again",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +52,8 @@ class UnionState(KeepsErrors):
     def restore(self) -> None:
         """Begins with a fresh union."""
         self.begin_life("recovering")
+        self.owed_refusal = False
+        """Whether the operation that failed was to be refused as well: the port may keep either error."""
         self.gates: list[Gate] = []
         self.lines: list[Line] = []
         for kinds in self.kinds:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from conformance.components.writer.executors import Executor, Queued
 from conformance.components.writer.handed_in import HandedIn, spilled_pieces
 from conformance.components.writer.results import ANY, AT_STOP, COMPLETED, Key, Results
-from conformance.driver import Seen
-from conformance.parts.faults import Breakable
+from conformance.driver import PortLedger, Seen
 from conformance.ports import (
     STATE_FILE_CLOSE,
     BufferRecycled,
@@ -28,7 +27,7 @@ IO, SHARED = str(CheckpointReason.IO_EXCEPTION), str(CheckpointReason.SHARED_STR
 SUBSUMED = str(CheckpointReason.DECLINED_SUBSUMED)
 
 
-class Ledger(Breakable):
+class Ledger(PortLedger):
     """Each result is open until the writer says that it is completed or has failed."""
 
     __slots__ = (
