@@ -6,11 +6,11 @@ A fault is armed by a step and strikes one operation. Rules of the component say
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from conformance.driver import Broken, FailureClass, Faults, Judgement, Rules, Seen, Step, Steps, shared
+from conformance.driver import Broken, FailureClass, Faults, Judgement, PortLedger, Rules, Seen, Step, Steps, shared
 from conformance.parts.answers import whether
 from conformance.parts.designs import FAULTS, NOTHING
 from conformance.parts.fault_words import call_at
@@ -46,24 +46,11 @@ class WithFaults(Struct, frozen=True, forbid_unknown_fields=True):
         }
 
 
-class Faulty(Protocol):
-    """A ledger that has the part."""
-
-    faults: Faults
-
-
-class Keeper(Faulty, Protocol):
-    """A ledger of a port that may keep an error for whoever reads next."""
-
-    def may_keep(self, place: str) -> bool:
-        """Returns whether the port may keep the error of a call at this place for whoever reads next."""
-
-
 P = TypeVar("P", bound=Port)
-L = TypeVar("L", bound=Faulty)
+L = TypeVar("L", bound=PortLedger)
 
 
-def _possible(ledger: Faulty) -> Sequence[tuple[str, str]]:
+def _possible(ledger: PortLedger) -> Sequence[tuple[str, str]]:
     return ledger.faults.possible()
 
 
@@ -120,9 +107,9 @@ def see_strikes(rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, .
                 )  # fmt: skip
 
 
-def struck_again(ledger: Faulty, struck: FaultStruck) -> Broken | None:
+def struck_again(faults: Faults, struck: FaultStruck) -> Broken | None:
     """Returns what is wrong if no such fault was armed: a fault strikes once. None: it was armed."""
-    if struck.place in ledger.faults.armed:
+    if struck.place in faults.armed:
         return None
     return Broken(
         FailureClass.PROTOCOL, "a fault strikes once, where it was armed", f"{call_at(struck.place)} failed again"
@@ -130,11 +117,11 @@ def struck_again(ledger: Faulty, struck: FaultStruck) -> Broken | None:
 
 
 @shared("I-90", struck=True)
-def an_operation_fails_with_what_it_calls(ledger: Keeper, seen: Seen[object]) -> Judgement:
+def an_operation_fails_with_what_it_calls(ledger: PortLedger, seen: Seen[object]) -> Judgement:
     """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails. What
     only refuses is no failure."""
     struck = struck_by(seen)
-    if (again := struck_again(ledger, struck)) is not None:
+    if (again := struck_again(ledger.faults, struck)) is not None:
         return again
     if struck.kind is FaultKind.REFUSES or ledger.may_keep(struck.place):
         return False
@@ -146,7 +133,7 @@ def an_operation_fails_with_what_it_calls(ledger: Keeper, seen: Seen[object]) ->
 
 
 @shared("I-90", struck=True)
-def what_only_refuses_is_no_error(ledger: Faulty, seen: Seen[object]) -> Judgement:
+def what_only_refuses_is_no_error(ledger: object, seen: Seen[object]) -> Judgement:
     """If what an operation asks for cannot be had yet, the operation fails with no error, since it can ask again."""
     if struck_by(seen).kind is not FaultKind.REFUSES:
         return False

@@ -8,17 +8,29 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from conformance.driver import BROKEN, FAILING, UNSURE, Broken, FailureClass, Judgement, PortLedger, Seen, shared
+from conformance.driver import (
+    BROKEN,
+    FAILING,
+    UNSURE,
+    Broken,
+    FailureClass,
+    Faults,
+    Judgement,
+    PortLedger,
+    Seen,
+    shared,
+)
 from conformance.parts.fault_words import call_at
-from conformance.parts.faults import Faulty, struck_again, struck_by
+from conformance.parts.faults import struck_again, struck_by
 from conformance.parts.notice import notifies
 from conformance.parts.words import got
 from conformance.ports import ErrorKind
 
 
-class Keeping(Faulty, Protocol):
+class Keeping(Protocol):
     """A ledger of a port that keeps errors for its consumer."""
 
+    faults: Faults
     phase: str
     flying: int
     releasing: bool
@@ -47,7 +59,7 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
     """If something fails of which the consumer must learn by polling, the consumer has a reason to poll, unless an
     operation of the task has called it and fails with an error of kind io. No such error is of another kind."""
     struck = struck_by(seen)
-    if (again := struck_again(ledger, struck)) is not None:
+    if (again := struck_again(ledger.faults, struck)) is not None:
         return again
     if seen.error is not None and seen.error.kind is not ErrorKind.IO:
         owed = f"{call_at(struck.place)} failed, so the operation may fail with an error of kind io only"

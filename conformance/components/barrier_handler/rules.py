@@ -322,7 +322,7 @@ def a_start_that_is_refused_declines_one_checkpoint(ledger: Ledger, seen: Acted)
     struck = faults.struck_by(seen)
     if struck.kind is not FaultKind.REFUSES:
         return False
-    if (again := faults.struck_again(ledger, struck)) is not None:
+    if (again := faults.struck_again(ledger.faults, struck)) is not None:
         return again
     told = [checkpoint for checkpoint, reason in declined(seen) if reason is not CheckpointReason.DECLINED_SUBSUMED]
     if seen.error is None and len(told) == 1 and not triggered(seen):

@@ -40,7 +40,7 @@ def a_release_answers_the_error_of_a_channel_or_none(ledger: Ledger, seen: Seen[
     """If the release of a channel fails, the release of the gate answers that error, of kind io, or no error. A fault
     strikes once."""
     struck = faults.struck_by(seen)
-    if (again := faults.struck_again(ledger, struck)) is not None:
+    if (again := faults.struck_again(ledger.faults, struck)) is not None:
         return again
     if seen.error is None or seen.error.kind is ErrorKind.IO:
         return True

@@ -43,7 +43,7 @@ def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any
     struck = struck_by(seen)
     if not ledger.may_keep(struck.place):
         return False
-    if (again := struck_again(ledger, struck)) is not None:
+    if (again := struck_again(ledger.faults, struck)) is not None:
         return again
     if seen.error is None and (notifies(seen.signals) or ledger.notice.awake):
         return True

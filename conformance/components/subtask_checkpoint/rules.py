@@ -397,7 +397,7 @@ def a_refused_start_fails_with_its_reason(ledger: Ledger, seen: Acted) -> Judgem
     struck = faults.struck_by(seen)
     if struck.kind is not FaultKind.REFUSES:
         return False
-    if (again := faults.struck_again(ledger, struck)) is not None:
+    if (again := faults.struck_again(ledger.faults, struck)) is not None:
         return again
     due = CheckpointReason.DECLINED_TASK_NOT_READY
     told = [one for one in seen.signals if type(one) in TOLD]

@@ -204,7 +204,7 @@ def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judge
     """If something fails that the restore calls, the task fails in the same operation, with the message of that
     error."""
     struck = faults.struck_by(seen)
-    if (again := faults.struck_again(ledger, struck)) is not None:
+    if (again := faults.struck_again(ledger.faults, struck)) is not None:
         return again
     told = [one for one in seen.signals if type(one) is TaskStateChanged and one.state in OVER]
     if not told and ledger.state in OVER:
