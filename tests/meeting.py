@@ -48,6 +48,8 @@ class Case(NamedTuple):
     """The size of the largest file that the machine lets the command write, in bytes; None: there is no limit."""
     told: str = ""
     """What the command must print."""
+    most: int | None = None
+    """How many bytes the command may print; None: as many as it likes."""
 
 
 class Met(NamedTuple):
@@ -64,7 +66,7 @@ class Met(NamedTuple):
     escaped: bool
     """Whether the command wrote an escape sequence of the stranger, or a file outside of the folder."""
     told: bool
-    """Whether the command printed what it must print."""
+    """Whether the command printed what it must print, and no more than it may."""
 
     @property
     def is_well(self) -> bool:
@@ -104,9 +106,10 @@ def met(case: Case, folder: Path) -> Met:
     escaped = bool(outside) or scripted or any(map(acts, (output, *shown.values()))) or (inside / "escaped").exists()
     printed = done.stdout.decode(errors="replace")
     said = next((one for one in printed.splitlines() if case.told and case.told in one), None)
+    well = (said is not None or not case.told) and len(output) <= (case.most or sys.maxsize)
     return Met(
         case, status, _said(done.stdout, done.stderr, inside) if said is None else " ".join(neutral(said).split()),
-        memory >> 10, seconds, len(_left(mark, mine)), escaped, said is not None or not case.told,
+        memory >> 10, seconds, len(_left(mark, mine)), escaped, well,
     )  # fmt: skip
 
 

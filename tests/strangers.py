@@ -30,6 +30,7 @@ from tests.hostile import DEEP, SHAPES, remove_nested_folders, resealed
 from tests.meeting import CONFORMS, FOUND, INCONCLUSIVE, LIMITS, NOT_WRITTEN, REFUSED, ROOT, Case, Met, met
 from tests.mutated import KINDS, Kind, statuses, table
 from tests.strange_states import leading_nowhere, listed, nested, piped, sparse, state
+from tests.stranger_commands import GUARDED
 from tests.stranger_words import WORDS
 
 HOSTILE = "tests.engines.hostile:"
@@ -235,6 +236,7 @@ CASES = (
          ("doctor", *LIMITS, "--implementation", f"{HOSTILE}hangs_when_asked"), INCONCLUSIVE),
     Case("Python: does not end its audit",
          ("audit", ".", *LIMITS, "--implementation", f"{HOSTILE}hangs_when_asked"), INCONCLUSIVE),
+    *GUARDED,
     _lines("exits at a call", on_call="sys.exit(0)"),
     _lines("exits before it greets", REFUSED, on_hello="sys.exit(0)"),
     _lines("answers nothing", on_call="import time; time.sleep(1000)"),
@@ -332,6 +334,8 @@ BEFORE = {
     "Python: a number that is equal to everything": "conformed",
     "Python: 1 for true": "conformed",
     "Python: an operation without end, with the doctor": "did not end",
+    "Python: an operation without end, with `bugs`": "did not end",
+    "Python: 2 MiB to stdout and stderr with each flush, with `bugs`": "everything was printed",
     "Python: lets priority events pass a blocked subpartition, and does not claim it":
         "accused, and not told what to claim",
     "Python: claims `faults`, and refuses every fault": "conformed, without a word",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from conformance.cli import catalogues
+from conformance.engines.relay import FIRST
+from tests.test_cli import run
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = "tests.engines.hostile:"
@@ -69,6 +76,111 @@ def test_the_status_is_that_of_the_command():
     assert done.returncode == 1
     assert '"steps"' in done.stdout
     assert conformance("explore", "--component", "nobody", *buggy).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("bugs", "HANGING_BUG"), ("variants", "HANGING_VARIANT"), ("variants", "HANGING_ORIGINAL")],
+)
+def test_a_known_bug_or_a_legal_variant_that_hangs_ends_the_command(command, name):
+    """Seen: these commands had no limit of time."""
+    done = conformance(command, f"{HERE}{name}", "--step-seconds", "1", "--processes", "2", "--scenarios", "100")
+    assert done.returncode == 3
+    assert f"{HERE}{name} ended the command: it did not answer in time, " in done.stderr
+    assert ", flush of this scenario:\n" in done.stderr
+
+
+def test_a_known_bug_that_ends_its_process_says_where():
+    """With several processes, too, which would not be told what a pool of them makes of it."""
+    done = conformance("bugs", f"{HERE}EXITING_BUG", "--processes", "2")
+    assert done.returncode == 3
+    assert "EXITING_BUG ended the command: its process exited with status 0, " in done.stderr
+    assert ", flush of this scenario:\n" in done.stderr
+
+
+def test_the_suite_may_take_as_long_as_it_needs():
+    """It tries operator mutants of the reference after what is not its own."""
+    arguments = ("--scenarios", "20", "--step-seconds", "0.5", "--operators", "2", "--component", "deque")
+    done = conformance("bugs", "tests.ports.foreign_bugs:AS_A_CHANGE", *arguments)
+    assert done.returncode in (0, 1), done.stderr
+
+
+def test_what_a_property_is_compared_with_has_limits_too():
+    against = ("--against", f"{HERE}swallows_the_alarm", "--component", "subpartition", "--step-seconds", "1")
+    done = conformance("explain", "sequence-numbers-have-no-gaps", *against)
+    assert done.returncode == 3
+    assert f"{HERE}swallows_the_alarm or reference ended the command: it did not answer in time" in done.stderr
+
+
+def test_the_list_of_implementations_is_not_ended_by_one(monkeypatch, capsys):
+    monkeypatch.setattr(catalogues, "registered_names", lambda: [f"{HERE}exits_when_made", "reference"])
+    assert run("implementations") == 0
+    assert "its process exited with status 0" in " ".join(capsys.readouterr().out.split())
+
+
+FLOODED = [
+    ("explore", "--component", "subpartition", "--depth", "2", "--implementation", f"{HERE}floods_a_little"),
+    ("shrink", "tests/corpus/B-01.json", "--implementation", f"{HERE}floods_a_little"),
+    ("doctor", "--implementation", f"{HERE}floods_a_little"),
+    ("bugs", f"{HERE}FLOODING_BUG", "--scenarios", "20"),
+]
+
+
+@pytest.mark.parametrize("command", FLOODED, ids=lambda command: command[0])
+def test_a_flood_does_not_reach_what_is_printed(command):
+    """Seen: an operation that wrote 64 MiB made a log of gigabytes."""
+    done = conformance(*command)
+    assert done.returncode in (0, 1, 2, 3)
+    assert "flood" not in done.stdout.replace(f"{HERE}flood", "")
+    assert FIRST < len(done.stderr) < 3 * FIRST
+    assert "bytes of what it has written are left out" in done.stderr
+
+
+def test_what_the_command_prints_and_what_the_implementation_writes_are_told_apart():
+    arguments = ("explore", "--component", "subpartition", "--implementation", f"{HERE}aborts", "--depth", "1")
+    done = conformance(*arguments)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "| \\x1b[2Jabout to abort\n" in done.stderr
+
+
+def test_a_command_in_a_child_writes_to_its_own_streams():
+    """Its stdout is that of the implementation."""
+    reader, writer = os.pipe()
+    explore = ("explore", "--component", "subpartition", "--implementation", f"{HERE}floods_a_little", "--depth", "1")
+    done = conformance(*explore, "--json", "/dev/stdout")
+    assert done.returncode in (0, 3)
+    assert json.loads(done.stdout[done.stdout.index("{\n") :])["schema"] == 1
+    command = [sys.executable, "-c", "from conformance.cli import main; main()", *explore]
+    given = subprocess.run(
+        [*command, "--json", f"/dev/fd/{writer}"], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, check=False, pass_fds=[writer],
+    )  # fmt: skip
+    os.close(writer)
+    with open(reader, "rb") as file:
+        assert json.load(file)["schema"] == 1
+    assert given.stdout != b""
+
+
+def test_on_a_terminal_the_command_is_as_ever():
+    """It has colours and a bar, and above it stands what the implementation writes."""
+    mine, theirs = pty.openpty()
+    explore = ("explore", "--component", "subpartition", "--implementation", f"{HERE}floods_a_little", "--depth", "2")
+    with subprocess.Popen(
+        [sys.executable, "-c", "from conformance.cli import main; main()", *explore], cwd=ROOT, stdin=theirs,
+        stdout=theirs, stderr=theirs, env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"},
+    ) as done:  # fmt: skip
+        os.close(theirs)
+        said = bytearray()
+        with suppress(OSError):  # so ends a terminal
+            while part := os.read(mine, 1 << 16):
+                said += part
+        os.close(mine)
+    assert done.returncode in (0, 3)
+    assert b"\x1b[?25l" in said, "the bar hides the cursor"
+    assert b"\x1b[1m" in said, "a heading of the table"
+    assert b"\r\x1b[2K| flood\r\n" in said
+    assert b"bytes of what it has written are left out" in said
 
 
 @pytest.mark.parametrize("command", ["bugs", "variants"])

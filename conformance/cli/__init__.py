@@ -19,6 +19,7 @@ import click
 from conformance import __version__, campaigns
 from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
+from conformance.cli.child import Child
 from conformance.cli.documentation import docs
 from conformance.cli.examining import audit, doctor
 from conformance.cli.explaining import explain
@@ -29,7 +30,6 @@ from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import drop_unwritable_output, flush, notes, say
 from conformance.cli.searching import check, explore
-from conformance.engines.position import Writer
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WRITTEN, USAGE
 from conformance.scenarios import SchemaError
@@ -41,16 +41,16 @@ _SECONDS_TO_END = 5.0
 """How long to wait for processes that do not end although they were killed."""
 
 
-def main(arguments: Sequence[str] | None = None, guard: Writer | None = None) -> NoReturn:
+def main(arguments: Sequence[str] | None = None, child: Child | None = None) -> NoReturn:
     """Run a command and exit. An error is printed as one paragraph: an expected one with exit status 2.
 
-    `guard` tells the process that guards this one where it is.
+    `child`: what it knows if another process guards this one.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     if arguments is None:  # the process is that of the command, so that whatever is below it was started by the command
         atexit.register(end_descendants, _SECONDS_TO_END)
     try:
-        status = cli.main(args=given, standalone_mode=False, obj=guard)
+        status = cli.main(args=given, standalone_mode=False, obj=child)
         flush()
     except click.exceptions.Abort:
         say("interrupted; no incomplete file was left behind")

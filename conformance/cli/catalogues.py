@@ -17,9 +17,9 @@ from conformance.cli.options import (
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Component
+from conformance.engines.apart import find
 from conformance.ports import (
     UnusableImplementation,
-    find_implementation,
     known_bugs,
     registered_names,
 )
@@ -65,7 +65,7 @@ def implementations(json_path: Path | None) -> int:
     rows = []
     for name in registered_names():
         try:
-            implementation = find_implementation(name)
+            implementation = find(name)
             with closing(implementation):
                 rows.append(reporting.implementation_row(name, implementation))
         except UnusableImplementation as error:

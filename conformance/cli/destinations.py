@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from conformance.cli.child import Child
 from conformance.system.places import trouble_with_file, trouble_with_folder, trouble_with_kept_file
 
 
@@ -22,6 +23,9 @@ class _Destination(click.ParamType):  # type: ignore[type-arg]  # older releases
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path. Fails if nothing could be written there."""
         path = Path(value)
+        child = None if ctx is None else ctx.find_object(Child)
+        if child is not None:
+            path = child.place(path)
         trouble = self._trouble(path)
         if trouble is not None:
             self.fail(trouble, param, ctx)

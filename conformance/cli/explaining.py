@@ -10,6 +10,7 @@ from functools import partial
 import click
 
 from conformance import reporting
+from conformance.cli.guarding import followed, guarded
 from conformance.cli.options import (
     assume_option,
     capabilities_of,
@@ -25,7 +26,7 @@ from conformance.cli.options import (
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Property
-from conformance.engines.apart import find
+from conformance.engines.apart import find, is_ours
 from conformance.engines.checking import check_any
 from conformance.engines.tally import Tally
 from conformance.engines.unexercised import Limited, explanation, share
@@ -59,9 +60,14 @@ def explain(
     """
     check_components(components)
     assumed = capabilities_of(assume)
-    with closing(find(name, Limits(step_seconds, memory), None, in_process)) as implementation:
+    limits = Limits(step_seconds, memory)
+    if not in_process and against is not None and not is_ours(against):
+        if (status := guarded(f"{against} or {name}", limits)) is not None:
+            return status
+        in_process = True  # in this child, as what it is compared with
+    with closing(find(name, limits, None, in_process)) as implementation:
         for at, judged in enumerate(_meant(slug, offered_of(implementation, components))):
-            program = Program(COMPONENTS[judged.component], implementation, assumed)
+            program = followed(Program(COMPONENTS[judged.component], implementation, assumed))
             reference = None
             if judged.applies(program.capabilities):
                 reference = _reference(judged, program, against)
@@ -71,8 +77,9 @@ def explain(
                 explained = explanation(judged, program, mine)
                 if reference is not None:
                     with closing(reference):
-                        alike = search(Program(program.component, Limited(reference, program.capabilities)), 1)
-                        whole = search(Program(program.component, reference), 2)
+                        limited = Limited(reference, program.capabilities)
+                        alike = search(followed(Program(program.component, limited)), 1)
+                        whole = search(followed(Program(program.component, reference)), 2)
                     explained = explanation(
                         judged, program, mine,
                         share(judged, f"{reference.name} with the same capabilities", alike),

@@ -9,17 +9,19 @@ import click
 
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
-from conformance.cli.guarding import guarded_by_names
+from conformance.cli.guarding import following, guarded_by_names, is_guarded, resting
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
     component_option,
     every_option,
     json_option,
+    memory_option,
     notes,
     out,
     processes_option,
     seed_option,
+    step_seconds_option,
 )
 from conformance.components import COMPONENTS
 from conformance.engines.first_hits import FILE as FIRST_HITS
@@ -28,8 +30,9 @@ from conformance.engines.interruption import Interruption
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
-from conformance.ports import KnownBug, find_known_bug, known_bugs
+from conformance.ports import KnownBug, Limits, find_known_bug, known_bugs
 from conformance.ports.changes import CATALOGUES
+from conformance.ports.registry import KNOWN_BUG_SCHEME, KNOWN_BUGS
 from conformance.reporting.status import CONFORMS, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario, read_toml
 from conformance.scenarios.names import as_file_name
@@ -77,15 +80,21 @@ OPERATOR_SCENARIOS = 1_000
     help="Write the minimal scenario of each bug into this folder, and where the search first found it.",
 )  # fmt: skip
 @every_option
+@step_seconds_option
+@memory_option
 @json_option
 def bugs(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, processes: int,
     optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None, report_path: Path | None,
-    corpus_path: Path | None, everything: bool, json_path: Path | None,
+    corpus_path: Path | None, everything: bool, step_seconds: float, memory: int, json_path: Path | None,
 ) -> int:  # fmt: skip
-    """Print the kill matrix: for each known bug, whether the property that must notice it did."""
+    """Print the kill matrix: for each known bug, whether the property that must notice it did.
+
+    Known bugs that are not the suite's own run in one process, which has limits.
+    """
     check_components(components)
-    if (status := guarded_by_names(names)) is not None:
+    limits = Limits(step_seconds, memory)
+    if (status := guarded_by_names(names, KNOWN_BUG_SCHEME, KNOWN_BUGS, limits)) is not None:
         return status
     reasons = _reasons(reasons_path) if reasons_path is not None else {}
     chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
@@ -97,14 +106,18 @@ def bugs(
     asked = Asked(texts, scenarios, optimal, confirm)
     with interruptible() as interruption:
         with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
-            lines = matrix([name for name, _ in chosen], asked, processes, lambda done: advance(done, 0), interruption)
+            lines = matrix(
+                [name for name, _ in chosen], asked, 1 if is_guarded() else processes, lambda done: advance(done, 0),
+                interruption, following(),
+            )  # fmt: skip
+        by_name = {line.bug: line for line in lines}
+        found = [(bug, by_name[name]) for name, bug in chosen if name in by_name]
+        rows = [reporting.bug_row(bug, line) for bug, line in found]
+        resting()
         tried = _operators(operators, components, processes, interruption) if operators else []
-    by_name = {line.bug: line for line in lines}
-    found = [(bug, by_name[name]) for name, bug in chosen if name in by_name]
     remarks = reporting.untried_lines("known bug", [bug.id for name, bug in chosen if name not in by_name])
     if interruption.requested and operators and len(tried) < operators:
         remarks.append(f"{len(tried)} of {operators} operator mutants were tried.")
-    rows = [reporting.bug_row(bug, line) for bug, line in found]
     reporting.print_bugs(out, rows, everything or bool(names))
     for row in rows if names else ():
         if row.change:

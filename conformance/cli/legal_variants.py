@@ -8,20 +8,23 @@ import click
 
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
-from conformance.cli.guarding import guarded_by_names
+from conformance.cli.guarding import following, guarded_by_names, is_guarded, resting
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
     component_option,
     every_option,
     json_option,
+    memory_option,
     notes,
     out,
     processes_option,
     seed_option,
+    step_seconds_option,
 )
 from conformance.engines.variants import MOST_SCENARIOS, try_variants
-from conformance.ports import find_legal_variant, legal_variants
+from conformance.ports import Limits, find_legal_variant, legal_variants
+from conformance.ports.registry import LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario
 from conformance.scenarios.names import as_file_name
@@ -50,14 +53,21 @@ from conformance.system.writing import make_folder
     help="Write, for each variant, a scenario in which its history differs into this folder.",
 )  # fmt: skip
 @every_option
+@step_seconds_option
+@memory_option
 @json_option
 def variants(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, scenarios: int, processes: int,
-    report_path: Path | None, corpus_path: Path | None, everything: bool, json_path: Path | None,
+    report_path: Path | None, corpus_path: Path | None, everything: bool, step_seconds: float, memory: int,
+    json_path: Path | None,
 ) -> int:  # fmt: skip
-    """Check the legal variants: the specification allows each of them, so no property may accuse one."""
+    """Check the legal variants: the specification allows each of them, so no property may accuse one.
+
+    Legal variants that are not the suite's own run in one process, which has limits.
+    """
     check_components(components)
-    if (status := guarded_by_names(names)) is not None:
+    limits = Limits(step_seconds, memory)
+    if (status := guarded_by_names(names, LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS, limits)) is not None:
         return status
     chosen = [(name, find_legal_variant(name)) for name in names] or [(one.id, one) for one in legal_variants()]
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
@@ -65,11 +75,15 @@ def variants(
         raise click.UsageError("there is no legal variant of these components")
     with interruptible() as interruption, reporting.progress_bar(notes, "legal variants", len(chosen)) as advance:
         every = [name for name, _ in chosen]
-        trials = try_variants(every, seed, scenarios, processes, lambda done: advance(done, 0), interruption)
+        trials = try_variants(
+            every, seed, scenarios, 1 if is_guarded() else processes, lambda done: advance(done, 0), interruption,
+            following(),
+        )  # fmt: skip
     by_name = {trial.variant: trial for trial in trials}
     tried = [(variant, by_name[name]) for name, variant in chosen if name in by_name]
     remarks = reporting.untried_lines("legal variant", [one.id for name, one in chosen if name not in by_name])
     rows = [reporting.variant_row(variant, trial) for variant, trial in tried]
+    resting()
     reporting.print_variants(out, rows, everything or bool(names))
     for row in rows if names else ():
         out.print_lines(f"\n{neutral_line(row.id)}, allowed by {neutral_line(row.reason)}\n  {indented(row.change)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,10 +36,14 @@ class _Console(CarefulConsole):
         raise SystemExit(NOBODY_READS)
 
 
+out = _Console(highlight=False)
+notes = _Console(stderr=True)
+
+
 def flush() -> None:
     """Write what is still to be printed. Raises: OSError, which Python would otherwise raise when it is too late."""
     with suppress(ValueError):  # it is closed already
-        sys.stdout.flush()
+        out.file.flush()
 
 
 def drop_unwritable_output() -> None:
@@ -49,11 +52,7 @@ def drop_unwritable_output() -> None:
         flush()
     except OSError:
         with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-out = _Console(highlight=False)
-notes = _Console(stderr=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out.file.fileno())
 
 
 def say(trouble: str) -> None:

@@ -191,7 +191,7 @@ class Differ:
         """Compare no more."""
         self._reason = reason
 
-    def follow(self, log: Callable[[Program], Log]) -> None:
+    def follow(self, log: Callable[[Program], Log | None]) -> None:
         """Let a log follow the runs of the baseline, which is passed to `log`."""
         if not self._reason:
             self._baseline.log = log(self._baseline)

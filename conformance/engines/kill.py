@@ -10,6 +10,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Component, Program, run_scenario
 from conformance.engines.check import Found
 from conformance.engines.interruption import NEVER, Interruption, Unfinished
+from conformance.engines.position import Follow, unfollowed
 from conformance.engines.reduce import BUDGET, Signature, reduce
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter, Failure
@@ -93,17 +94,19 @@ def hunt(
 
 def kill(
     bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET,
-    components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER,
+    components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER, follow: Follow = unfollowed,
 ) -> Kill:  # fmt: skip
     """Search until the property that must notice the bug fails, then reduce.
 
     Since there is only one bug, all failures of this property count as one, whatever the operation at which they show.
+    `follow` returns the log of the program that is run.
 
     Raises: Unfinished.
     """
     implementation: Implementation = bug.build()
     began = process_time()
     program = Program(components[bug.component], implementation)
+    program.log = follow(program)
     seen = hunt(bug, program, seed, scenarios, interruption=interruption)
     searched = process_time()
     if not seen.hits:

@@ -12,6 +12,7 @@ from conformance.engines.fresh import Opinion, in_fresh_process
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.kill import Kill, kill
 from conformance.engines.optimum import Optimum, optimum
+from conformance.engines.position import Follow, unfollowed
 from conformance.engines.processes import mapping
 from conformance.ports import find_known_bug
 from conformance.ports.registry import KNOWN_BUG_SCHEME
@@ -70,15 +71,18 @@ def matrix(
     processes: int = 1,
     watch: Watch | None = None,
     interruption: Interruption = NEVER,
+    follow: Follow = unfollowed,
 ) -> list[Line]:
     """Returns a line for each of these known bugs, in their order, which is the same for any number of processes.
+
+    `follow` returns the log of each program that is run; it must be importable if there are several processes.
 
     After an interruption, the bugs are missing that were not searched for with every seed, and of the others what was
     to be found out about their minimal scenarios.
     """
     lines: list[Line] = []
     with mapping(processes, interruption) as over:
-        results = over(_kill, [(name, seed, asked.scenarios) for name in names for seed in asked.seeds])
+        results = over(_kill, [(name, seed, asked.scenarios, follow) for name in names for seed in asked.seeds])
         done = 0
         for name in names:
             kills = [one for one in _counted(islice(results, len(asked.seeds)), done, watch) if one is not None]
@@ -86,7 +90,7 @@ def matrix(
             if len(kills) == len(asked.seeds):
                 lines.append(Line(name, tuple(kills)))
         if asked.optimal:
-            optima = over(_optimum, [(line.bug, line.shortest_form) for line in lines])
+            optima = over(_optimum, [(line.bug, line.shortest_form, follow) for line in lines])
             lines = [replace(line, optimum=best) for line, best in zip(lines, optima, strict=True)]
     return [_confirmed(line, interruption) for line in lines] if asked.confirmed else lines
 
@@ -106,13 +110,15 @@ def _confirmed(line: Line, interruption: Interruption) -> Line:
     return replace(line, opinion=in_fresh_process(line.forms[0], implementation))
 
 
-def _kill(name: str, seed: str, scenarios: int, interruption: Interruption) -> Kill:
-    return kill(find_known_bug(name), seed, scenarios, interruption=interruption)
+def _kill(name: str, seed: str, scenarios: int, follow: Follow, interruption: Interruption) -> Kill:
+    return kill(find_known_bug(name), seed, scenarios, interruption=interruption, follow=follow)
 
 
-def _optimum(name: str, minimal: Scenario | None, interruption: Interruption) -> Optimum | None:
+def _optimum(name: str, minimal: Scenario | None, follow: Follow, interruption: Interruption) -> Optimum | None:
     """Returns None without a minimal scenario, or if this Python cannot recognise states. Raises: Unfinished."""
+    if minimal is None:
+        return None
     try:
-        return None if minimal is None else optimum(find_known_bug(name), minimal, interruption=interruption)
+        return optimum(find_known_bug(name), minimal, interruption=interruption, follow=follow)
     except CannotRecognise:
         return None

@@ -9,6 +9,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import FINISH, RUN, Component, Program
 from conformance.engines.explore import Explorer
 from conformance.engines.interruption import NEVER, Interruption, Unfinished
+from conformance.engines.position import Follow, unfollowed
 from conformance.engines.scope import Scope
 from conformance.ports import KnownBug
 from conformance.scenarios import Scenario
@@ -37,12 +38,12 @@ class Optimum:
 
 def optimum(
     bug: KnownBug, minimal: Scenario, most_work: int = MOST_WORK,
-    components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER,
+    components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER, follow: Follow = unfollowed,
 ) -> Optimum:  # fmt: skip
     """Judge the scenarios that have the configuration of `minimal` and fewer steps, the shortest first.
 
     `minimal` is a scenario in which the property that must notice the bug fails. If that property fails in no shorter
-    one, nothing shorter exists in this configuration. Raises: CannotRecognise; Unfinished.
+    one, nothing shorter exists in this configuration. `follow`: as in `kill`. Raises: CannotRecognise; Unfinished.
     """
     length = len(minimal.steps)
     if not length:
@@ -51,6 +52,7 @@ def optimum(
     try:
         # A scope without limits: with limits, a minimal scenario could be outside the scope.
         program, scope = Program(components[bug.component], implementation), Scope(minimal.config, {})
+        program.log = follow(program)
         explorer = Explorer(program, scope, (RUN, FINISH))
         seen = explorer.explore(length - 1, until=bug.property, most_work=most_work, interruption=interruption)
         shorter = explorer.shortest(bug.property)

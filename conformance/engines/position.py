@@ -10,13 +10,14 @@ import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from conformance.driver import Component, Components, Program
+from conformance.driver.program import Log
 from conformance.engines.interruption import until
 from conformance.ports.implementation import NEW
 from conformance.scenarios import Entry, Scenario, Step
@@ -81,6 +82,11 @@ class Writer:
         """Note what is done now, if it is no run of a scenario. Nothing: the suite itself is at work."""
         self.begin(what.encode())
 
+    def rest(self) -> None:
+        """Note that the suite itself is at work, for as long as it takes, and nothing of a stranger runs."""
+        self.beats += 1
+        _write_state(self.memory, _AT, self.beats, 0)
+
     def note(self, line: bytes) -> None:
         """Note a step. It is there for the reader once the end of the notes is behind it."""
         end = self.used + len(line)
@@ -112,6 +118,14 @@ class Followed:
     def entries(self) -> list[Entry]:
         """See `Log`."""
         return [] if self.streamed is None else self.streamed
+
+
+Follow = Callable[[Program], Log | None]
+"""Returns the log of a program that will be run."""
+
+
+def unfollowed(program: Program) -> None:
+    """No log follows this program."""
 
 
 class _Noted(list[Step]):
@@ -185,6 +199,12 @@ class Reader:
     def has_begun(self) -> bool:
         """Whether the writer has noted a run, or what it does, and not only that it is there."""
         return int(_STATE.unpack_from(self._memory, _AT)[1]) > _BEGIN
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing of a stranger runs in the writer."""
+        beats, used = _STATE.unpack_from(self._memory, _AT)
+        return bool(beats) and not used
 
     @property
     def said(self) -> str:

@@ -45,6 +45,7 @@ class Relay:
     def finish(self) -> None:
         """Show the end, and say how much is left out. Later parts are not shown as they come."""
         if not self._rest:
+            sys.stderr.write(self._quoted.end())
             return
         sys.stderr.write(
             f"{neutral_line(self._name)}: {self._omitted:,} bytes of what it has written are left out, "

@@ -10,6 +10,7 @@ from conformance.driver import Component, Program
 from conformance.engines.check import Found, check
 from conformance.engines.divergence import Differ, Divergence
 from conformance.engines.interruption import NEVER, Interruption, Unfinished, until
+from conformance.engines.position import Follow, unfollowed
 from conformance.engines.processes import mapping
 from conformance.engines.search import Search, seeds
 from conformance.ports import LegalVariant, find_legal_variant
@@ -49,14 +50,17 @@ def try_variants(
     processes: int = 1,
     watch: Watch | None = None,
     interruption: Interruption = NEVER,
+    follow: Follow = unfollowed,
 ) -> list[Trial]:
     """Returns what became of these variants, in their order, which is the same for any number of processes.
+
+    `follow` returns the log of each program that is run; it must be importable if there are several processes.
 
     After an interruption, the variants are missing of which that is not known.
     """
     trials: list[Trial] = []
     with mapping(processes, interruption) as over:
-        for one in over(_by_name, [(name, seed, scenarios) for name in names]):
+        for one in over(_by_name, [(name, seed, scenarios, follow) for name in names]):
             if one is not None:
                 trials.append(one)
             if watch is not None:
@@ -64,8 +68,8 @@ def try_variants(
     return trials
 
 
-def _by_name(name: str, seed: str, scenarios: int, interruption: Interruption) -> Trial:
-    return try_variant(name, find_legal_variant(name), seed, scenarios, interruption=interruption)
+def _by_name(name: str, seed: str, scenarios: int, follow: Follow, interruption: Interruption) -> Trial:
+    return try_variant(name, find_legal_variant(name), seed, scenarios, interruption=interruption, follow=follow)
 
 
 def try_variant(
@@ -75,16 +79,18 @@ def try_variant(
     scenarios: int,
     components: Mapping[str, Component] = COMPONENTS,
     interruption: Interruption = NEVER,
+    follow: Follow = unfollowed,
 ) -> Trial:
     """Check a variant as any implementation is checked, then look for a scenario in which it differs.
 
-    Raises: Unfinished.
+    `follow` returns the log of each program that is run. Raises: Unfinished.
     """
     implementation = variant.build()
     try:
         program = Program(components[variant.component], implementation)
+        program.log = follow(program)
         result = check(program, scenarios, seed, interruption=interruption)
-        difference = _difference(variant, program, seed, scenarios, interruption)
+        difference = _difference(variant, program, seed, scenarios, interruption, follow)
         if interruption.requested:
             raise Unfinished
         return Trial(name, result.tally.scenarios, result.found, difference)
@@ -93,12 +99,13 @@ def try_variant(
 
 
 def _difference(
-    variant: LegalVariant, program: Program, seed: str, scenarios: int, interruption: Interruption
+    variant: LegalVariant, program: Program, seed: str, scenarios: int, interruption: Interruption, follow: Follow
 ) -> Divergence | None:
     """Returns the simplest scenario that is known in which the two histories differ."""
     original = variant.original()
     try:
         differ, search = Differ(original.name, original, program, inside=True), Search(program)
+        differ.follow(follow)
         for text in seeds(seed, variant.component, until(interruption, range(min(scenarios, MOST_COMPARED)))):
             scenario, run = search.run(text, record=True)
             differ.see(scenario, run)

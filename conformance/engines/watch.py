@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from conformance.driver import FailureClass
 from conformance.engines.position import Reader
@@ -23,6 +25,15 @@ class Watch:
     def begin(self) -> None:
         """The process begins something new, which may take as long as one step."""
         self._beats, self._since = -1, time.monotonic()
+
+    @contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Let no time pass for the process while the `with` block runs, which may keep it waiting."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._since += time.monotonic() - began
 
     def complaint(self, patience: float | None) -> tuple[str, FailureClass] | None:
         """Returns what is wrong, and its class. `patience`: the seconds that a step may take; None: no limit."""

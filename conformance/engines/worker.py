@@ -244,7 +244,8 @@ class Worker:
             return
         self._said += chunk
         del self._said[:-_KEPT_LOG]
-        self._relay.show(chunk)
+        with self._watch.pausing():  # whoever reads what is shown may take a while
+            self._relay.show(chunk)
 
     def _ended(
         self, what: str | None = None, failure_class: FailureClass = FailureClass.CRASHED, costly: bool = False

@@ -53,6 +53,12 @@ def own_points(group: str) -> list[EntryPoint]:
     return [one for one in entry_points(group=group) if one.dist is not None and _normal(one.dist.name) == _SUITE]
 
 
+def foreign_point(group: str) -> str | None:
+    """The name of an entry point of a group that is of another package than the suite; None if there is none."""
+    own = own_points(group)
+    return next((one.name for one in entry_points(group=group) if one not in own), None)
+
+
 def is_own(implementation: Implementation) -> bool:
     """Whether the class of an implementation is the suite's own, or that of one of its known bugs and legal variants.
 

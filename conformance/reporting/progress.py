@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -26,7 +27,8 @@ def progress_bar(console: CarefulConsole, what: str, total: int | None) -> Itera
         yield _lines(console, what, total)
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    mine = console.file in (sys.stdout, sys.stderr)  # otherwise these two are not those of the suite
+    with Progress(*columns, console=console, transient=True, redirect_stdout=mine, redirect_stderr=mine) as bar:
         task = bar.add_task(what, total=total)
         yield lambda before, within: bar.update(task, completed=before + within)
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conformance.ports import Element, find_implementation
+from conformance.ports import Element, KnownBug, LegalVariant, find_implementation
 from reference_impl.implementation import Reference
 from reference_impl.network.subpartition import Subpartition
 from tests.implementations import With, with_parts
@@ -189,3 +189,13 @@ def buggy() -> Any:
 
 def usual() -> Reference:
     return with_parts("usual")
+
+
+def _bug(build: Any) -> KnownBug:
+    return KnownBug("X-HOSTILE", "own", "subpartition", "sequence-numbers-have-no-gaps", "It does harm.", build)
+
+
+HANGING_BUG, FLOODING_BUG = _bug(swallows_the_alarm), _bug(floods_a_little)
+EXITING_BUG = _bug(exits_in_silence)
+HANGING_VARIANT = LegalVariant("X-HOSTILE", "subpartition", "FS1", "It does harm.", swallows_the_alarm, usual)
+HANGING_ORIGINAL = LegalVariant("X-HOSTILE", "subpartition", "FS1", "It does harm.", usual, swallows_the_alarm)

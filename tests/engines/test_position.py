@@ -8,7 +8,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, run_scenario
-from conformance.engines.position import NOWHERE, SIZE, Followed, Reader, Writer, new_memory
+from conformance.engines.position import NOWHERE, SIZE, Followed, Position, Reader, Writer, new_memory
 from tests.implementations import reference
 
 SUBPARTITION = COMPONENTS["subpartition"]
@@ -49,6 +49,24 @@ def test_the_steps_of_the_last_run_are_there(both):
         assert list(position.scenario.steps) == run.performed
         assert len(position.drained) == run.closing_steps
         assert reader.beats > before
+
+
+def test_a_rest_ends_with_what_is_noted_next(both):
+    writer, reader = both
+    assert not reader.rests, "it may be loading what hangs"
+    writer.say("when it was loaded")
+    assert (reader.rests, reader.said) == (False, "when it was loaded")
+    before = reader.beats
+    writer.rest()
+    assert (reader.rests, reader.has_begun, reader.said) == (True, False, "")
+    assert reader.beats > before
+    assert reader.position(COMPONENTS) == Position("", 0, None, None)
+    writer.say("")
+    assert not reader.rests
+    run_scenario(followed(writer), SUBPARTITION.configs[0], STEPS)
+    writer.rest()
+    Followed(writer, followed(writer), "tested").begin(SUBPARTITION.configs[0])
+    assert (reader.rests, reader.has_begun) == (False, True)
 
 
 def test_the_operation_of_a_turn_is_the_one_that_goes_on(both):

@@ -34,6 +34,7 @@ OUR_OWN = {
     "conformance/system/writing.py": {"fresh.open"},  # writes
     "conformance/campaigns/spark_packages.py": {"file.read_bytes", "known.read_text"},  # data of packages
     "conformance/campaigns/spark_runner.py": {"(folder / 'jvm.log').open"},  # in a fresh folder of its own
+    "conformance/cli/child.py": {"open"},  # its own stdout and stderr
     "conformance/cli/documentation.py": {"found.read_text", "file.read_text"},  # data of the package
     "conformance/cli/options.py": {"os.open"},  # os.devnull
     "conformance/components/chain/ledger.py": {"side.credit.open"},  # no file

@@ -119,6 +119,7 @@ ELSEWHERE = {
     "campaigns/lock.py": "the lock, whose file stays",
     "campaigns/spark_runner.py": "files in a temporary folder, which Spark reads",
     "campaigns/store.py": "Parquet, under a name of its own, and renamed at the end",
+    "cli/child.py": "opens copies of its own stdout and stderr, no file",
     "state_files/audit.py": "imports no room: the reference writes in its temporary folder",
     "suite/searches.py": "the folder of locks, in a temporary folder",
     "system/writing.py": "the place that writes",
