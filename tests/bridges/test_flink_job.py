@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import sys
+from contextlib import nullcontext
 
 import pytest
 
@@ -11,6 +14,7 @@ from conformance.bridges.flink import __main__ as commands
 from conformance.bridges.flink.__main__ import main
 from conformance.bridges.flink.job import JobConfig, Kind, judge, read_lines, run_job
 from conformance.bridges.flink.job import campaign as campaigns
+from conformance.bridges.flink.job import run as running
 from conformance.bridges.flink.job.campaign import campaign
 from conformance.bridges.flink.job.report import BEGIN, END, figures, write_report
 from conformance.bridges.flink.job.run import Ran
@@ -18,6 +22,7 @@ from conformance.bridges.flink.job.table import PLANS, not_exercised
 from conformance.bridges.flink.releases import JOBS, find_jars
 from conformance.bridges.flink.shim import find_jdk
 from conformance.ports import UnusableImplementation
+from conformance.system.processes import Started
 
 LINES = [
     {"type": "start", "at": 0, "version": "1"},
@@ -117,6 +122,64 @@ def test_each_plan_has_its_name_and_makes_sense_for_every_seed():
         assert first == plan.configured(1)
         assert first.seed != second.seed
         assert bool(first.faults) == bool(plan.wheres)
+
+
+STANDS_IN = """
+import os, subprocess, sys
+assert sys.argv[1].startswith("-Djava.io.tmpdir=")
+sleeping = subprocess.Popen(["sleep", "600"], start_new_session=True, env={{}})
+print(sleeping.pid, os.getpid(), flush=True)
+print("half a line", end="", flush=True)
+print("a warning", file=sys.stderr, flush=True)
+{ends}
+"""
+"""A program in the place of the JVM, which leaves another one in a session of its own."""
+
+
+def standing_in(monkeypatch, folder, ends):
+    program = folder / "java"
+    program.write_text(f"#!{sys.executable}\n{STANDS_IN.format(ends=ends)}")
+    program.chmod(0o755)
+    monkeypatch.setattr(running, "command", lambda *_: (str(program), "Main"))
+
+
+def runs(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("ends", "status"), [("", 0), ("os._exit(3)", 3), ("os.kill(os.getpid(), 9)", -9)])
+def test_what_a_job_has_started_ends_with_it(ends, status, tmp_path, monkeypatch):
+    standing_in(monkeypatch, tmp_path, ends)
+    ran = run_job("1", JobConfig(seconds=0), tmp_path)
+    assert (ran.status, ran.log) == (status, "a warning\n")
+    (line,) = ran.lines
+    assert [one for one in line.split() if runs(one)] == []
+
+
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_a_job_that_goes_on_is_ended_with_all_that_it_has_started(is_interrupted, tmp_path, monkeypatch):
+    """It has taken too long, or somebody has pressed Ctrl-C."""
+    standing_in(monkeypatch, tmp_path, "import time; time.sleep(600)")
+    file, wait, waits = tmp_path / "lines.jsonl", Started.wait, []
+
+    def ends_early(started, seconds):
+        waits.append(seconds)
+        if len(waits) > 1:
+            return wait(started, seconds)
+        while not file.read_text().endswith("half a line"):
+            assert not wait(started, 0.01)
+        if is_interrupted:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(Started, "wait", ends_early)
+    with pytest.raises(KeyboardInterrupt) if is_interrupted else nullcontext():
+        assert run_job("1", JobConfig(seconds=0), tmp_path).status is None
+    assert [one for one in file.read_text().splitlines()[0].split() if runs(one)] == []
 
 
 @pytest.mark.flink

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.bridges.flink.job.config import JobConfig
 from conformance.bridges.flink.releases import JOBS
 from conformance.bridges.flink.shim import command
+from conformance.system.processes import Started
 
 MAIN_CLASS = "conformance.flink.job.Main"
 MEMORY = "768m"
@@ -34,20 +34,13 @@ def run_job(release: str, config: JobConfig, folder: Path) -> Ran:
     arguments = (*command(release, JOBS, MAIN_CLASS, MEMORY), config.to_json())
     out, log = folder / "lines.jsonl", folder / "log.txt"
     longest = config.seconds + 5 * config.timeout_ms / 1000 + _SLACK_SECONDS
-    status: int | None = None
     with open(out, "wb") as lines, open(log, "wb") as errors:
         # A directory of its own is the place where Flink puts its temporary files.
-        child = subprocess.Popen(
-            [arguments[0], f"-Djava.io.tmpdir={folder}", *arguments[1:]], stdout=lines, stderr=errors
-        )
+        child = Started([arguments[0], f"-Djava.io.tmpdir={folder}", *arguments[1:]], stdout=lines, stderr=errors)
         try:
-            status = child.wait(longest)
-        except subprocess.TimeoutExpired:
-            pass
+            child.wait(longest)
         finally:
-            if child.poll() is None:
-                child.kill()
-                child.wait()
+            status = child.kill()
     text = out.read_text(encoding="utf-8", errors="replace")
     whole = text[: text.rfind("\n") + 1]  # a run that was killed may leave half a line
     return Ran(whole.splitlines(), status, log.read_text(encoding="utf-8", errors="replace"))
