@@ -30,21 +30,31 @@ class FailureClass(StrEnum):
 class Kind(StrEnum):
     """When a property must hold.
 
-    Always: at every step. Sometimes: in at least one step of a campaign. Eventually: at the end of the drain.
+    Always: whenever it is judged. Sometimes: in at least one step of a campaign, as a goal.
     """
 
     ALWAYS = "always"
     SOMETIMES = "sometimes"
-    EVENTUALLY = "eventually"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Kind | None:
+        """Reads the results of earlier versions, in which properties judged at the end were of a kind of their own."""
+        return cls.ALWAYS if value == "eventually" else None
 
 
 class Level(StrEnum):
-    """How binding a property is. An untestable property is listed in reports, but never as passed."""
+    """Whether a property can be put to the test. An untestable one is listed in reports, but never as passed.
+
+    What a legal engine may do otherwise is a freedom, and no property.
+    """
 
     MUST = "must"
-    SHOULD = "should"
-    MAY = "may"
     UNTESTABLE = "untestable"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Level | None:
+        """Reads the results of earlier versions, in which some properties were of a lower level."""
+        return cls.MUST if value == "should" else None
 
 
 class Verdict(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from conformance.driver.judgement import Kind, Level
+from conformance.driver.judgement import Level
 from conformance.driver.rule import NOTHING, Property
 from conformance.ports import Capability
 
@@ -61,7 +61,7 @@ def thread_properties(
         ),
         Property(
             COMES_TO_AN_END, "An operation that has begun ends once everything that it may wait for has happened.",
-            component, (), _elsewhere, kind=Kind.EVENTUALLY, level=levels[COMES_TO_AN_END],
+            component, (), _elsewhere, level=levels[COMES_TO_AN_END],
             invariant="I-92", tickets=("FLINK-40668", "FLINK-18595"), needs=waits,
         ),
     )  # fmt: skip

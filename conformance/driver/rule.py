@@ -72,7 +72,6 @@ class Shared(Generic[LC, VC, *Ops]):
     check: Callable[[LC, Seen[VC, *Ops]], Judgement]
     invariant: str
     tickets: tuple[str, ...]
-    kind: Kind
     quiet: bool
     struck: bool
 
@@ -81,12 +80,11 @@ def shared(
     invariant: str = "",
     tickets: tuple[str, ...] = (),
     *,
-    kind: Kind = Kind.ALWAYS,
     quiet: bool = False,
     struck: bool = False,
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
     """Declare the rule of a part, for ledgers that have the part."""
-    return lambda check: Shared(check, invariant, tickets, kind, quiet, struck)
+    return lambda check: Shared(check, invariant, tickets, quiet, struck)
 
 
 class Rules(Generic[L]):
@@ -100,25 +98,22 @@ class Rules(Generic[L]):
     @overload
     def rule(
         self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
-        needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
-        quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
-        struck: bool = False, formerly: tuple[str, ...] = (),
+        needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
+        signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
 
     @overload
     def rule(
         self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
-        needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
-        quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
-        struck: bool = False, formerly: tuple[str, ...] = (),
+        needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
+        signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
 
     @overload
     def rule(
         self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
-        needs: frozenset[Capability] = NOTHING, kind: Kind = Kind.ALWAYS, level: Level = Level.MUST,
-        quiet: bool = False, after_learning: bool = False, signals: tuple[type[Any], ...] = (),
-        struck: bool = False, formerly: tuple[str, ...] = (),
+        needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
+        signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:
@@ -147,35 +142,35 @@ class Rules(Generic[L]):
     def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING, struck: bool = False) -> Any:
         """Declare a situation that a campaign must have seen. The check reads the ledger before it learns. With
         `struck`, it is looked for in the operations that a fault has struck, otherwise in all others."""
-        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD, struck=struck)
+        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, struck=struck)
 
     def sight(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep], check: Callable[[L, Seen[Any]], bool],
               needs: frozenset[Capability] = NOTHING, struck: bool = False) -> None:  # fmt: skip
         """Declare a goal without a function of its own: one of several goals that differ only in a value."""
         steps = (on,) if isinstance(on, Step) else tuple(on)
         self._declare(
-            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, level=Level.SHOULD, struck=struck
+            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, struck=struck
         )(check)  # fmt: skip
 
     @overload
     def adopt(
         self, one: Shared[L, V, *Ops], *on: Step[L, V, *Ops], slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        level: Level = Level.MUST, formerly: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (),
     ) -> None: ...  # fmt: skip
 
     @overload
     def adopt(
         self, one: Shared[L, V], *on: Step[L, V, *tuple[Any, ...]], slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        level: Level = Level.MUST, formerly: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (),
     ) -> None: ...  # fmt: skip
 
     @overload
     def adopt(
         self, one: Shared[L, object], *on: Step[L, Any, *tuple[Any, ...]], slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        level: Level = Level.MUST, formerly: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (),
     ) -> None: ...  # fmt: skip
 
     def adopt(
@@ -185,7 +180,7 @@ class Rules(Generic[L]):
         """Adopt the rule of a part for these steps. A component for which it means more gives it another slug."""
         self._declare(
             on, slug, statement, invariant=invariant or one.invariant, tickets=tickets or one.tickets,
-            kind=one.kind, quiet=one.quiet, struck=one.struck, **rest,
+            quiet=one.quiet, struck=one.struck, **rest,
         )(one.check)  # fmt: skip
 
     def _declare(

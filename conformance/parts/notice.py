@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.ports import DataAvailable, PriorityAvailable, Signal
 
 
@@ -78,7 +78,7 @@ class Told(Protocol):
         """Describes what the next take must find."""
 
 
-@shared("I-22", kind=Kind.EVENTUALLY, quiet=True)
+@shared("I-22", quiet=True)
 def the_consumer_is_told_of_what_waits(ledger: Told, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and something can be taken, the consumer has a reason to take: it was
     notified since its last take began, or an answer told it that something can be taken."""
@@ -105,7 +105,7 @@ class Urged(Protocol):
         """Describes that priority event."""
 
 
-@shared("I-22", kind=Kind.EVENTUALLY, quiet=True)
+@shared("I-22", quiet=True)
 def priority_is_told_apart_from_data(ledger: Urged, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and a priority event can be taken that came when the consumer could be told
     of it, the consumer knows that it has priority: it was notified of a priority event since its last take began, or

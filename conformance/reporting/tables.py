@@ -49,9 +49,9 @@ def _verdict_table(component: str, columns: Sequence[Column], statements: bool) 
         table.add_column(Slug(column.label, style="bold"), width=_VERDICT)
     every = dict.fromkeys(one for column in columns for one in column.judged)
     judged = [one for one in every if one.kind != Kind.SOMETIMES.value or not _seen_everywhere(one.slug, columns)]
-    for kinds in ((Kind.ALWAYS.value, Kind.EVENTUALLY.value), (Kind.SOMETIMES.value,)):
+    for kind in Kind:
         for one in judged:
-            if one.kind in kinds:
+            if one.kind == kind.value:
                 level = level_of(one.level, one.kind)
                 below = "" if level == Level.MUST.value else level
                 name: RenderableType = Slug(one.slug, below)

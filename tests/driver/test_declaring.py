@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import ValidationError
+from msgspec.json import decode
 
 from conformance.driver import (
     Bound,
@@ -16,6 +18,8 @@ from conformance.driver import (
     Drain,
     Each,
     End,
+    Kind,
+    Level,
     Once,
     PortLedger,
     Program,
@@ -234,3 +238,10 @@ def test_a_step_that_changes_nothing_does_not_advance_what_is_due_but_a_run_has_
     run = run_scenario(Program(endless, counter.counting()), CounterScenarioConfig(), ())
     assert run.violation is not None
     assert run.violation.broken.failure_class == "stuck"
+
+
+@pytest.mark.parametrize(("written", "kind"), [(b'"should"', Level), (b'"eventually"', Kind)])
+def test_the_words_of_earlier_results_can_be_read(written, kind):
+    assert decode(written, type=kind) is next(iter(kind))
+    with pytest.raises(ValidationError):
+        decode(b'"perhaps"', type=kind)

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Level, Rules, Seen, answers_property
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime
 from conformance.parts.answers import checkpoints
 from conformance.parts.designs import FAULTS, RESOURCES
@@ -349,14 +349,14 @@ def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) 
     return Broken(FailureClass.PROTOCOL, what, f"the handler named {checkpoints([seen.value] if seen.value else [])}")
 
 
-@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
+@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",))
 def the_duration_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
     """The duration that the handler answers is counted from the start of the alignment in progress, or is that of the
     last one; once its checkpoint was declined, it may be 0."""
     return _measured("duration", [duration for duration, _ in ledger.alignments()], seen.value.duration)
 
 
-@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",), level=Level.SHOULD)
+@rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",))
 def the_start_delay_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
     """The start delay that the handler answers is the time from the timestamp of a checkpoint to the start of its
     alignment, and no other than that of the last alignment; once that checkpoint was declined, it may be 0."""

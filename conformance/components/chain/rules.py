@@ -19,7 +19,6 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
-    Kind,
     Rules,
     Seen,
     answers_property,
@@ -410,7 +409,7 @@ RULES.adopt(
 )  # fmt: skip
 
 
-@rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-98", tickets=("FLINK-39018",))
+@rule(steps.counted, invariant="I-98", tickets=("FLINK-39018",))
 def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
     """If all barriers of a checkpoint were sent, the consumer acknowledges or declines the checkpoint before the run
     ends."""
@@ -421,14 +420,14 @@ def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
     return ledger.has_ended(last) or Broken(FailureClass.ORPHANED, owed, observed)
 
 
-@rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"))
+@rule(steps.counted, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"))
 def everything_sent_is_counted(ledger: Ledger, seen: State) -> Judgement:
     """In a chain that was not restored, the consumer has counted every record and taken the end of every finished
     channel when network and consumer have acted on all notifications."""
     return _judge_end(ledger) if ledger.closing and not ledger.origin else False
 
 
-@rule(steps.counted, kind=Kind.EVENTUALLY, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"))
+@rule(steps.counted, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"))
 def a_restored_chain_counts_everything(ledger: Ledger, seen: State) -> Judgement:
     """In a chain that was restored from a completed checkpoint alone, the consumer has counted every record and taken
     the end of every finished channel when network and consumer have acted on all notifications."""

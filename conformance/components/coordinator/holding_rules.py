@@ -7,7 +7,7 @@ from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.parts.words import are, many
 from conformance.ports import Capability, Message, ReportReceived, Resources
 
@@ -181,7 +181,7 @@ def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------
-@rule(steps.resources, invariant="CP24", kind=Kind.EVENTUALLY)
+@rule(steps.resources, invariant="CP24")
 def everything_comes_to_an_end(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """In the end every ticket has ended, every event and report has left and arrived, and every checkpoint is over."""
     if not ledger.closing or ledger.failed:
@@ -200,7 +200,7 @@ def everything_comes_to_an_end(ledger: Ledger, seen: Seen[Resources]) -> Judgeme
     return True
 
 
-@rule(steps.resources, invariant="CP3", kind=Kind.EVENTUALLY)
+@rule(steps.resources, invariant="CP3")
 def in_the_end_nothing_is_missing(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """In the end every subtask that runs has received every event, and the coordinator every report."""
     if not ledger.closing or ledger.failed or not ledger.config.checkpointing:

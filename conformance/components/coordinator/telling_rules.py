@@ -7,7 +7,7 @@ from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY, RULES, SETTLING
 from conformance.components.coordinator.words import attempt
 from conformance.components.coordinator.words import told as in_words
-from conformance.driver import Broken, FailureClass, Judgement, Level, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.parts import lifetime
 from conformance.ports import (
     Capability,
@@ -130,7 +130,7 @@ def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> 
     return judged
 
 
-@rule(*SETTLING, invariant="CP27", tickets=("FLINK-32655",), after_learning=True, level=Level.SHOULD)
+@rule(*SETTLING, invariant="CP27", tickets=("FLINK-32655",), after_learning=True)
 def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator was told what became of each checkpoint that it was asked
     for; a savepoint that is complete excepted."""

@@ -10,7 +10,6 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
-    Level,
     Rules,
     Seen,
     answers_property,
@@ -165,7 +164,7 @@ def the_next_type_names_what_can_be_taken(ledger: Ledger, seen: Took) -> Judgeme
     return taking.judge_next(next_types(ledger, seen.value), seen.value.next)
 
 
-@rule(steps.take, level=Level.SHOULD, invariant="I-21")
+@rule(steps.take, invariant="I-21")
 def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
     """The backlog that a live element carries is the number of data buffers in the subpartition, of which the last one
     need not be counted; with a recovered buffer it is 0, and while the subpartition is blocked, unless a priority event

@@ -11,7 +11,6 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
-    Level,
     Rules,
     Seen,
     answers_property,
@@ -63,7 +62,7 @@ adopt(taking.sequence_numbers_have_no_gaps, steps.take, formerly=("recovered-buf
 adopt(taking.the_next_type_names_what_can_be_taken, steps.take)
 
 
-@rule(steps.take, level=Level.SHOULD, invariant="I-21")
+@rule(steps.take, invariant="I-21")
 def recovered_buffers_have_no_backlog(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """A take answers the backlog 0, because a backlog counts what waits in the producer's subpartition."""
     if seen.value is None:
@@ -238,7 +237,7 @@ def the_newest_stopped_checkpoint_is_remembered(ledger: Ledger, seen: Seen[int])
     return False if ledger.late_stop else _remembers(ledger, seen)
 
 
-@rule(steps.last_stopped, level=Level.SHOULD, invariant="I-29", tickets=("FLINK-20097",), quiet=True)
+@rule(steps.last_stopped, invariant="I-29", tickets=("FLINK-20097",), quiet=True)
 def a_late_stop_does_not_hide_a_newer_one(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """If an older checkpoint is stopped after a newer one, the channel still remembers the newer one."""
     return _remembers(ledger, seen) if ledger.late_stop else False

@@ -6,7 +6,7 @@ from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import RULES
 from conformance.components.remote_channel.state import FLOWING, OPEN
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PUSHED, RESOURCES
 from conformance.parts.words import are, many
@@ -103,7 +103,7 @@ def exclusive_buffers_come_back(ledger: Ledger, seen: Seen[int]) -> Judgement:
 
 
 @rule(
-    steps.recycle, steps.take, steps.free_for_live, invariant="I-96", tickets=("FLINK-23466",), kind=Kind.EVENTUALLY,
+    steps.recycle, steps.take, steps.free_for_live, invariant="I-96", tickets=("FLINK-23466",),
     quiet=True, needs=RESOURCES,
 )  # fmt: skip
 def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]) -> Judgement:

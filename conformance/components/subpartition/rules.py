@@ -15,7 +15,7 @@ from conformance.components.subpartition.state import (
     PRIORITY,
     WRITTEN_EMPTY,
 )
-from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Kind, Level, Rules, Seen, answers_property
+from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
@@ -219,7 +219,7 @@ def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.PROTOCOL, f"the next type must be {owed}", f"the poll returned the next type {told}")
 
 
-@rule(steps.poll, level=Level.SHOULD, invariant="I-21", after_learning=True)
+@rule(steps.poll, invariant="I-21", after_learning=True)
 def the_backlog_counts_ready_data(ledger: Ledger, seen: Polled) -> Judgement:
     """The backlog is the number of queued data buffers, of which the last one need not be counted until the producer
     has finished; while the subpartition is blocked and has no priority event, the backlog is 0."""
@@ -371,7 +371,7 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
 
 
 @rule(
-    *steps.BRINGS, steps.poll, steps.available, steps.resume, steps.flush, steps.resources, kind=Kind.EVENTUALLY,
+    *steps.BRINGS, steps.poll, steps.available, steps.resume, steps.flush, steps.resources,
     invariant="I-22", tickets=("FLINK-39018", "FLINK-20145"), after_learning=True,
 )  # fmt: skip
 def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Line
-from conformance.driver import Broken, FailureClass, Judgement, Kind, Rules, Seen, answers_property, thread_properties
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
 from conformance.parts import kept_errors, lifetime, notice
 from conformance.parts.designs import FAULTS, PUSHED, RESOURCES
 from conformance.parts.kept import must_be_refused
@@ -351,7 +351,7 @@ def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen:
     return True
 
 
-@rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-26", tickets=("FLINK-38544",))
+@rule(steps.resources, invariant="I-26", tickets=("FLINK-38544",))
 def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """The consumer finally takes every end of recovered data that was pushed, unless a conversion handed it over, and
     the union emits StateConsumed with the number of that channel."""

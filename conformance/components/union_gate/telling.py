@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger, credit_of
 from conformance.components.union_gate.rules import RULES, Polled
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Kind, Seen
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
 from conformance.parts.words import many
 from conformance.ports import Resources
 from conformance.ports.outcomes import PriorityAvailable
@@ -96,7 +96,7 @@ def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) 
     return credit <= free or Broken(FailureClass.PROTOCOL, owed, f"credit for {many(credit, 'buffer')} was announced")
 
 
-@rule(steps.resources, kind=Kind.EVENTUALLY, invariant="I-96", quiet=True)
+@rule(steps.resources, invariant="I-96", quiet=True)
 def credit_comes_back(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """For each live buffer that came into an empty remote channel and was polled, the gate announces credit to one of
     its producers, at the latest when nothing more is polled."""
