@@ -12,11 +12,6 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
     "conformance", "strategies", "reference_impl", "tests", "building", "docs", "examples", "reports", ".ci", ".github",
 )  # fmt: skip
-WRITTEN_BY_HAND = {".py", ".java", ".md", ".toml", ".sh", ""}
-LONGEST = 450
-LONGEST_CHAPTER = 550
-"""A chapter of the specification has all numbers of its component in one file, so that each has one anchor."""
-GENERATED = re.compile(rb"<!-- generated: [\w-]+ -->.*?<!-- end -->", re.DOTALL)
 
 # The brackets keep these patterns from matching themselves.
 HERE = re.compile(rb"(?<![\w.~-])/(?:ho[m]e|Us[e]rs|ro[o]t|wo[r]k|tm[p]|op[t])/\w|~/[.]pye[n]v|[A-Z]:\\Us[e]rs")
@@ -40,22 +35,6 @@ def lines_matching(pattern: re.Pattern[bytes], file: Path) -> list[str]:
         for number, line in enumerate(file.read_bytes().splitlines(), 1)
         if pattern.search(line)
     ]
-
-
-def test_files_fit_in_a_head() -> None:
-    """What people write; reports, the corpus and the generated parts of a page are written by commands."""
-    chapters = ROOT / "docs" / "specification"
-    lengths = {
-        file: len(GENERATED.sub(b"", file.read_bytes()).splitlines())
-        for file in files()
-        if file.suffix in WRITTEN_BY_HAND and not {"reports", "corpus"} & set(file.relative_to(ROOT).parts)
-    }
-    too_long = {
-        file: length
-        for file, length in lengths.items()
-        if length >= (LONGEST_CHAPTER if chapters in file.parents else LONGEST)
-    }
-    assert too_long == {}
 
 
 @pytest.mark.parametrize("pattern", [HERE, HOSTS], ids=["paths of one machine", "registry hosts"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, TypeVarTuple, overload
 
 from conformance.driver.judgement import Judgement, Kind, Level
+from conformance.driver.setting import Never, Setting
 from conformance.driver.step import AnyStep, Seen, Step
 from conformance.ports import Capability
 
@@ -59,10 +60,16 @@ class Property:
     """It is judged only after operations that a fault has struck. No other rule is judged after those."""
     formerly: tuple[str, ...] = ()
     """Slugs that it had in earlier versions. Files that name one of them mean this property."""
+    never: tuple[Never, ...] = ()
+    """In which settings it cannot be judged although its steps are performed there, and why."""
 
     def applies(self, capabilities: Iterable[Capability]) -> bool:
         """Returns whether an implementation that claims `capabilities` must have this property."""
         return self.needs <= frozenset(capabilities)
+
+    def can_be_judged(self, where: Setting) -> bool:
+        """Returns whether nothing says that it cannot be judged in this setting."""
+        return not any(one.means(where) for one in self.never)
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
         signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
+        never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
 
     @overload
@@ -107,6 +115,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
         signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
+        never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
 
     @overload
@@ -114,6 +123,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
         signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
+        never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:
@@ -156,21 +166,21 @@ class Rules(Generic[L]):
     def adopt(
         self, one: Shared[L, V, *Ops], *on: Step[L, V, *Ops], slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        formerly: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> None: ...  # fmt: skip
 
     @overload
     def adopt(
         self, one: Shared[L, V], *on: Step[L, V, *tuple[Any, ...]], slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        formerly: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> None: ...  # fmt: skip
 
     @overload
     def adopt(
         self, one: Shared[L, object], *on: Step[L, Any, *tuple[Any, ...]], slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        formerly: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> None: ...  # fmt: skip
 
     def adopt(

@@ -35,16 +35,15 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Says that a property cannot be judged in some settings although its steps are performed there, and why."""
+    """Says of a property that it cannot be judged in some settings although its steps are performed there, and why."""
 
-    slugs: tuple[str, ...]
     where: Setting
     """A setting is meant if it agrees with each field that is not empty here."""
     why: str
 
-    def means(self, slug: str, where: Setting) -> bool:
-        """Returns whether this says that the property cannot be judged in this setting."""
-        return slug in self.slugs and all(not mine or mine == one for mine, one in zip(self.where, where, strict=True))
+    def means(self, where: Setting) -> bool:
+        """Returns whether this setting is one of them."""
+        return all(not mine or mine == one for mine, one in zip(self.where, where, strict=True))
 
 
 def _recovery(config: Any, ledger: Any) -> str:
@@ -70,8 +69,6 @@ class Settings:
     names in a field `channel`."""
     recovery: Callable[[Any, Any], str] = _recovery
     """`recovery(config, ledger)`: the recovery design of the port that was made last."""
-    never: tuple[Never, ...] = ()
-    """The properties that cannot be judged in some settings."""
 
     def setting(self, config: Any, recovery: str, stage: Any, channel: str) -> Setting:
         """Returns the setting with its names. Without a recovery, no stage of it has a name."""

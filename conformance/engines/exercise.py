@@ -160,7 +160,7 @@ def can(judged: Property, program: Judging, setting: Setting) -> bool:
     wanted = [design for design in _DESIGNS if recovers(design) <= judged.needs]
     if wanted and setting.recovery not in wanted:
         return False
-    return not any(one.means(judged.slug, setting) for one in program.component.settings.never)
+    return judged.can_be_judged(setting)
 
 
 def _gaps(judged: Property, program: Program, tally: Tally) -> Iterator[Gap]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from conformance.driver import Level, Never, Program, Property, Setting, Verdict
+from conformance.driver import Level, Program, Property, Setting, Verdict
 from conformance.engines.check import verdict
 from conformance.engines.tally import Tally
 from conformance.ports import Capability, Implementation
@@ -68,8 +68,6 @@ class Explanation:
     """The capabilities that it needs and the implementation does not claim."""
     further: tuple[Capability, ...]
     """The capabilities that the reference claims and the implementation does not."""
-    never: tuple[Never, ...]
-    """Where the component says that it cannot be judged, and why."""
     mine: Share
     alike: Share | None
     """The reference with the capabilities that the implementation claims. None: no reference was asked."""
@@ -124,9 +122,8 @@ def explanation(
     """
     mine = share(judged, program.implementation.name, tally)
     missing = tuple(sorted(judged.needs - program.capabilities))
-    never = tuple(one for one in program.component.settings.never if judged.slug in one.slugs)
     reason = _reason(judged, program, tally, mine, alike, whole)
-    return Explanation(judged, reason, missing, tuple(sorted(further)), never, mine, alike, whole)
+    return Explanation(judged, reason, missing, tuple(sorted(further)), mine, alike, whole)
 
 
 def _reason(

@@ -33,7 +33,7 @@ def _conditions(told: Explanation) -> Iterator[str]:
         yield "only while no operation is in flight"
     if judged.needs:
         yield f"needs the capability: {_listed(sorted(judged.needs))}"
-    for one in told.never:
+    for one in judged.never:
         yield f"cannot be judged in: {one.where}. {one.why}"
 
 

@@ -27,9 +27,9 @@ def seldom_sure(ledger: ToyLedger, seen: Seen[tuple[int, int]]) -> Judgement:
     return True if sum(ledger.taken) % 4 == 1 else UNSURE
 
 
-def toy(settings: Settings = SETTINGS) -> Program:
+def toy(*never: Never, settings: Settings = SETTINGS) -> Program:
     rules = (
-        Property(ONE_SIDED, "A toy.", "toy-gate", ("take",), only_before),
+        Property(ONE_SIDED, "A toy.", "toy-gate", ("take",), only_before, never=never),
         Property(DOUBTFUL, "A toy.", "toy-gate", ("take",), seldom_sure),
     )
     return Program(replace(TOY, properties=(*TOY.properties, *rules), settings=settings), Toy())
@@ -43,11 +43,11 @@ def test_a_rule_that_is_judged_in_one_stage_only_is_shown_so():
 
 
 def test_a_gap_that_the_component_declares_is_none():
-    never = Never((ONE_SIDED,), Setting(stage="after conversion"), "A toy.")
-    program = toy(replace(SETTINGS, never=(never,)))
+    never = Never(Setting(stage="after conversion"), "A toy.")
+    program = toy(never)
     assert gaps(program, search_range(program, "gaps", range(200))) == []
-    narrow = Never((ONE_SIDED,), Setting(stage="after conversion", interleaving="fine"), "A toy.")
-    program = toy(replace(SETTINGS, never=(narrow,)))
+    narrow = Never(Setting(stage="after conversion", interleaving="fine"), "A toy.")
+    program = toy(narrow)
     assert [str(one.where) for one in gaps(program, search_range(program, "gaps", range(200)))] != []
 
 
@@ -124,9 +124,7 @@ def test_a_restored_chain_counts_in_its_own_design():
 
 def test_every_exception_names_a_property_and_a_setting():
     for component in COMPONENTS.values():
-        slugs = {one.slug for one in component.properties}
-        for never in component.settings.never:
-            assert set(never.slugs) <= slugs
+        for never in (never for one in component.properties for never in one.never):
             assert any(never.where)
             assert never.where.stage in ("", *component.settings.stages.values())
             assert never.why.endswith(".")

@@ -92,7 +92,7 @@ def test_a_capability_without_which_there_is_nothing_to_judge():
 def test_it_says_what_the_settings_have_in_common(settings, said):
     judged = of(GATE, WAITING)
     nothing, something = Share("", 9, 0, {}, 0, 0, ()), Share("", 9, 1, {}, 1, 0, settings)
-    told = Explanation(judged, Reason.CAPABILITY, (), (), (), nothing, nothing, something)
+    told = Explanation(judged, Reason.CAPABILITY, (), (), nothing, nothing, something)
     assert said in explanation_lines(told)[-1]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,13 @@ from conformance.reporting import exercise_lines
 from conformance.reporting.conformance_report import Call
 from conformance.reporting.documents import check_document
 from conformance.reporting.exercise import exercise_document, exercise_page
-from tests.engines.test_exercise import DOUBTFUL, ONE_SIDED, SETTINGS, toy
+from tests.engines.test_exercise import DOUBTFUL, ONE_SIDED, toy
 
 CALL = Call(("toy",), (), 200, "gaps", "random", (), None, None)
 
 
 def checked(*never: Never) -> Check:
-    program = toy(replace(SETTINGS, never=never))
+    program = toy(*never)
     return Check(program, search_range(program, "gaps", range(200)), ())
 
 
@@ -55,7 +54,7 @@ def test_the_page_has_a_table_with_a_column_for_each_setting():
 
 
 def test_what_a_component_declares_is_shown_as_such():
-    never = Never((ONE_SIDED,), Setting(stage="after conversion"), "A toy.")
+    never = Never(Setting(stage="after conversion"), "A toy.")
     page = exercise_page([("toy", checked(never))], "conformance check")
     assert row(page, ONE_SIDED)[1] == "*cannot*"
     assert "after conversion | never, after" not in page

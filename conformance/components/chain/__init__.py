@@ -8,10 +8,9 @@ from msgspec import Meta
 
 from conformance.components.chain.goals import RULES
 from conformance.components.chain.ledger import Ledger
-from conformance.components.chain.settings import SETTINGS
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
-from conformance.driver import Component
-from conformance.parts.designs import READBACK, recovers
+from conformance.driver import Component, Settings
+from conformance.parts.designs import BY_CONVERSION, READBACK, recovers
 from conformance.parts.faults import WithFaults
 from conformance.ports import (
     Capability,
@@ -136,7 +135,10 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
-    settings=SETTINGS,
+    settings=Settings(
+        lambda ledger: ledger.converted, BY_CONVERSION, lambda config: config.channels,
+        lambda config, ledger: ledger.config.recovery,
+    ),
     final_phase="failed",
     prefixes=PREFIXES,
     biases=(

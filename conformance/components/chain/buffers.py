@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
-from conformance.components.chain.rules import RULES, Took, Transferred
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
+from conformance.components.chain.rules import NO_CREDIT, NOTHING_RECOVERED, NOTHING_SENT, RULES, Took, Transferred
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Seen
 from conformance.parts import notice
-from conformance.parts.designs import PUSHED, RESOURCES
+from conformance.parts.designs import BEFORE, PUSHED, RESOURCES
 from conformance.parts.words import counted, many, name
 from conformance.ports import Buffer, Resources
 
@@ -31,7 +31,7 @@ def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferr
     return Broken(FailureClass.PROTOCOL, owed, "a data buffer left the producer")
 
 
-@rule(steps.transfer, steps.consume, invariant="I-96", quiet=True)
+@rule(steps.transfer, steps.consume, invariant="I-96", quiet=True, never=(NO_CREDIT,))
 def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The credit of a remote producer and the data buffers that wait at the consumer are together never more than the
     exclusive buffers of the channel and the floating buffers."""
@@ -62,7 +62,7 @@ def a_channel_in_recovery_gives_no_credit(ledger: Ledger, seen: Seen[object]) ->
     return judged
 
 
-@rule(steps.consume, invariant="I-96", quiet=True)
+@rule(steps.consume, invariant="I-96", quiet=True, never=(NO_CREDIT,))
 def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement:
     """Outside recovery, every exclusive buffer of a channel is credit of its producer or holds data that waits at the
     consumer."""
@@ -80,7 +80,7 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
     return judged
 
 
-@rule(steps.consume, invariant="I-17")
+@rule(steps.consume, invariant="I-17", never=(NOTHING_SENT, NOTHING_RECOVERED))
 def no_producer_goes_on_before_all_output_state_has_ended(ledger: Ledger, seen: Took) -> Judgement:
     """After the consumer has taken the end of the output state of a channel, it counts no record of this channel before
     it has taken the end of the output state of every channel."""
@@ -122,4 +122,5 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
 RULES.adopt(
     notice.a_consumer_that_finds_nothing_may_sleep, steps.consume,
     formerly=("an-empty-chain-lets-its-consumer-sleep",),
+    never=(Never(BEFORE, "A poll that answers nothing has taken the end of recovered data."),),
 )  # fmt: skip

@@ -19,13 +19,16 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
+    Never,
     Rules,
     Seen,
+    Setting,
     answers_property,
     thread_properties,
 )
+from conformance.driver.setting import REMOTE
 from conformance.parts import lifetime
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, PUSHED, READBACK, RESOURCES
+from conformance.parts.designs import BEFORE, IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import many, name
 from conformance.ports import (
@@ -41,6 +44,9 @@ from conformance.ports import (
 )
 
 RULES = Rules[Ledger]("chain", answers_property("chain"), *thread_properties("chain", other_waits=PUSHED))
+NOTHING_SENT = Never(BEFORE, "No element of a producer arrives, so that no checkpoint completes and no run ends here.")
+NO_CREDIT = Never(BEFORE, "No partition is requested, so that no producer has credit.")
+NOTHING_RECOVERED = Never(Setting("none"), "Nothing is recovered.")
 rule = RULES.rule
 Took = Seen[Consumed | None]
 Transferred = Seen[Element | None, int]
@@ -48,7 +54,7 @@ State = Seen[tuple[tuple[int, ...], ...]]
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
-@rule(steps.consume, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
+@rule(steps.consume, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"), never=(NOTHING_RECOVERED,))
 def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer counts no record that was sent after a restore before it has counted all recovered records of that
     channel."""
@@ -80,7 +86,7 @@ def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgeme
     return Broken(compare_ids(expected, ids, side.counted), owed, f"the consumer counted {in_words(ids)}")
 
 
-@rule(steps.consume, invariant="I-08", tickets=("FLINK-17568",))
+@rule(steps.consume, invariant="I-08", tickets=("FLINK-17568",), never=(NOTHING_SENT,))
 def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer counts no record that was sent after an aligned barrier before the checkpoint of that barrier is
     over."""
@@ -94,7 +100,7 @@ def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Ju
 
 
 # ---- barriers and the end of partition -------------------------------------------------------------------------------
-@rule(steps.consume, invariant="I-08", tickets=("FLINK-18252",))
+@rule(steps.consume, invariant="I-08", tickets=("FLINK-18252",), never=(NOTHING_SENT,))
 def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer takes an aligned barrier after all records that were sent before it, and before all records that
     were sent after it."""
@@ -108,7 +114,7 @@ def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
     return counted == cut or Broken(FailureClass.REORDERED, owed, f"it was taken after {many(counted, 'record')}")
 
 
-@rule(steps.consume, invariant="I-07", tickets=("FLINK-18136", "FLINK-18252"))
+@rule(steps.consume, invariant="I-07", tickets=("FLINK-18136", "FLINK-18252"), never=(NOTHING_SENT,))
 def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer takes the unaligned barriers of a channel once each, in the order in which they were sent."""
     value = seen.value
@@ -125,20 +131,26 @@ def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Ju
     return Broken(kind, owed, f"the consumer took the unaligned barrier {checkpoint}")
 
 
-@rule(steps.consume, invariant="I-22", tickets=("FLINK-20145", "FLINK-21104"))
+@rule(steps.consume, invariant="I-22", tickets=("FLINK-20145", "FLINK-21104"), never=(NOTHING_SENT,))
 def an_unaligned_barrier_goes_first(ledger: Ledger, seen: Took) -> Judgement:
     """Once an unaligned barrier has arrived, the consumer takes it before anything else."""
     return "" in ledger.urgent and _judge_first(ledger, seen, "")
 
 
-@rule(steps.consume, invariant="I-54", tickets=("FLINK-39018",), needs=IN_MEMORY)
+@rule(steps.consume, invariant="I-54", tickets=("FLINK-39018",), needs=IN_MEMORY, never=(NOTHING_SENT,))
 def recovered_data_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Took) -> Judgement:
     """If an unaligned barrier arrives in a channel whose recovered data is not consumed, the consumer takes the barrier
     before that data."""
     return "recovered data" in ledger.urgent and _judge_first(ledger, seen, "recovered data")
 
 
-@rule(steps.consume, invariant="I-97", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
+@rule(
+    steps.consume,
+    invariant="I-97",
+    tickets=("FLINK-39018",),
+    needs=PASSES_LOCALLY,
+    never=(NOTHING_SENT, Never(Setting(channel=REMOTE), "The property of producers elsewhere is judged instead.")),
+)
 def a_blocked_producer_nearby_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Took) -> Judgement:
     """If a local producer is blocked, for example because another channel is slow, the consumer still takes the
     unaligned barrier of that producer before anything else."""
@@ -185,7 +197,7 @@ def _judge_leaving(element: Element | None) -> Judgement:
     return is_unaligned(element) or Broken(FailureClass.STUCK, owed, f"{left} left the producer")
 
 
-@rule(steps.consume, invariant="I-33")
+@rule(steps.consume, invariant="I-33", never=(NOTHING_SENT,))
 def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer takes the end of partition of a channel once, after all records and unaligned barriers of the
     channel."""
@@ -206,7 +218,7 @@ def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
 
 
 # ---- acknowledged and declined checkpoints ---------------------------------------------------------------------------
-@rule(steps.consume, invariant="I-52", tickets=("FLINK-25305",))
+@rule(steps.consume, invariant="I-52", tickets=("FLINK-25305",), never=(NOTHING_SENT,))
 def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer acknowledges a checkpoint once, when it has taken the barrier, or the end of partition, of every
     channel, and not before."""
@@ -231,7 +243,7 @@ def a_checkpoint_completes_exactly_when_its_last_barrier_comes(ledger: Ledger, s
     return Broken(FailureClass.PROTOCOL, why_incomplete(ledger, done[0], value), observed)
 
 
-@rule(steps.consume, invariant="I-37", tickets=("FLINK-21104",))
+@rule(steps.consume, invariant="I-37", tickets=("FLINK-21104",), never=(NOTHING_SENT,))
 def a_checkpoint_is_declined_for_a_newer_one_only(ledger: Ledger, seen: Took) -> Judgement:
     """The consumer declines a checkpoint that starts after the conversion only if a newer one is known."""
     declined = declines(seen.signals) if seen.signals else []
@@ -242,7 +254,7 @@ def a_checkpoint_is_declined_for_a_newer_one_only(ledger: Ledger, seen: Took) ->
     return bool(declined)
 
 
-@rule(steps.consume, invariant="I-45")
+@rule(steps.consume, invariant="I-45", never=(NOTHING_SENT,))
 def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
     """When the barrier of a newer checkpoint comes, the consumer declines the pending checkpoint with the reason
     declined-subsumed."""
@@ -282,7 +294,14 @@ def _completed(seen: Seen[object]) -> ChainCheckpoint | None:
     return value if value is not None and value.status is CheckpointStatus.COMPLETED else None
 
 
-@rule(steps.snapshot, steps.restore, invariant="I-10", tickets=("FLINK-18136", "FLINK-18252"), needs=READBACK)
+@rule(
+    steps.snapshot,
+    steps.restore,
+    invariant="I-10",
+    tickets=("FLINK-18136", "FLINK-18252"),
+    needs=READBACK,
+    never=(NOTHING_SENT,),
+)
 def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An aligned checkpoint contains neither input state nor output state."""
     value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
@@ -357,7 +376,7 @@ def _disorder(cut: int, ids: tuple[int, ...]) -> str:
 
 @rule(
     steps.snapshot, steps.restore, invariant="I-36", tickets=("FLINK-20654", "FLINK-21104", "FLINK-17568"),
-    needs=READBACK,
+    needs=READBACK, never=(NOTHING_SENT,),
 )  # fmt: skip
 def nothing_behind_a_barrier_is_in_the_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A checkpoint contains no record that was sent after its barrier, neither among its counted records nor in its
@@ -365,7 +384,7 @@ def nothing_behind_a_barrier_is_in_the_checkpoint(ledger: Ledger, seen: Seen[obj
     return _judge_contents(ledger, seen, FailureClass.DUPLICATED, _behind)
 
 
-@rule(steps.snapshot, steps.restore, invariant="I-34", tickets=("FLINK-40016",), needs=READBACK)
+@rule(steps.snapshot, steps.restore, invariant="I-34", tickets=("FLINK-40016",), needs=READBACK, never=(NOTHING_SENT,))
 def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A checkpoint contains each record at most once: among its counted records, in its input state or in its output
     state."""
@@ -374,7 +393,7 @@ def nothing_is_in_a_checkpoint_twice(ledger: Ledger, seen: Seen[object]) -> Judg
 
 @rule(
     steps.snapshot, steps.restore, invariant="I-04",
-    tickets=("FLINK-17315", "FLINK-18139", "FLINK-20645", "FLINK-38544"), needs=READBACK,
+    tickets=("FLINK-17315", "FLINK-18139", "FLINK-20645", "FLINK-38544"), needs=READBACK, never=(NOTHING_SENT,),
 )  # fmt: skip
 def nothing_is_missing_in_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A checkpoint contains every record that was sent before its barrier, among its counted records or in its channel
@@ -382,7 +401,7 @@ def nothing_is_missing_in_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Ju
     return _judge_contents(ledger, seen, FailureClass.LOST, _missing)
 
 
-@rule(steps.snapshot, steps.restore, invariant="I-05", tickets=("FLINK-17564",), needs=READBACK)
+@rule(steps.snapshot, steps.restore, invariant="I-05", tickets=("FLINK-17564",), needs=READBACK, never=(NOTHING_SENT,))
 def channel_state_is_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """For each channel, the counted records of a checkpoint, its input state and its output state, one after another,
     are in the order sent."""
@@ -409,7 +428,7 @@ RULES.adopt(
 )  # fmt: skip
 
 
-@rule(steps.counted, invariant="I-98", tickets=("FLINK-39018",))
+@rule(steps.counted, invariant="I-98", tickets=("FLINK-39018",), never=(NOTHING_SENT,))
 def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
     """If all barriers of a checkpoint were sent, the consumer acknowledges or declines the checkpoint before the run
     ends."""
@@ -420,14 +439,14 @@ def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
     return ledger.has_ended(last) or Broken(FailureClass.ORPHANED, owed, observed)
 
 
-@rule(steps.counted, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"))
+@rule(steps.counted, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"), never=(NOTHING_SENT,))
 def everything_sent_is_counted(ledger: Ledger, seen: State) -> Judgement:
     """In a chain that was not restored, the consumer has counted every record and taken the end of every finished
     channel when network and consumer have acted on all notifications."""
     return _judge_end(ledger) if ledger.closing and not ledger.origin else False
 
 
-@rule(steps.counted, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"))
+@rule(steps.counted, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"), never=(NOTHING_SENT, NOTHING_RECOVERED))
 def a_restored_chain_counts_everything(ledger: Ledger, seen: State) -> Judgement:
     """In a chain that was restored from a completed checkpoint alone, the consumer has counted every record and taken
     the end of every finished channel when network and consumer have acted on all notifications."""

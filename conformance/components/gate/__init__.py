@@ -9,10 +9,9 @@ from msgspec import Meta
 from conformance.components.gate.goals import RULES
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.prefixes import PREFIXES
-from conformance.components.gate.settings import SETTINGS
 from conformance.components.gate.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component
-from conformance.parts.designs import recovers
+from conformance.driver import Bound, Component, Settings
+from conformance.parts.designs import BY_CONVERSION, recovers
 from conformance.parts.faults import WithFaults
 from conformance.parts.starts import reason_without_barrier
 from conformance.ports import Capability, ChannelKind, GateConfig, GatePort, Recovery
@@ -85,7 +84,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
-    settings=SETTINGS,
+    settings=Settings(lambda ledger: ledger.converted, BY_CONVERSION, lambda config: config.channels),
     final_phase="failed",
     explored=GateScenarioConfig((REMOTE, LOCAL), Recovery.IN_MEMORY, 1, "fine"),
     bounds={

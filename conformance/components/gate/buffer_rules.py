@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import RULES
+from conformance.components.gate.rules import NO_PRODUCERS, RULES
 from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.parts.designs import RESOURCES
 from conformance.parts.words import are, counted, many
@@ -46,7 +46,7 @@ def segments(ledger: Ledger) -> tuple[int, int]:
     return least, most
 
 
-@rule(*steps.CREDITED, invariant="I-96", quiet=True)
+@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS,))
 def credit_is_backed_by_buffers_of_the_gate(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The credit of all producers and the live data that waits in remote channels together are at most as many as the
     exclusive buffers of these channels and the floating buffers of the gate."""
@@ -59,7 +59,7 @@ def credit_is_backed_by_buffers_of_the_gate(ledger: Ledger, seen: Seen[object]) 
     return Broken(FailureClass.PROTOCOL, owed, f"they use {many(used, 'floating buffer')}")
 
 
-@rule(*steps.CREDITED, invariant="I-96", quiet=True)
+@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS,))
 def exclusive_buffers_are_announced_again(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The credit of a producer and its data that waits in the channel together are at least as many as the exclusive
     buffers of that channel: a buffer that was read is announced again."""
@@ -73,7 +73,7 @@ def exclusive_buffers_are_announced_again(ledger: Ledger, seen: Seen[object]) ->
     return ledger.exclusive > 0
 
 
-@rule(*steps.CREDITED, invariant="I-96", quiet=True)
+@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS,))
 def no_channel_waits_for_a_free_buffer(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """While the backlog of a producer requires more credit than it has, no floating buffer of the gate is free: what
     another channel gives back, also by ending, is announced to the channel that waits."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import RULES, Polled, Written
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
+from conformance.components.gate.rules import BOTH_KINDS, RULES, Polled, Written
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Seen
 from conformance.parts import faults, kept_errors
-from conformance.parts.designs import FAULTS, IN_MEMORY, READBACK, RESOURCES
+from conformance.parts.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
 from conformance.parts.records import in_words
 from conformance.parts.words import counted, got
 from conformance.ports import ErrorKind, GatePort, Resources
@@ -17,12 +17,18 @@ rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
 _KEPT = (steps.convert, steps.request_partitions, steps.request_partitions_too_early, steps.buffer)
 """Steps after whose failure the gate may keep the error."""
 
-adopt(faults.an_operation_fails_with_what_it_calls, steps.poll, steps.checkpoint_started, needs=FAULTS)
-adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS)
-adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS)
+adopt(
+    faults.an_operation_fails_with_what_it_calls,
+    steps.poll,
+    steps.checkpoint_started,
+    needs=FAULTS,
+    never=(Never(BEFORE, "A recovered channel writes nothing."), *BOTH_KINDS),
+)
+adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS, never=BOTH_KINDS)
+adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS, never=BOTH_KINDS)
 
 
-@rule(steps.persisted, invariant="I-34", needs=FAULTS | READBACK, quiet=True)
+@rule(steps.persisted, invariant="I-34", needs=FAULTS | READBACK, quiet=True, never=BOTH_KINDS)
 def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) -> Judgement:
     """If the start of a checkpoint fails with the channel state writer, no channel has written anything for it."""
     (checkpoint,) = seen.operands

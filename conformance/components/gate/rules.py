@@ -9,13 +9,16 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
+    Never,
     Rules,
     Seen,
+    Setting,
     answers_property,
     thread_properties,
 )
+from conformance.driver.setting import LOCAL
 from conformance.parts import lifetime, notice, recovery, starts
-from conformance.parts.designs import PUSHED, READBACK, RESOURCES
+from conformance.parts.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES
 from conformance.parts.input_state import judge_written
 from conformance.parts.kept import must_be_refused
 from conformance.parts.notice import notifies
@@ -35,6 +38,16 @@ from conformance.ports import (
 )
 
 RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate", other_waits=PUSHED))
+NO_PRODUCERS = Never(BEFORE, "Recovered channels have no producers, and refuse every checkpoint.")
+NOTHING_RECOVERED = Never(Setting("none"), "Nothing is recovered.")
+ALL_TAKEN = Never(Setting("recover-first", "after conversion"), "All recovered data was taken before.")
+NOTHING_PUSHED = Never(
+    Setting("pushed", "before conversion"), "Nothing is pushed before the conversion, so nothing waits."
+)
+BOTH_KINDS = tuple(
+    Never(Setting(channel=channels), "The gates of scenarios with faults have channels of both kinds.")
+    for channels in ("local channels", "remote channels")
+)
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
 Written = Seen[tuple[tuple[int, ...], ...], int]
@@ -59,7 +72,7 @@ def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judg
     return Broken(FailureClass.DUPLICATED, owed, _polled(taken))
 
 
-@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"))
+@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"), never=(NOTHING_RECOVERED, ALL_TAKEN))
 def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judgement:
     """The gate hands out no live element without priority before the consumer has taken all recovered data of that
     channel."""
@@ -77,7 +90,22 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
     return Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
-@rule(steps.poll, invariant="I-09", after_learning=True)
+@rule(
+    steps.poll,
+    invariant="I-09",
+    after_learning=True,
+    never=(
+        NOTHING_RECOVERED,
+        ALL_TAKEN,
+        Never(Setting("in-memory", "after conversion"), "The end of recovered data is not handed over."),
+        Never(Setting("pushed", "before conversion"), "Nothing is pushed before the conversion."),
+        Never(
+            Setting("pushed", channel="remote channels"),
+            "A push waits for the first element of a remote producer, so behind the end of recovered data there is an "
+            "element, and the same poll answers it: no poll that answers nothing takes that end.",
+        ),
+    ),
+)
 def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The gate tells once that the recovered data of a channel was consumed: after the end of that data was queued and
     its buffers were polled, with `pushed` at the latest in the poll of its first live element without priority."""
@@ -92,7 +120,7 @@ def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Pol
     return StateConsumed in [type(signal) for signal in seen.signals]
 
 
-@rule(steps.poll, invariant="I-33")
+@rule(steps.poll, invariant="I-33", never=(NO_PRODUCERS,))
 def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Polled) -> Judgement:
     """The gate hands out the end of partition of a channel once, after the end of data of that channel."""
     if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
@@ -102,7 +130,7 @@ def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Po
     return not early or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
-@rule(steps.poll, invariant="I-15", tickets=("FLINK-39018",))
+@rule(steps.poll, invariant="I-15", tickets=("FLINK-39018",), never=(NO_PRODUCERS,))
 def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
     """After the consumer has polled an element that blocks the producer, the gate hands out only priority events of
     that channel until the consumer resumes it."""
@@ -139,7 +167,7 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
     return Broken(failure, f"{name(head)} must come next from channel {taken.channel}", _polled(taken))
 
 
-@rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",))
+@rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",), never=(NO_PRODUCERS,))
 def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
     """If a priority event can be handed out, it is handed out before every element without priority."""
     if (taken := seen.value) is None or not ledger.alone:
@@ -178,7 +206,7 @@ def _answers_something(ledger: Ledger, seen: Polled) -> Judgement:
     return False
 
 
-@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",))
+@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",), never=(NO_PRODUCERS,))
 def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     """While one channel is blocked or still recovering, a poll answers an element if another channel has one."""
     return ledger.alone and ledger.any_slow() and _answers_something(ledger, seen)
@@ -238,7 +266,7 @@ def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[b
     return Broken(FailureClass.PROTOCOL, f"{polled}, so `finished` must be {truth(due)}", f"it is {truth(seen.value)}")
 
 
-@rule(steps.available, invariant="I-22", quiet=True)
+@rule(steps.available, invariant="I-22", quiet=True, never=(NOTHING_PUSHED,))
 def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The gate answers that it is available if an element can be polled, or if all channels have ended."""
     if not (ledger.something_waits() or ledger.all_ended()):
@@ -266,10 +294,12 @@ adopt(
 )  # fmt: skip
 
 
-adopt(notice.priority_is_told_apart_from_data, *steps.MOVES, tickets=("FLINK-20383", "FLINK-39018"))
+adopt(
+    notice.priority_is_told_apart_from_data, *steps.MOVES, tickets=("FLINK-20383", "FLINK-39018"), never=(NO_PRODUCERS,)
+)
 
 
-@rule(steps.poll, invariant="I-33")
+@rule(steps.poll, invariant="I-33", never=(NO_PRODUCERS,))
 def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
     """When a poll answers the last end of partition, the consumer is notified once more, so that it notices that the
     gate is finished."""
@@ -282,7 +312,13 @@ def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
 
 
 # ---- conversion, and operations that must be refused -----------------------------------------------------------------
-@rule(steps.convert, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",))
+@rule(
+    steps.convert,
+    steps.poll_the_error,
+    invariant="I-27",
+    tickets=("FLINK-39018",),
+    never=(Never(Setting("pushed"), "Nothing was pushed before the conversion."),),
+)
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
     of kind state."""  # at once, or to whoever polls next (FG14)
@@ -351,7 +387,12 @@ def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
     return must_fail(seen.error, ErrorKind.RELEASED, "the gate was released")
 
 
-@rule(steps.resume, invariant="I-15", tickets=("FLINK-23223",))
+@rule(
+    steps.resume,
+    invariant="I-15",
+    tickets=("FLINK-23223",),
+    never=(Never(Setting(channel=LOCAL), "No signal tells a local producer."),),
+)
 def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is told to go on,
     once."""
@@ -380,10 +421,24 @@ def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) ->
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-adopt(starts.checkpoints_are_declined_until_channels_are_physical, steps.checkpoint_started)
-adopt(starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started, needs=PUSHED)
-adopt(starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started)
-adopt(starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, tickets=("FLINK-39018",))
+adopt(
+    starts.checkpoints_are_declined_until_channels_are_physical,
+    steps.checkpoint_started,
+    never=(Never(AFTER, "All channels are physical."), NOTHING_RECOVERED),
+)
+adopt(
+    starts.a_missing_recovery_barrier_declines_the_checkpoint,
+    steps.checkpoint_started,
+    needs=PUSHED,
+    never=(NO_PRODUCERS,),
+)
+adopt(starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started, never=(NO_PRODUCERS,))
+adopt(
+    starts.a_checkpoint_starts_if_nothing_speaks_against_it,
+    steps.checkpoint_started,
+    tickets=("FLINK-39018",),
+    never=(NO_PRODUCERS,),
+)
 
 
 @rule(
@@ -414,7 +469,7 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
-@rule(steps.in_use, invariant="I-21", tickets=("FLINK-39018",), needs=RESOURCES, quiet=True)
+@rule(steps.in_use, invariant="I-21", tickets=("FLINK-39018",), needs=RESOURCES, quiet=True, never=(NOTHING_PUSHED,))
 def buffers_in_use_count_what_waits(ledger: Ledger, seen: Seen[int, int]) -> Judgement:
     """The number of buffers in use counts all queued buffers, recovered ones included; it may also count queued events,
     recovery barriers, the end of recovered data and the backlog of a remote producer."""

@@ -11,10 +11,9 @@ from msgspec import Meta
 
 from conformance.components.local_channel.goals import RULES
 from conformance.components.local_channel.ledger import Ledger
-from conformance.components.local_channel.settings import SETTINGS
 from conformance.components.local_channel.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component
-from conformance.parts.designs import recovers
+from conformance.driver import Bound, Component, Settings
+from conformance.parts.designs import BY_END_OF_RECOVERY, recovers
 from conformance.parts.faults import WithFaults
 from conformance.parts.starts import reason_without_barrier
 from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recovery
@@ -72,7 +71,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
-    settings=SETTINGS,
+    settings=Settings(lambda ledger: ledger.lane.consumed, BY_END_OF_RECOVERY),
     final_phase="failed",
     explored=LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine"),
     bounds={

@@ -10,8 +10,10 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
+    Never,
     Rules,
     Seen,
+    Setting,
     answers_property,
     thread_properties,
 )
@@ -25,6 +27,8 @@ from conformance.ports import Buffer, BufferAndBacklog, ErrorKind
 RULES = Rules[Ledger](
     "local-channel", answers_property("local-channel"), *thread_properties("local-channel", waits=PUSHED)
 )
+END_TAKEN = Never(Setting(stage="not in recovery"), "The end of recovered data was taken before.")
+HIDDEN = Never(Setting(stage="in recovery"), "Live data is hidden, so none is written and none blocks the producer.")
 rule, adopt = RULES.rule, RULES.adopt
 ADDS = (
     steps.add_buffer,
@@ -69,7 +73,12 @@ def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement
     return _priority_came(ledger, seen) if ledger.must_priority and ledger.hidden else False
 
 
-@rule(steps.take, invariant="I-07", tickets=("FLINK-18136",))
+@rule(
+    steps.take,
+    invariant="I-07",
+    tickets=("FLINK-18136",),
+    never=(Never(Setting(stage="in recovery"), "The property priority-events-pass-recovered-data is judged instead."),),
+)
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     """If a priority event can be handed out, it is handed out before every element without priority."""
     return _priority_came(ledger, seen) if ledger.must_priority and not ledger.hidden else False
@@ -87,7 +96,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     return Broken(FailureClass.REORDERED, owed, came)
 
 
-@rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY)
+@rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY, never=(HIDDEN,))
 def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
     """The channel hands out a priority event even while its producer is blocked."""
     if not ledger.must_priority or not ledger.lane.blocked or ledger.producer_has_failed():
@@ -98,7 +107,7 @@ def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> J
     return Broken(FailureClass.STUCK, owed, "it did not come next")
 
 
-@rule(steps.take, invariant="I-15", tickets=("FLINK-39018",))
+@rule(steps.take, invariant="I-15", tickets=("FLINK-39018",), never=(HIDDEN,))
 def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> Judgement:
     """Until the consumer resumes it, a blocked channel hands out nothing but priority events."""
     if not ledger.lane.blocked or ledger.released:
@@ -151,7 +160,7 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
     )
 
 
-adopt(recovery.the_end_of_recovered_data_is_told_once, steps.take, needs=PUSHED)
+adopt(recovery.the_end_of_recovered_data_is_told_once, steps.take, needs=PUSHED, never=(END_TAKEN,))
 adopt(taking.a_take_answers_what_is_there, steps.take)
 adopt(taking.sequence_numbers_have_no_gaps, steps.take)
 
@@ -204,7 +213,12 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
     return Broken(FailureClass.PROTOCOL, owed, f"it was notified of sequence number {ledger.notice.announced}")
 
 
-@rule(steps.take, invariant="I-90", needs=FAULTS)
+@rule(
+    steps.take,
+    invariant="I-90",
+    needs=FAULTS,
+    never=(Never(Setting(stage="in recovery"), "Recovered data, or its end, is still to be taken first."),),
+)
 def a_failed_producer_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
     """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
     error; it does not answer that there is nothing."""
@@ -311,7 +325,7 @@ adopt(
 )  # fmt: skip
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started, tickets=("FLINK-39523",),
-    needs=PUSHED,
+    needs=PUSHED, never=(END_TAKEN,),
 )  # fmt: skip
 adopt(
     starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, invariant="I-41",
@@ -364,7 +378,7 @@ def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Wri
     return Broken(kind, owed, f"of the recovered records, {were(written)} written")
 
 
-@rule(steps.persisted, steps.restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-38", tickets=("FLINK-20097",), needs=READBACK, never=(HIDDEN,))
 def a_late_stop_of_an_older_checkpoint_changes_nothing(ledger: Ledger, seen: Written) -> Judgement:
     """If an older checkpoint is stopped while a newer one waits for its barrier, the channel still writes for the newer
     one the data that is taken before that barrier."""
@@ -374,7 +388,7 @@ def a_late_stop_of_an_older_checkpoint_changes_nothing(ledger: Ledger, seen: Wri
     return _all_written(tuple(state.live[state.since_late_stop :]), seen, "an older checkpoint was stopped")
 
 
-@rule(steps.persisted, steps.restore, invariant="I-37", tickets=("FLINK-21104",), needs=READBACK)
+@rule(steps.persisted, steps.restore, invariant="I-37", tickets=("FLINK-21104",), needs=READBACK, never=(HIDDEN,))
 def an_older_barrier_does_not_end_the_checkpoint(ledger: Ledger, seen: Written) -> Judgement:
     """If the barrier of an older checkpoint comes while a newer one waits for its barrier, the channel still writes for
     the newer one the data that is taken before its own barrier."""
@@ -408,7 +422,14 @@ def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judg
     return Broken(FailureClass.CORRUPTED, owed, f"{were(behind)} written as well")
 
 
-@rule(steps.persisted, steps.restore, invariant="I-34", tickets=("FLINK-17315", "FLINK-18139"), needs=READBACK)
+@rule(
+    steps.persisted,
+    steps.restore,
+    invariant="I-34",
+    tickets=("FLINK-17315", "FLINK-18139"),
+    needs=READBACK,
+    never=(HIDDEN,),
+)
 def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) -> Judgement:
     """The channel writes the live data that is taken between the start of a checkpoint and its barrier once and in
     order, behind the recovered data."""

@@ -9,10 +9,9 @@ from typing import Literal
 
 from conformance.components.recovered_channel.goals import RULES
 from conformance.components.recovered_channel.ledger import Ledger
-from conformance.components.recovered_channel.settings import SETTINGS
 from conformance.components.recovered_channel.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component
-from conformance.parts.designs import recovers
+from conformance.driver import Bound, Component, Settings
+from conformance.parts.designs import BY_CONVERSION, recovers
 from conformance.parts.faults import WithFaults
 from conformance.ports import ChannelConfig, RecoveredChannelPort, Recovery
 
@@ -48,7 +47,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
-    settings=SETTINGS,
+    settings=Settings(lambda ledger: ledger.converted, BY_CONVERSION),
     final_phase="failed",
     explored=RecoveredChannelScenarioConfig("in-memory", "fine"),
     bounds={

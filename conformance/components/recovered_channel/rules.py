@@ -11,13 +11,14 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
+    Never,
     Rules,
     Seen,
     answers_property,
     thread_properties,
 )
 from conformance.parts import faults, lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import FAULTS, PUSHED, READBACK, RESOURCES
+from conformance.parts.designs import AFTER, FAULTS, PUSHED, READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words
 from conformance.parts.words import are, counted, got, many, must_be, must_fail, must_succeed, name
 from conformance.ports import BUFFER_POOL, BufferAndBacklog, DataAvailable, ErrorKind, FaultKind, FaultStruck, Resources
@@ -29,6 +30,8 @@ RULES = Rules[Ledger](
     answers_property("recovered-channel"),
     *thread_properties("recovered-channel", waits=FAULTS, untestable=(NO_CIRCLE, ONE_ORDER)),
 )
+RELEASED = Never(AFTER, "A conversion releases the channel, which then holds nothing.")
+NO_BUFFERS_ASKED_FOR = Never(AFTER, "A channel that was converted asks for no buffers.")
 rule, adopt = RULES.rule, RULES.adopt
 
 
@@ -42,7 +45,7 @@ def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[BufferAndBacklog |
     return False if seen.error is None else must_succeed(seen.error, owed)
 
 
-@rule(steps.take, invariant="I-28", tickets=("FLINK-39018",))
+@rule(steps.take, invariant="I-28", tickets=("FLINK-39018",), never=(RELEASED,))
 def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """The channel hands out every pushed buffer once, unchanged and in the order in which it was pushed."""
     if seen.value is None:
@@ -54,15 +57,23 @@ def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Buffer
 
 
 adopt(
-    recovery.the_end_of_recovered_data_is_told_once, steps.take, formerly=("the-end-of-recovered-state-is-told-once",)
+    recovery.the_end_of_recovered_data_is_told_once,
+    steps.take,
+    formerly=("the-end-of-recovered-state-is-told-once",),
+    never=(RELEASED,),
 )
-adopt(taking.a_take_answers_what_is_there, steps.take)
-adopt(taking.sequence_numbers_have_no_gaps, steps.take, formerly=("recovered-buffers-are-numbered-without-gaps",))
+adopt(taking.a_take_answers_what_is_there, steps.take, never=(RELEASED,))
+adopt(
+    taking.sequence_numbers_have_no_gaps,
+    steps.take,
+    formerly=("recovered-buffers-are-numbered-without-gaps",),
+    never=(RELEASED,),
+)
 
-adopt(taking.the_next_type_names_what_can_be_taken, steps.take)
+adopt(taking.the_next_type_names_what_can_be_taken, steps.take, never=(RELEASED,))
 
 
-@rule(steps.take, invariant="I-21")
+@rule(steps.take, invariant="I-21", never=(RELEASED,))
 def recovered_buffers_have_no_backlog(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """A take answers the backlog 0, because a backlog counts what waits in the producer's subpartition."""
     if seen.value is None:
@@ -74,13 +85,18 @@ def recovered_buffers_have_no_backlog(ledger: Ledger, seen: Seen[BufferAndBacklo
 
 
 # ---- pushing ---------------------------------------------------------------------------------------------------------
-adopt(recovery.recovered_data_is_accepted_until_its_end, *steps.PUSHES, formerly=("state-is-accepted-until-its-end",))
+adopt(
+    recovery.recovered_data_is_accepted_until_its_end,
+    *steps.PUSHES,
+    formerly=("state-is-accepted-until-its-end",),
+    never=(RELEASED,),
+)
 adopt(recovery.a_push_after_release_is_recycled_silently, *steps.PUSHES, steps.push_after_end)
-adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED)
+adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED, never=(RELEASED,))
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------------
-@rule(steps.convert, invariant="I-27", tickets=("FLINK-39018", "FLINK-39521"))
+@rule(steps.convert, invariant="I-27", tickets=("FLINK-39018", "FLINK-39521"), never=(RELEASED,))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
     of kind state."""
@@ -92,7 +108,7 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Ju
     return Broken(FailureClass.LOST, f"{why}: the conversion must fail with an error of kind state", got(seen.error))
 
 
-@rule(steps.convert, invariant="I-26")
+@rule(steps.convert, invariant="I-26", never=(RELEASED,))
 def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """A conversion succeeds as soon as it loses no state of the channel."""
     may = None if ledger.released else ledger.may_convert()
@@ -115,7 +131,7 @@ def nothing_is_handed_over_twice(ledger: Ledger, seen: Seen[tuple[int, ...]]) ->
     return Broken(FailureClass.DUPLICATED, owed, f"it handed over {in_words(seen.value)}")
 
 
-@rule(steps.convert, invariant="I-28", tickets=("FLINK-39018",))
+@rule(steps.convert, invariant="I-28", tickets=("FLINK-39018",), never=(RELEASED,))
 def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """With the design `in-memory`, a conversion hands over exactly the records that the task has not taken, in order;
     with the other designs it hands over none."""
@@ -131,10 +147,21 @@ def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[in
 
 
 # ---- what it calls fails ---------------------------------------------------------------------------------------------
-adopt(faults.an_operation_fails_with_what_it_calls, steps.convert, needs=FAULTS)
+adopt(faults.an_operation_fails_with_what_it_calls, steps.convert, needs=FAULTS, never=(NO_BUFFERS_ASKED_FOR,))
 
 
-@rule(steps.push_recovered, invariant="I-90", needs=FAULTS, struck=True)
+@rule(
+    steps.push_recovered,
+    invariant="I-90",
+    needs=FAULTS,
+    struck=True,
+    never=(
+        Never(
+            AFTER._replace(interleaving="whole"),
+            "The conversion ends the push that waits, before the buffer pool can be destroyed.",
+        ),
+    ),
+)
 def a_push_fails_with_the_buffer_pool(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """A push that finds the buffer pool destroyed, at once or while it waits for a buffer, fails with an error of kind
     io or released."""
@@ -154,7 +181,7 @@ def _may_take_memory_elsewhere(ledger: Ledger) -> bool:
     return ledger.recovery == "in-memory"
 
 
-@rule(steps.push_recovered, invariant="I-94", needs=FAULTS, struck=True)
+@rule(steps.push_recovered, invariant="I-94", needs=FAULTS, struck=True, never=(RELEASED,))
 def a_push_waits_for_the_next_buffer(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """A push for which the buffer pool has no buffer waits until the pool offers one, and then succeeds; with the
     design `in-memory`, it may take its memory from somewhere else."""
@@ -193,7 +220,7 @@ def an_offered_buffer_goes_to_whoever_waits(ledger: Ledger, seen: Seen[bool]) ->
     return Broken(FailureClass.STUCK, "a push waits for a buffer: the channel must keep it", "it did not keep it")
 
 
-@rule(steps.convert, invariant="I-26", needs=FAULTS, struck=True)
+@rule(steps.convert, invariant="I-26", needs=FAULTS, struck=True, never=(NO_BUFFERS_ASKED_FOR,))
 def a_conversion_fails_without_exclusive_buffers(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """If the exclusive buffers of the physical channel cannot be had now, the conversion fails with an error of kind
     io, and can be tried again."""
@@ -202,7 +229,7 @@ def a_conversion_fails_without_exclusive_buffers(ledger: Ledger, seen: Seen[tupl
     return must_fail(seen.error, ErrorKind.IO, "there are too few exclusive buffers for the physical channel")
 
 
-@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True)
+@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True, never=(RELEASED,))
 def a_failed_channel_holds_no_buffer_twice(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """After something has failed that the channel called, and before its release, the channel holds at most one segment
     for each buffer that was pushed and not taken."""
@@ -253,16 +280,22 @@ def _remembers(ledger: Ledger, seen: Seen[int]) -> Judgement:
 # ---- resources and notifications -------------------------------------------------------------------------------------
 _HOLDS = ("a-recovered-channel-holds-what-it-should-and-releases-all",)
 
-adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
-adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, formerly=_HOLDS)
+adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES, never=(RELEASED,))
+adopt(
+    lifetime.while_it_lives_a_port_holds_what_it_should,
+    steps.resources,
+    needs=RESOURCES,
+    formerly=_HOLDS,
+    never=(RELEASED,),
+)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, needs=RESOURCES, formerly=_HOLDS)
-adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
+adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES, never=(RELEASED,))
 adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel, steps.convert)
 adopt(
     notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
-    formerly=("an-empty-channel-lets-its-consumer-sleep",),
+    formerly=("an-empty-channel-lets-its-consumer-sleep",), never=(RELEASED,),
 )  # fmt: skip
 adopt(
     notice.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
-    tickets=("FLINK-39018", "FLINK-20145"),
+    tickets=("FLINK-39018", "FLINK-20145"), never=(RELEASED,),
 )  # fmt: skip

@@ -8,10 +8,9 @@ from msgspec import Meta
 
 from conformance.components.remote_channel.goals import RULES
 from conformance.components.remote_channel.ledger import Ledger
-from conformance.components.remote_channel.settings import SETTINGS
 from conformance.components.remote_channel.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component
-from conformance.parts.designs import ANYWHERE, NOTHING, recovers
+from conformance.driver import Bound, Component, Settings
+from conformance.parts.designs import ANYWHERE, BY_END_OF_RECOVERY, NOTHING, recovers
 from conformance.parts.faults import WithFaults
 from conformance.parts.starts import reason_without_barrier
 from conformance.ports import CHANNEL_STATE_WRITER, ChannelConfig, FaultKind, Recovery, RemoteChannelPort
@@ -86,7 +85,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=tuple(RULES.all),
     drain=DRAIN,
-    settings=SETTINGS,
+    settings=Settings(lambda ledger: ledger.lane.consumed, BY_END_OF_RECOVERY),
     final_phase="failed",
     explored=RemoteChannelScenarioConfig("pushed", 0, 1, 0, "fine"),
     bounds={

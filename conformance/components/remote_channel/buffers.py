@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import Ledger
-from conformance.components.remote_channel.rules import RULES
+from conformance.components.remote_channel.rules import END_TAKEN, NO_CREDIT, RULES
 from conformance.components.remote_channel.state import FLOWING, OPEN
 from conformance.driver import Broken, FailureClass, Judgement, Seen
 from conformance.parts import lifetime, taking
@@ -22,7 +22,7 @@ def _gives_its_credit_back(ledger: Ledger) -> bool:
     return ledger.lane.blocked and not ledger.credit.exclusive
 
 
-@rule(steps.free_for_live, invariant="I-96", needs=RESOURCES, quiet=True)
+@rule(steps.free_for_live, invariant="I-96", needs=RESOURCES, quiet=True, never=(NO_CREDIT,))
 def credit_is_what_is_set_aside(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """The number of buffers that the channel has set aside for live data is the credit that it announced less the data
     buffers that it received."""
@@ -35,7 +35,14 @@ def credit_is_what_is_set_aside(ledger: Ledger, seen: Seen[int]) -> Judgement:
     return Broken(FailureClass.PROTOCOL, owed, f"{are(seen.value, 'buffer')} set aside")
 
 
-@rule(steps.free_for_live, invariant="I-96", tickets=("FLINK-39521",), needs=PUSHED | RESOURCES, quiet=True)
+@rule(
+    steps.free_for_live,
+    invariant="I-96",
+    tickets=("FLINK-39521",),
+    needs=PUSHED | RESOURCES,
+    quiet=True,
+    never=(END_TAKEN,),
+)
 def recovered_data_takes_the_buffers_that_are_set_aside(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """During recovery, each pushed buffer takes one of the buffers that the channel has set aside, if there is one; an
     exclusive buffer is set aside again once it is recycled."""
@@ -78,7 +85,7 @@ def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgemen
 
 @rule(
     steps.free_for_live, steps.event, steps.recycle, invariant="I-96", tickets=("FLINK-39521",), needs=PUSHED,
-    after_learning=True,
+    after_learning=True, never=(END_TAKEN,),
 )  # fmt: skip
 def no_credit_is_announced_during_recovery(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The channel announces no credit to the producer before its recovery is over."""
@@ -88,7 +95,7 @@ def no_credit_is_announced_during_recovery(ledger: Ledger, seen: Seen[object]) -
     return not ledger.lane.consumed and ledger.phase != "new"
 
 
-@rule(steps.free_for_live, invariant="I-96", quiet=True)
+@rule(steps.free_for_live, invariant="I-96", quiet=True, never=(NO_CREDIT,))
 def exclusive_buffers_come_back(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """The exclusive buffers of the channel are in use or announced: outside recovery, the credit of the producer plus
     the number of buffers in use is at least the number of exclusive buffers."""
@@ -104,7 +111,7 @@ def exclusive_buffers_come_back(ledger: Ledger, seen: Seen[int]) -> Judgement:
 
 @rule(
     steps.recycle, steps.take, steps.free_for_live, invariant="I-96", tickets=("FLINK-23466",),
-    quiet=True, needs=RESOURCES,
+    quiet=True, needs=RESOURCES, never=(NO_CREDIT,),
 )  # fmt: skip
 def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the producer's backlog requires more buffers than the channel has, the channel sets aside each floating buffer
@@ -121,7 +128,7 @@ def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]
     return Broken(FailureClass.STUCK, owed, f"its credit is {credit.granted}")
 
 
-@rule(steps.free_for_live, invariant="I-96", quiet=True)
+@rule(steps.free_for_live, invariant="I-96", quiet=True, never=(NO_CREDIT,))
 def no_more_is_borrowed_than_is_required(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """The channel borrows no more floating buffers than the backlog requires. If an exclusive buffer comes back while
     more buffers are set aside than the backlog requires, a floating one returns to the pool."""

@@ -11,8 +11,10 @@ from conformance.driver import (
     Broken,
     FailureClass,
     Judgement,
+    Never,
     Rules,
     Seen,
+    Setting,
     answers_property,
     thread_properties,
 )
@@ -36,12 +38,14 @@ from conformance.ports import (
 RULES = Rules[Ledger](
     "remote-channel", answers_property("remote-channel"), *thread_properties("remote-channel", other_waits=PUSHED)
 )
+END_TAKEN = Never(Setting(stage="not in recovery"), "The end of recovered data was taken before.")
+NO_CREDIT = Never(Setting(stage="in recovery"), "No credit is announced in recovery.")
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
 Took = Seen[BufferAndBacklog | None]
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-@rule(steps.take, invariant="I-09", tickets=("FLINK-39521",), needs=PUSHED)
+@rule(steps.take, invariant="I-09", tickets=("FLINK-39521",), needs=PUSHED, never=(END_TAKEN,))
 def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: Took) -> Judgement:
     """The channel hands out no live element without priority before the task has taken all its recovered data."""
     lane, value = ledger.lane, seen.value
@@ -54,7 +58,13 @@ def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: T
     return Broken(FailureClass.REORDERED, owed, f"the take returned {name(value.element)}")
 
 
-@rule(steps.take, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
+@rule(
+    steps.take,
+    invariant="I-95",
+    tickets=("FLINK-39521",),
+    needs=PUSHED,
+    never=(Never(Setting(stage="in recovery"), "They are handed out after recovery."),),
+)
 def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: Took) -> Judgement:
     """The channel keeps events without priority that arrive during recovery, and hands them out afterwards in the order
     in which they arrived."""
@@ -125,7 +135,7 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
     return Broken(FailureClass.PROTOCOL, owed, f"the take returned it with sequence number {value.seq}")
 
 
-@rule(steps.take, invariant="I-09", needs=PUSHED, after_learning=True)
+@rule(steps.take, invariant="I-09", needs=PUSHED, after_learning=True, never=(END_TAKEN,))
 def the_end_of_recovery_is_told_once(ledger: Ledger, seen: Took) -> Judgement:
     """When recovery is over, the channel emits StateConsumed, once."""
     if ledger.twice:
@@ -245,7 +255,12 @@ adopt(recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recove
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 adopt(starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started)
-adopt(starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started, needs=PUSHED)
+adopt(
+    starts.a_missing_recovery_barrier_declines_the_checkpoint,
+    steps.checkpoint_started,
+    needs=PUSHED,
+    never=(END_TAKEN,),
+)
 adopt(starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started)
 
 

@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from conformance.components.task_restore import goals
 from conformance.components.task_restore.ledger import Ledger
-from conformance.components.task_restore.settings import SETTINGS
 from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_partition, read, restore_state, turn
 from conformance.driver import FINISH, RUN, Bound, Component, Operands
 from conformance.parts.designs import recovers
@@ -108,7 +107,6 @@ COMPONENT = Component(
     properties=tuple(goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
-    settings=SETTINGS,
     bounds={
         "records": Bound(("buffer",), 1),
         "ends": Bound(("end_of_partition",), 1),

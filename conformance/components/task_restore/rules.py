@@ -6,7 +6,17 @@ from typing import Any
 
 from conformance.components.task_restore import steps
 from conformance.components.task_restore.ledger import OVER, Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.driver import (
+    Broken,
+    FailureClass,
+    Judgement,
+    Never,
+    Rules,
+    Seen,
+    Setting,
+    answers_property,
+    thread_properties,
+)
 from conformance.parts import faults, lifetime
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.fault_words import call_at
@@ -28,6 +38,7 @@ from conformance.ports import (
 )
 
 RULES = Rules[Ledger]("task-restore", answers_property("task-restore"), *thread_properties("task-restore"))
+
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[Any, *tuple[Any, ...]]
 BUSY = (steps.turn, steps.read)
@@ -58,7 +69,8 @@ def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Se
 
 # ---- conversion ------------------------------------------------------------------------------------------------------
 @rule(*steps.ACTS, invariant="I-55", tickets=("FLINK-40518",), after_learning=True,
-      signals=(GateConverted, TaskStateChanged))  # fmt: skip
+      signals=(GateConverted, TaskStateChanged),
+      never=(Never(Setting("recover-first"), "It has no checkpoints during recovery to disable."),))  # fmt: skip
 def without_all_three_settings_recovered_data_is_processed_first(ledger: Ledger, seen: Acted) -> Judgement:
     """Unless unaligned checkpoints, the recovery of output state downstream and checkpointing during recovery are all
     enabled, a gate is converted and the task runs only after the operators got all recovered data."""

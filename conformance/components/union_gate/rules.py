@@ -5,7 +5,19 @@ from __future__ import annotations
 from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Line
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.components.union_gate.settings import ENDED, FAILED, RECOVERING, RELEASED, REQUESTED
+from conformance.driver import (
+    Broken,
+    FailureClass,
+    Judgement,
+    Never,
+    Rules,
+    Seen,
+    Setting,
+    answers_property,
+    thread_properties,
+)
+from conformance.driver.setting import LOCAL
 from conformance.parts import kept_errors, lifetime, notice
 from conformance.parts.designs import FAULTS, PUSHED, RESOURCES
 from conformance.parts.kept import must_be_refused
@@ -18,12 +30,44 @@ from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, Erro
 RULES = Rules[Ledger](
     "union-gate", answers_property("union-gate"), *thread_properties("union-gate", other_waits=PUSHED)
 )
+NOTHING_RECOVERED = Never(Setting("none"), "Nothing is recovered.")
+NOT_RELEASED = tuple(
+    Never(Setting(stage=stage), "Nothing was released.") for stage in (RECOVERING, REQUESTED, ENDED, FAILED)
+)
+NO_END_YET = Never(Setting(stage=RECOVERING), "No channel ends before its gate is requested.")
+TASK_FAILS = Never(
+    Setting(stage=FAILED), "The task fails: it recovers and reads no more, and data may be given back now."
+)
+BOTH_KINDS = tuple(
+    Never(Setting(channel=channels), "The unions of scenarios with faults have channels of both kinds.")
+    for channels in ("local channels", "remote channels")
+)
+LOCAL_PRODUCER = Never(Setting(channel=LOCAL), "The producer of a local channel gets no credit and no signal.")
+JUDGED_AT_THE_END = Never(
+    Setting(stage=RECOVERING), "They are judged at the end of a run, when all gates have been requested."
+)
+NOTHING_LEFT = Never(Setting(stage=ENDED), "Nothing is left to poll, and the union stays available for ever.")
+NOTHING_ENDS_ONE = tuple(
+    Never(
+        Setting(stage=REQUESTED, channel=channels),
+        "A channel has not ended, and a poll that answers nothing does not end one.",
+    )
+    for channels in ("local channels", "local and remote channels")
+)
+ENDS_TAKEN_BEFORE = tuple(
+    Never(
+        Setting(recovery, REQUESTED),
+        "Before a gate is converted, the ends of recovered data are taken, or handed over.",
+    )
+    for recovery in ("recover-first", "in-memory")
+)
+AFTER_RELEASE = Never(Setting(stage=RELEASED), "A released union hands out nothing.")
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
-@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018",))
+@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018",), never=(NOTHING_RECOVERED, AFTER_RELEASE))
 def live_data_waits_for_recovered_data(ledger: Ledger, seen: Polled) -> Judgement:
     """The union hands out all recovered data of a channel before any live element of that channel, except priority
     events."""
@@ -42,7 +86,13 @@ def live_data_waits_for_recovered_data(ledger: Ledger, seen: Polled) -> Judgemen
     return Broken(FailureClass.REORDERED, owed, f"the poll returned {name(taken.element)}, which is live")
 
 
-@rule(steps.poll, steps.poll_for_the_error, invariant="I-28", tickets=("FLINK-39018", "FLINK-20145"))
+@rule(
+    steps.poll,
+    steps.poll_for_the_error,
+    invariant="I-28",
+    tickets=("FLINK-39018", "FLINK-20145"),
+    never=(AFTER_RELEASE,),
+)
 def elements_arrive_once_in_order_from_their_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The union hands out each element once and in the order of its channel, and answers with it the number of that
     channel among the channels of all gates."""
@@ -75,7 +125,7 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
     return Broken(FailureClass.CORRUPTED if queue else FailureClass.DUPLICATED, owed, observed)
 
 
-@rule(steps.poll, invariant="I-30", tickets=("FLINK-20145",))
+@rule(steps.poll, invariant="I-30", tickets=("FLINK-20145",), never=(AFTER_RELEASE,))
 def a_priority_event_of_any_gate_comes_first(ledger: Ledger, seen: Polled) -> Judgement:
     """If any gate has a priority event when a poll begins, the poll answers a priority event."""
     if (taken := seen.value) is None or not ledger.due_urgent or ledger.failed:
@@ -87,7 +137,7 @@ def a_priority_event_of_any_gate_comes_first(ledger: Ledger, seen: Polled) -> Ju
     return Broken(FailureClass.REORDERED, owed, f"the poll returned {name(taken.element)} of channel {taken.channel}")
 
 
-@rule(steps.poll, invariant="I-30")
+@rule(steps.poll, invariant="I-30", never=(AFTER_RELEASE,))
 def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     """While a gate has elements, the union hands out at most one element without priority of each other gate before the
     gate has its turn (correspondingly more if ends of recovered data take turns of their own)."""
@@ -105,7 +155,7 @@ def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     return bool(waiting)
 
 
-@rule(steps.poll, invariant="I-30")
+@rule(steps.poll, invariant="I-30", never=(AFTER_RELEASE,))
 def channels_of_a_gate_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     """While a channel has elements, the union hands out at most one element without priority of each other channel of
     the same gate before the channel has its turn (correspondingly more if ends of recovered data take turns of their
@@ -124,7 +174,7 @@ def channels_of_a_gate_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judge
     return bool(waiting)
 
 
-@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",))
+@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",), never=(AFTER_RELEASE,))
 def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     """While one gate is empty, recovering or blocked, the union still hands out the data and the barriers of the other
     gates."""
@@ -139,7 +189,14 @@ def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.STUCK, owed, f"{ledger.starved + 1} polls in a row found nothing")
 
 
-@rule(steps.poll, steps.request_partitions, steps.resume, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
+@rule(
+    steps.poll,
+    steps.request_partitions,
+    steps.resume,
+    invariant="I-32",
+    tickets=("FLINK-20145", "FLINK-21104"),
+    never=NOT_RELEASED,
+)
 def operations_fail_only_after_release(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """A poll, a request of partitions or a resumption fails only after a release has begun, and then with an error of
     kind state or released."""
@@ -153,7 +210,7 @@ def operations_fail_only_after_release(ledger: Ledger, seen: Seen[object]) -> Ju
     return allowed or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
-@rule(steps.poll, invariant="I-94")
+@rule(steps.poll, invariant="I-94", never=NOT_RELEASED)
 def released_gates_hand_out_nothing(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that begins after release answers no element."""
     if not ledger.in_poll_of_released:
@@ -164,7 +221,7 @@ def released_gates_hand_out_nothing(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.PROTOCOL, owed, f"it returned {name(taken.element)}")
 
 
-@rule(steps.poll, invariant="I-33", tickets=("FLINK-38544",))
+@rule(steps.poll, invariant="I-33", tickets=("FLINK-38544",), never=(NO_END_YET, *NOTHING_ENDS_ONE, AFTER_RELEASE))
 def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
     """The poll that answers the end of partition of the last channel says that nothing follows, and later polls answer
     nothing."""
@@ -183,7 +240,7 @@ def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
 # ---- notifications and availability ----------------------------------------------------------------------------------
 @rule(
     steps.available, invariant="I-22", tickets=("FLINK-20383",), quiet=True,
-    formerly=("availability-tells-the-truth",),
+    formerly=("availability-tells-the-truth",), never=(NOTHING_LEFT,),
 )  # fmt: skip
 def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """If an element can be polled and no operation is in progress, the union answers that it is available."""
@@ -197,17 +254,23 @@ def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgemen
 
 adopt(
     notice.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.poll_for_the_error, steps.available,
-    tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"), formerly=("no-wake-up-is-lost",),
+    tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"), formerly=("no-wake-up-is-lost",), never=(AFTER_RELEASE,),
 )  # fmt: skip
 
 
 adopt(
     notice.priority_is_told_apart_from_data, *steps.FEEDS, steps.poll,
-    tickets=("FLINK-20145",), formerly=("the-consumer-is-told-of-priority-events",),
+    tickets=("FLINK-20145",), formerly=("the-consumer-is-told-of-priority-events",), never=(AFTER_RELEASE,),
 )  # fmt: skip
 
 
-@rule(steps.available, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
+@rule(
+    steps.available,
+    invariant="I-32",
+    tickets=("FLINK-20145", "FLINK-21104"),
+    quiet=True,
+    never=(TASK_FAILS, NOTHING_LEFT),
+)
 def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """After more empty polls in a row than there are gates plus one, with no other operation in between, the union
     answers that it is not available (after correspondingly more, if ends of recovered data take turns of their own)."""
@@ -223,7 +286,12 @@ def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> 
     return Broken(FailureClass.PROTOCOL, owed, "the union says that it is available")
 
 
-@rule(steps.available, invariant="I-33", quiet=True)
+@rule(
+    steps.available,
+    invariant="I-33",
+    quiet=True,
+    never=(NO_END_YET, Never(Setting(stage=REQUESTED), "A channel has not ended."), TASK_FAILS),
+)
 def a_union_that_has_ended_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """Once every gate has ended, the union always answers that it is available, so that the consumer notices the
     end."""
@@ -248,7 +316,7 @@ def a_union_is_finished_once_every_gate_is(ledger: Ledger, seen: Seen[bool]) -> 
 
 
 # ---- producers -------------------------------------------------------------------------------------------------------
-@rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",))
+@rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",), never=(LOCAL_PRODUCER,))
 def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the consumer resumes a remote channel, the union emits ConsumptionResumed for that channel and for no
     other."""
@@ -260,7 +328,7 @@ def the_right_producer_is_resumed(ledger: Ledger, seen: Seen[None, int]) -> Judg
     return resumed == [channel] or Broken(FailureClass.STUCK, owed, f"it resumed the producers of {channels(resumed)}")
 
 
-@rule(steps.poll, invariant="I-96")
+@rule(steps.poll, invariant="I-96", never=(LOCAL_PRODUCER, AFTER_RELEASE))
 def credit_goes_to_producers_of_the_same_gate(ledger: Ledger, seen: Polled) -> Judgement:
     """When a polled buffer is recycled, the union announces its credit only to producers of channels of the same
     gate."""
@@ -279,7 +347,7 @@ def credit_goes_to_producers_of_the_same_gate(ledger: Ledger, seen: Polled) -> J
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
-@rule(steps.convert, invariant="I-26", tickets=("FLINK-38544",))
+@rule(steps.convert, invariant="I-26", tickets=("FLINK-38544",), never=(TASK_FAILS, AFTER_RELEASE))
 def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """The conversion of a gate succeeds if it loses no state of this gate, even if another gate has state that was not
     read."""
@@ -294,7 +362,7 @@ def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> 
     return Broken(FailureClass.STUCK, why, got(seen.error))
 
 
-@rule(steps.convert_early, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",))
+@rule(steps.convert_early, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",), never=(AFTER_RELEASE,))
 def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If a gate has state that a conversion would lose, the conversion answers an error of kind state, at once or to
     whoever polls next."""
@@ -308,7 +376,7 @@ def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[object]) -> Ju
     return must_be_refused(ledger, seen, steps.convert_early.name, ErrorKind.STATE, owed, FailureClass.LOST)
 
 
-@rule(steps.poll, invariant="I-26")
+@rule(steps.poll, invariant="I-26", never=(AFTER_RELEASE,))
 def live_elements_wait_for_the_request_of_their_gate(ledger: Ledger, seen: Polled) -> Judgement:
     """The union hands out no live element of a gate before the partitions of this gate are requested, whatever was
     requested of other gates."""
@@ -324,7 +392,12 @@ def live_elements_wait_for_the_request_of_their_gate(ledger: Ledger, seen: Polle
     return Broken(FailureClass.PROTOCOL, owed, f"the poll returned {name(taken.element)} of channel {taken.channel}")
 
 
-@rule(steps.poll, invariant="I-26", after_learning=True)
+@rule(
+    steps.poll,
+    invariant="I-26",
+    after_learning=True,
+    never=(NOTHING_RECOVERED, *ENDS_TAKEN_BEFORE, NOTHING_LEFT, AFTER_RELEASE),
+)
 def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The union emits StateConsumed once for a channel, after the end of recovered data was pushed and all recovered
     buffers were polled."""
@@ -351,7 +424,12 @@ def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen:
     return True
 
 
-@rule(steps.resources, invariant="I-26", tickets=("FLINK-38544",))
+@rule(
+    steps.resources,
+    invariant="I-26",
+    tickets=("FLINK-38544",),
+    never=(NOTHING_RECOVERED, TASK_FAILS, JUDGED_AT_THE_END, AFTER_RELEASE),
+)
 def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """The consumer finally takes every end of recovered data that was pushed, unless a conversion handed it over, and
     the union emits StateConsumed with the number of that channel."""
@@ -367,7 +445,7 @@ def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
-@rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True)
+@rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True, never=(TASK_FAILS, AFTER_RELEASE))
 def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before release and while no operation is in flight, the union holds a segment for each data buffer that waits, a
     listener for each local channel that was requested, and besides only the buffers that its remote channels and its
@@ -386,9 +464,14 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
 
 _KEPT = (steps.convert, steps.convert_early, steps.request_partitions)
 """Steps after whose failure the gate keeps the error, or answers it."""
-adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS)
-adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS)
+adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS, never=(*BOTH_KINDS, AFTER_RELEASE))
+adopt(
+    kept_errors.an_error_reaches_whoever_polls,
+    steps.poll_for_the_error,
+    needs=FAULTS,
+    never=(*BOTH_KINDS, AFTER_RELEASE),
+)
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
-    formerly=("released-gates-hold-nothing",),
+    formerly=("released-gates-hold-nothing",), never=NOT_RELEASED,
 )  # fmt: skip

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger, credit_of
-from conformance.components.union_gate.rules import RULES, Polled
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen
+from conformance.components.union_gate.rules import (
+    AFTER_RELEASE,
+    JUDGED_AT_THE_END,
+    LOCAL_PRODUCER,
+    NOTHING_LEFT,
+    RULES,
+    TASK_FAILS,
+    Polled,
+)
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Seen, Setting
 from conformance.parts.words import many
 from conformance.ports import Resources
 from conformance.ports.outcomes import PriorityAvailable
@@ -15,7 +23,7 @@ rule = RULES.rule
 
 
 # ---- flags of an answer ----------------------------------------------------------------------------------------------
-@rule(steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True)
+@rule(steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True, never=(AFTER_RELEASE,))
 def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
     """If an element can be polled when a poll has answered one and no other operation has overlapped it, the answer
     says that more follows, or the poll notifies the consumer."""
@@ -29,7 +37,7 @@ def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.STUCK, owed, "it said that nothing follows, and the consumer was not notified")
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-21104",), quiet=True)
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-21104",), quiet=True, never=(AFTER_RELEASE,))
 def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judgement:
     """If everything that was sent was polled, an answer does not say that more follows, unless a notification of
     something that was polled came late, or a gate has queued an empty channel at the request of its partitions."""
@@ -44,7 +52,7 @@ def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judg
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), never=(AFTER_RELEASE,))
 def more_priority_is_said_only_if_a_priority_event_is_left(ledger: Ledger, seen: Polled) -> Judgement:
     """An answer says that a priority event follows only if one was sent and not polled."""
     if (taken := seen.value) is None or not taken.more_priority or ledger.failed:
@@ -56,7 +64,7 @@ def more_priority_is_said_only_if_a_priority_event_is_left(ledger: Ledger, seen:
 
 
 # ---- notifications ---------------------------------------------------------------------------------------------------
-@rule(*steps.FEEDS, steps.poll, invariant="I-32", tickets=("FLINK-20145",))
+@rule(*steps.FEEDS, steps.poll, invariant="I-32", tickets=("FLINK-20145",), never=(AFTER_RELEASE,))
 def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The union notifies the consumer of a priority event only if one was sent and not polled, unless the notification
     came late because operations overlapped."""
@@ -70,7 +78,13 @@ def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) ->
     return Broken(FailureClass.PROTOCOL, owed, "it was notified of a priority event")
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), quiet=True)
+@rule(
+    steps.poll,
+    invariant="I-32",
+    tickets=("FLINK-20145", "FLINK-21104"),
+    quiet=True,
+    never=(NOTHING_LEFT, AFTER_RELEASE),
+)
 def empty_polls_do_not_go_on_for_ever(ledger: Ledger, seen: Polled) -> Judgement:
     """After more empty polls in a row than there are gates plus one, with no other operation in between, a poll does
     not notify the consumer (after correspondingly more, if ends of recovered data take turns of their own)."""
@@ -85,7 +99,7 @@ def empty_polls_do_not_go_on_for_ever(ledger: Ledger, seen: Polled) -> Judgement
 
 
 # ---- credit ----------------------------------------------------------------------------------------------------------
-@rule(steps.poll, invariant="I-96")
+@rule(steps.poll, invariant="I-96", never=(LOCAL_PRODUCER, AFTER_RELEASE))
 def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) -> Judgement:
     """The credit that polls announce is not more than the number of data buffers that were polled from remote channels
     of that gate, apart from what a channel announces when its recovery ends."""
@@ -96,7 +110,17 @@ def credit_is_announced_for_recycled_buffers_only(ledger: Ledger, seen: Polled) 
     return credit <= free or Broken(FailureClass.PROTOCOL, owed, f"credit for {many(credit, 'buffer')} was announced")
 
 
-@rule(steps.resources, invariant="I-96", quiet=True)
+@rule(
+    steps.resources,
+    invariant="I-96",
+    quiet=True,
+    never=(
+        TASK_FAILS,
+        JUDGED_AT_THE_END,
+        Never(Setting(channel="local channels"), "The producer of a local channel gets no credit."),
+        AFTER_RELEASE,
+    ),
+)
 def credit_comes_back(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """For each live buffer that came into an empty remote channel and was polled, the gate announces credit to one of
     its producers, at the latest when nothing more is polled."""
