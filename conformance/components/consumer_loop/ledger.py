@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from conformance.components.consumer_loop.lane import Lane
 from conformance.driver import PortLedger, Seen
 from conformance.parts.barriers import timestamp
-from conformance.parts.quiet import Quiet
+from conformance.parts.lookers import Lookers
 from conformance.ports import (
     Alignment,
     Barrier,
@@ -31,10 +31,10 @@ class Ledger(PortLedger):
     """The current checkpoint is the newest that was sent. What an operation of the task tells is noted in its order."""
 
     __slots__ = (
-        "alternating", "announced", "arriving", "behind", "blocked", "came", "cancelled", "channels",
-        "counts_ends", "current", "declined", "early", "given_up", "inputs", "kinds", "lanes", "last", "met",
-        "misplaced", "next_id", "now", "over", "overdue", "quiet", "resumed", "seqs", "started", "there",
-        "timeout", "timestamps", "triggered", "twice", "urgent",
+        "alternating", "announced", "arriving", "behind", "blocked", "came", "cancelled", "channels", "counts_ends",
+        "current", "declined", "early", "given_up", "inputs", "kinds", "lanes", "last", "lookers", "met", "misplaced",
+        "next_id", "now", "over", "overdue", "resumed", "seqs", "started", "there", "timeout", "timestamps",
+        "triggered", "twice", "urgent",
     )  # fmt: skip
 
     def __init__(self, channels: int, alternating: bool, timeout: int, counts_ends: bool) -> None:
@@ -79,7 +79,7 @@ class Ledger(PortLedger):
         """Whether a barrier of checkpoint `met` was taken; whether time has passed since its alignment is overdue."""
         self.over = False
         """Whether the default action has answered the end of the input."""
-        self.quiet: Quiet[Looker] = Quiet("mailbox", "default action")
+        self.lookers: Lookers[Looker] = Lookers("mailbox", "default action")
         """Where the task has found nothing."""
         self._open()
         self._act()
@@ -132,7 +132,7 @@ class Ledger(PortLedger):
     def begin_arrival(self, channel: int, element: Element) -> None:
         """Notes that an element begins to arrive."""
         self.begin()
-        self.quiet.stir()
+        self.lookers.stir()
         self.arriving = element
         self.lanes[channel].arrive(element, self.seqs[channel])
         self.seqs[channel] += 1
@@ -159,7 +159,7 @@ class Ledger(PortLedger):
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
-        self.quiet.stir()
+        self.lookers.stir()
         self.alone = False
         self.now += milliseconds
         met = self.met
@@ -174,13 +174,13 @@ class Ledger(PortLedger):
 
     def mail_run(self, seen: Seen[bool]) -> None:
         """Notes whether there was a mail."""
-        self.quiet.look("mailbox", seen.value is False and self.alone)
+        self.lookers.look("mailbox", seen.value is False and self.alone)
 
     def processed(self, seen: Seen[InputStatus]) -> None:
         """Notes what the default action has answered."""
         self.over = self.over or seen.value is InputStatus.END_OF_INPUT
         nothing = seen.value in (InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT)
-        self.quiet.look("default action", nothing and self.alone)
+        self.lookers.look("default action", nothing and self.alone)
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes what the task has taken, and what has come of it, in this order."""

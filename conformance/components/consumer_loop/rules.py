@@ -161,7 +161,7 @@ def a_task_waits_only_if_nothing_is_left(ledger: Ledger, seen: Seen[bool]) -> Ju
 @rule(steps.idle, invariant="I-32", tickets=("FLINK-20145",))
 def a_task_with_nothing_to_do_waits(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """Once there was no mail and the default action found nothing, the task waits until something happens."""
-    if not ledger.quiet.are_all_quiet() or not ledger.is_settled():
+    if not ledger.lookers.all_found_nothing() or not ledger.is_settled():
         return False
     if seen.value:
         return True

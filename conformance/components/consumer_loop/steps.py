@@ -143,11 +143,11 @@ _BY_KIND = {
 
 
 def _mail(ledger: Ledger) -> Any:
-    return run_mail() if ledger.phase == "live" and not ledger.quiet.is_quiet("mailbox") else None
+    return run_mail() if ledger.phase == "live" and not ledger.lookers.found_nothing("mailbox") else None
 
 
 def _default(ledger: Ledger) -> Any:
-    return process() if ledger.phase == "live" and not ledger.quiet.is_quiet("default action") else None
+    return process() if ledger.phase == "live" and not ledger.lookers.found_nothing("default action") else None
 
 
 def _due(ledger: Ledger) -> Any:

@@ -74,7 +74,7 @@ def a_snapshot_was_written_after_the_drainer_had_ended(ledger: Ledger, seen: See
 @goal(steps.abort)
 def a_checkpoint_was_aborted_before_it_was_written(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint was aborted that had data on disk, before the writer had nothing to do."""
-    return ledger.cuts[seen.operands[0]].pushed < len(ledger.pieces) and not ledger.quiet.is_quiet("writer")
+    return ledger.cuts[seen.operands[0]].pushed < len(ledger.pieces) and not ledger.lookers.found_nothing("writer")
 
 
 @goal(steps.stored)
@@ -130,4 +130,4 @@ def a_task_was_cancelled_while_state_was_pushed(ledger: Ledger, seen: Seen[None]
 @goal(steps.cancel)
 def a_task_was_cancelled_while_a_checkpoint_was_written(ledger: Ledger, seen: Seen[Any]) -> bool:
     """A task was cancelled when the input state of a checkpoint was not complete."""
-    return bool(ledger.pending()) and not ledger.quiet.is_quiet("writer")
+    return bool(ledger.pending()) and not ledger.lookers.found_nothing("writer")

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.parts.quiet import Quiet
+from conformance.parts.lookers import Lookers
 from conformance.ports import Buffer, Drained, Element, Piece, Places, RecoveryTrigger
 
 Looker: TypeAlias = Literal["drainer", "writer"] | int
@@ -26,8 +26,8 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "aborted", "buffers", "cancelled", "channels", "complete", "cuts", "declined", "drained", "draining", "excused",
-        "failed_cuts", "fetched", "first", "gates", "pieces", "pushed", "quiet",
-        "records", "strikes", "taken", "told",
+        "failed_cuts", "fetched", "first", "gates", "lookers", "pieces", "pushed", "records", "strikes", "taken",
+        "told",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], buffers: int, can_fail: Places) -> None:
@@ -71,7 +71,7 @@ class Ledger(PortLedger):
         """Whether the drainer is in the middle of an operation; whether the task was cancelled."""
         self.told = RecoveryTrigger.NOT_READY
         """What the trigger said last."""
-        self.quiet: Quiet[Looker] = Quiet("drainer", "writer", *range(len(self.gates)))
+        self.lookers: Lookers[Looker] = Lookers("drainer", "writer", *range(len(self.gates)))
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def newest(self) -> int:
@@ -101,7 +101,9 @@ class Ledger(PortLedger):
 
     def is_all_handed_on(self) -> bool:
         """Returns whether the drainer has nothing to do, and the task found nothing in any gate."""
-        return self.quiet.is_quiet("drainer") and all(self.quiet.is_quiet(gate) for gate in range(len(self.gates)))
+        return self.lookers.found_nothing("drainer") and all(
+            self.lookers.found_nothing(gate) for gate in range(len(self.gates))
+        )
 
     def is_recovered(self) -> bool:
         """Returns whether the task got all recovered records."""
@@ -131,7 +133,7 @@ class Ledger(PortLedger):
 
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.quiet.stir()
+        self.lookers.stir()
         self.alone = False
 
     def begin_stir(self, *operands: object) -> None:
@@ -162,12 +164,12 @@ class Ledger(PortLedger):
         if not self.drained:
             self.drained = True
             self.stir()
-        self.quiet.look("drainer", self.alone)
+        self.lookers.look("drainer", self.alone)
 
     def take(self, seen: Seen[Drained | None], gate: int) -> None:
         """Notes what the task got."""
         if seen.value is None:
-            self.quiet.look(gate, self.alone)
+            self.lookers.look(gate, self.alone)
         else:
             self.stir()
             if isinstance(seen.value.element, Buffer):
@@ -197,7 +199,7 @@ class Ledger(PortLedger):
 
     def write(self, seen: Seen[bool]) -> None:
         """Notes whether the writer had anything to do."""
-        self.quiet.look("writer", not seen.value and self.alone)
+        self.lookers.look("writer", not seen.value and self.alone)
 
     def write_struck(self, seen: Seen[Any]) -> None:
         """Notes that a checkpoint cannot be written. Which one, `look_back` learns."""
@@ -215,7 +217,7 @@ class Ledger(PortLedger):
         written."""
         if seen.value is not None and checkpoint not in self.complete:
             self.complete.append(checkpoint)
-        all_written = self.quiet.is_quiet("writer") and not self.flying and not self.is_broken()
+        all_written = self.lookers.found_nothing("writer") and not self.flying and not self.is_broken()
         if seen.value is None and all_written and checkpoint in self.pending() and self.is_excused(checkpoint):
             self.failed_cuts.append(checkpoint)
 

@@ -94,11 +94,11 @@ def a_channel_without_state_hides_nothing(ledger: Ledger, seen: Seen[Any, *tuple
 def a_gate_does_not_wait_for_another(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
     """When the drainer has handed on everything and the task finds nothing in a gate, it has taken all records that
     were recovered in this gate and all that have arrived there, however much is left in others."""
-    if not ledger.quiet.is_quiet("drainer") or ledger.is_recovered() or ledger.is_broken():
+    if not ledger.lookers.found_nothing("drainer") or ledger.is_recovered() or ledger.is_broken():
         return False
     found = False
     for channel, (gate, number) in enumerate(ledger.channels):
-        if ledger.quiet.is_quiet(gate):
+        if ledger.lookers.found_nothing(gate):
             found = True
             if ledger.owed(channel) is not None:
                 owed = f"something is left in channel {number} of gate {gate}, and gates do not wait for each other"
@@ -172,7 +172,12 @@ def a_checkpoint_is_written_without_the_drainer(
     """When the writer has nothing to do, the input state of every checkpoint that started and was not aborted is
     complete, however far the drainer is. A write that fails takes one checkpoint with it, and no other."""
     (checkpoint,) = seen.operands
-    if checkpoint not in ledger.pending() or not ledger.quiet.is_quiet("writer") or ledger.flying or ledger.is_broken():
+    if (
+        checkpoint not in ledger.pending()
+        or not ledger.lookers.found_nothing("writer")
+        or ledger.flying
+        or ledger.is_broken()
+    ):
         return False
     if seen.value is not None:
         return True
@@ -194,7 +199,7 @@ def a_complete_checkpoint_needs_no_spill_files(
     if seen.value is None:
         owed = f"checkpoint {checkpoint} was complete, so its input state must stay complete"
         return Broken(FailureClass.LOST, owed, "it is not complete")
-    return ledger.cancelled or (ledger.drained and ledger.quiet.is_quiet("writer"))
+    return ledger.cancelled or (ledger.drained and ledger.lookers.found_nothing("writer"))
 
 
 @rule(steps.trigger, invariant="I-89", tickets=("FLINK-38544",))
@@ -232,7 +237,7 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
         return Broken(
             kind, f"at least {many(least, 'grant')} and at most {most} must be there", f"{are(grants, 'grant')} there"
         )
-    if grants is not None and ledger.quiet.is_quiet("writer") and grants > drainer:
+    if grants is not None and ledger.lookers.found_nothing("writer") and grants > drainer:
         return Broken(
             FailureClass.LEAKED,
             f"everything is written, so there must be at most {many(drainer, 'grant')}",

@@ -123,13 +123,13 @@ def _installed(ledger: Ledger) -> Any:
 
 
 def _write(ledger: Ledger) -> Any:
-    return write() if ledger.phase == "installed" and not ledger.quiet.is_quiet("writer") else None
+    return write() if ledger.phase == "installed" and not ledger.lookers.found_nothing("writer") else None
 
 
 def _drain(ledger: Ledger) -> Any:
     if ledger.draining:  # it must be able to go on, unless it waits for a buffer
         return drain() if ledger.phase in (*INSTALLED, BROKEN) and not ledger.is_waiting() else None
-    return drain() if ledger.phase == "installed" and not ledger.quiet.is_quiet("drainer") else None
+    return drain() if ledger.phase == "installed" and not ledger.lookers.found_nothing("drainer") else None
 
 
 def _take(ledger: Ledger) -> Any:
@@ -137,7 +137,7 @@ def _take(ledger: Ledger) -> Any:
         return None
     if ledger.is_waiting():  # only a gate in which recovered data waits helps
         return take(ledger.first_gate_in_use())
-    return next((take(gate) for gate in range(len(ledger.gates)) if not ledger.quiet.is_quiet(gate)), None)
+    return next((take(gate) for gate in range(len(ledger.gates)) if not ledger.lookers.found_nothing(gate)), None)
 
 
 def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:

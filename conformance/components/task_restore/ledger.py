@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from conformance.driver import PortLedger, Seen
-from conformance.parts.quiet import Quiet
+from conformance.parts.lookers import Lookers
 from conformance.ports import (
     ALL_GATES,
     Buffer,
@@ -35,36 +35,9 @@ class Ledger(PortLedger):
     """Channels are numbered through all gates."""
 
     __slots__ = (
-        "arriving",
-        "at_first",
-        "backward",
-        "before_conversion",
-        "began_over",
-        "beside",
-        "buffers",
-        "converted",
-        "cuts",
-        "declined",
-        "early",
-        "ended",
-        "ends",
-        "gate_of",
-        "gates",
-        "lossy",
-        "misplaced",
-        "output",
-        "quiet",
-        "reading",
-        "records",
-        "recovered",
-        "recovery",
-        "selected",
-        "state",
-        "switched_off",
-        "taken",
-        "twice",
-        "unaligned",
-        "vain",
+        "arriving", "at_first", "backward", "before_conversion", "began_over", "beside", "buffers", "converted", "cuts",
+        "declined", "early", "ended", "ends", "gate_of", "gates", "lookers", "lossy", "misplaced", "output", "reading",
+        "records", "recovered", "recovery", "selected", "state", "switched_off", "taken", "twice", "unaligned", "vain",
         "valid",
     )  # fmt: skip
 
@@ -109,7 +82,7 @@ class Ledger(PortLedger):
         self.cuts: dict[int, tuple[int, ...]] = {}
         """By checkpoint that the task took, how many records of each channel the operators had got."""
         self.declined: list[int] = []
-        self.quiet: Quiet[Looker] = Quiet("executor", "task")
+        self.lookers: Lookers[Looker] = Lookers("executor", "task")
         self.reading = self.beside = self.vain = False
         """Whether the executor is in the middle of an operation; whether it waits in it for as long as the operation
         of the task takes; whether the task found nothing to do meanwhile."""
@@ -167,7 +140,7 @@ class Ledger(PortLedger):
     # ---- threads -----------------------------------------------------------------------------------------------------
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.quiet.stir()
+        self.lookers.stir()
         self.alone = self.beside = self.vain = False
 
     def begin_restore(self) -> None:
@@ -198,18 +171,18 @@ class Ledger(PortLedger):
 
     def turned(self, seen: Seen[Turn]) -> None:
         """Notes what a turn has come to."""
-        self.quiet.look("task", seen.value is Turn.WAITS and self.alone)
-        if self.quiet.is_quiet("task") and self.state is TaskState.RUNNING and not all(self.converted):
+        self.lookers.look("task", seen.value is Turn.WAITS and self.alone)
+        if self.lookers.found_nothing("task") and self.state is TaskState.RUNNING and not all(self.converted):
             self.early = "the task waits, and a gate was not converted"
         self.vain = seen.value is Turn.WAITS and self.beside
 
     def finds_nothing(self) -> bool:
         """Returns whether the task, if it looked for something to do, would find nothing again."""
-        return self.vain if self.reading else self.quiet.is_quiet("task")
+        return self.vain if self.reading else self.lookers.found_nothing("task")
 
     def was_read(self, seen: Seen[bool]) -> None:
         """Notes whether the executor had anything to do."""
-        self.quiet.look("executor", not seen.value and self.alone)
+        self.lookers.look("executor", not seen.value and self.alone)
 
     def begin_arrival(self, channel: int, element: Element) -> None:
         """Notes that the producer of a channel begins to send."""

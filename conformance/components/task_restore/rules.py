@@ -99,7 +99,7 @@ def a_gate_is_converted_once_and_loses_nothing(ledger: Ledger, seen: Acted) -> J
 def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgement:
     """When neither the executor nor the task has anything to do, every gate was converted; where recovered data is
     processed first, every gate that the operators read. What these gates have was taken."""
-    if not (ledger.quiet.are_all_quiet() and ledger.is_live()):
+    if not (ledger.lookers.all_found_nothing() and ledger.is_live()):
         return False
     for gate in range(len(ledger.gates)):
         if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.at_first):
@@ -141,7 +141,7 @@ def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) 
 def a_restore_comes_to_an_end(ledger: Ledger, seen: Acted) -> Judgement:
     """When neither the executor nor the task has anything to do and the operators read all gates, the task runs; if
     every channel has ended, it is over."""
-    if not ledger.quiet.are_all_quiet() or not all(ledger.reads(gate) for gate in range(len(ledger.gates))):
+    if not ledger.lookers.all_found_nothing() or not all(ledger.reads(gate) for gate in range(len(ledger.gates))):
         return False
     if ledger.state is TaskState.INITIALIZING:
         return Broken(FailureClass.STUCK, "nothing is left to recover, so the task must run", "it still initializes")

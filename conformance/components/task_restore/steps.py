@@ -155,7 +155,7 @@ def _turn(ledger: Ledger) -> Any:
 def _read(ledger: Ledger) -> Any:
     if ledger.reading:  # it must be able to go on, unless it waits for a buffer
         return read() if ledger.phase in RESTORED and not ledger.is_waiting() else None
-    return read() if ledger.is_live() and not ledger.quiet.is_quiet("executor") else None
+    return read() if ledger.is_live() and not ledger.lookers.found_nothing("executor") else None
 
 
 def _ending(ledger: Ledger) -> Any:

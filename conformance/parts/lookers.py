@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 L = TypeVar("L", bound="str | int")
 
 
-class Quiet(Generic[L]):
+class Lookers(Generic[L]):
     """Several threads, or several places where one thread looks.
 
     When all have found nothing, and nothing has happened since the first of them looked, nothing more can happen by
@@ -33,10 +33,10 @@ class Quiet(Generic[L]):
         else:
             self.stir()
 
-    def is_quiet(self, looker: L) -> bool:
+    def found_nothing(self, looker: L) -> bool:
         """Returns whether this looker has found nothing."""
         return self.nothing[looker]
 
-    def are_all_quiet(self) -> bool:
+    def all_found_nothing(self) -> bool:
         """Returns whether all have found nothing."""
         return all(self.nothing.values())
