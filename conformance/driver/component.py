@@ -73,6 +73,7 @@ class Component:
     make_ledger: Callable[[Any, frozenset[Capability]], PortLedger]
     steps: tuple[AnyStep, ...]
     properties: tuple[Property, ...]
+    """Those of all its modules, in their order. If an outcome breaks several, the first is reported."""
     drain: Drain[Any]
     final_phase: str
     """The phase of the ledger in which little can happen any more. After a few steps in it a search ends the

@@ -95,7 +95,9 @@ def shared(
 
 
 class Rules(Generic[L]):
-    """The rules of one component in the order of declaration. If an outcome breaks several, the first is reported."""
+    """The rules of one module of a component in the order of declaration.
+
+    The component lists those of all its modules. If an outcome breaks several, the first is reported."""
 
     def __init__(self, component: str, *given: Property) -> None:
         """`given`: properties that come before all declared ones, such as the rules that the driver judges itself."""

@@ -5,27 +5,51 @@ from __future__ import annotations
 import pickle
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import Kind, Level, Property
+from conformance.driver import Component, Kind, Level, Property, Rules, Steps
 from conformance.ports import known_bugs
 from conformance.ports.catalogue import INTERFACES
 
 EVERY = [one for component in COMPONENTS.values() for one in component.properties]
-LISTED = Path(__file__).with_name("properties.txt")
-"""All properties there are, a line each. A rule exists by import: one that is imported no more must not go unseen."""
+LISTED = Path(__file__).with_name("declared.txt")
+"""All steps and properties there are, a line each, in their order: the draws of a search depend on that of the steps,
+and of several broken properties the first is reported."""
 
 
-def test_no_rule_is_lost_in_silence():
+def test_no_step_or_rule_is_lost_or_moved_in_silence():
     """After a change that is meant: `python -m tests.components.test_catalogue` writes the list anew."""
     assert LISTED.read_text(encoding="utf-8").splitlines() == listed()
 
 
 def listed() -> list[str]:
-    return [f"{one.component} {one.kind.value} {one.slug}" for one in EVERY]
+    return [
+        line
+        for component in COMPONENTS.values()
+        for line in (
+            *(f"{component.name} step {one.name}" for one in component.steps),
+            *(f"{one.component} {one.kind.value} {one.slug}" for one in component.properties),
+        )
+    ]
+
+
+@pytest.mark.parametrize("component", COMPONENTS.values(), ids=lambda one: one.name)
+def test_what_the_modules_of_a_component_declare_is_listed_in_it(component: Component):
+    package = import_module(f"conformance.components.{component.name.replace('-', '_')}")
+    declared = [
+        value
+        for found in iter_modules(package.__path__)
+        for value in vars(import_module(f"{package.__name__}.{found.name}")).values()
+        if isinstance(value, Rules | Steps)
+    ]
+    listed = {id(one) for one in (*component.steps, *component.properties)}
+    assert {id(one) for own in declared for one in own.all} == listed
+    assert {one.component for one in component.properties} == {component.name}
 
 
 @pytest.mark.parametrize("one", EVERY, ids=lambda one: f"{one.component}:{one.slug}")

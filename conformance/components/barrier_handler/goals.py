@@ -6,11 +6,10 @@ from typing import Any
 
 from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
-from conformance.components.barrier_handler.rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.ports import Alignment
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("barrier-handler")
 goal = RULES.goal
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
-from conformance.components.chain.rules import NO_CREDIT, NOTHING_RECOVERED, NOTHING_SENT, RULES, Took, Transferred
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Seen
+from conformance.components.chain.rules import NO_CREDIT, NOTHING_RECOVERED, NOTHING_SENT, Took, Transferred
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Rules, Seen
 from conformance.parts import notice
 from conformance.parts.designs import BEFORE, PUSHED, RESOURCES
 from conformance.parts.words import counted, many, name
 from conformance.ports import Buffer, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("chain")
 rule = RULES.rule
 
 

@@ -6,15 +6,14 @@ from typing import Any
 
 from conformance.components.chain import steps
 from conformance.components.chain.answers import acknowledged, checkpoint_in_words
-from conformance.components.chain.buffers import RULES
 from conformance.components.chain.ledger import Ledger
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, shared
 from conformance.parts import faults
 from conformance.parts.designs import FAULTS, READBACK
 from conformance.parts.faults import struck_by
 from conformance.ports import CHANNEL_STATE_WRITER, ChainCheckpoint, ChainPort, CheckpointStatus
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("chain")
 rule, goal = RULES.rule, RULES.goal
 Restored = Seen[ChainCheckpoint | None, int, str]
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from conformance.components.chain import steps
 from conformance.components.chain.answers import acknowledged, declines, is_unaligned
-from conformance.components.chain.fault_rules import RULES
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import Took
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, STEPPING, recovers
 from conformance.ports import Barrier, ChainCheckpoint, CheckpointStatus, EndOfPartition, Recovery
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("chain")
 goal = RULES.goal
 Restored = Seen[ChainCheckpoint | None, int, str]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from conformance.components.consumer_loop import goals
+from conformance.components.consumer_loop import goals, rules
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.components.consumer_loop.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
@@ -36,7 +36,7 @@ COMPONENT = Component(
     make_ledger=lambda config, capabilities: Ledger(config.channels, config.alternating, TIMEOUT, config.counts_ends),
     threads=("network", "timer", "task"),
     steps=tuple(STEPS.all),
-    properties=tuple(goals.RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     bounds={

@@ -6,11 +6,10 @@ from typing import Any
 
 from conformance.components.consumer_loop import steps
 from conformance.components.consumer_loop.ledger import Ledger
-from conformance.components.consumer_loop.rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.ports import Announcement, Barrier, Buffer, CheckpointDeclined, ElementTaken, InputStatus
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("consumer-loop")
 goal = RULES.goal
 
 

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.coordinator import holding_rules, result_rules, telling_rules
+from conformance.components.coordinator import fault_rules, goals, holding_rules, result_rules, rules, telling_rules
 from conformance.components.coordinator.drain import DRAIN
-from conformance.components.coordinator.fault_rules import RULES
 from conformance.components.coordinator.job import MOST_SUBTASKS
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.prefixes import PREFIXES
@@ -67,7 +66,14 @@ COMPONENT = Component(
     ),
     needs=_needs,
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(
+        *rules.RULES.all,
+        *holding_rules.RULES.all,
+        *result_rules.RULES.all,
+        *telling_rules.RULES.all,
+        *goals.RULES.all,
+        *fault_rules.RULES.all,
+    ),
     drain=DRAIN,
     prefixes=PREFIXES,
     final_phase="failed",

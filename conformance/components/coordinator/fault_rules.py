@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.goals import RULES
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts.designs import FAULTS
 from conformance.ports import (
     CheckpointAbortNotified,
@@ -22,7 +21,7 @@ from conformance.ports import (
     Signal,
 )
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("coordinator")
 rule = RULES.rule
 CALLS = (CheckpointRequested, ReportReceived, CheckpointCompleteNotified, CheckpointAbortNotified)
 STRUCK = (FaultStruck,)

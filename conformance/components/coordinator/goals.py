@@ -5,11 +5,11 @@ from __future__ import annotations
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.holding_rules import BLOCKED
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES, UP
-from conformance.driver import Seen
+from conformance.components.coordinator.rules import ANY, UP
+from conformance.driver import Rules, Seen
 from conformance.ports import Message, Resources, TicketEnded
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("coordinator")
 goal = RULES.goal
 
 

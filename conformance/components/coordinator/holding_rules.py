@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES, SETTLING
+from conformance.components.coordinator.rules import ANY, SETTLING
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts.words import are, many
 from conformance.ports import Capability, Message, ReportReceived, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("coordinator")
 rule = RULES.rule
 BLOCKED = frozenset({Capability.UP_GATE, Capability.UP_BLOCKED})
 

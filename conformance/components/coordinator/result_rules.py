@@ -5,9 +5,9 @@ from __future__ import annotations
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.job import OLD_ID, OUTDATED, REPEATED, threw
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES, SETTLING
+from conformance.components.coordinator.rules import ANY, SETTLING
 from conformance.components.coordinator.words import attempt, event
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.ports import (
     NO_CHECKPOINT,
     CheckpointRequested,
@@ -18,7 +18,7 @@ from conformance.ports import (
     TicketEnded,
 )
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("coordinator")
 rule = RULES.rule
 
 

@@ -331,6 +331,3 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
             return Broken(kind, owed or nothing, f"the coordinator received {report(signal.message)}")
         judged = True
     return judged
-
-
-__all__ = ["ANY", "RULES", "SETTLING", "UP", "cut_off", "rule"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, RULES, SETTLING
+from conformance.components.coordinator.rules import ANY, SETTLING
 from conformance.components.coordinator.words import attempt
 from conformance.components.coordinator.words import told as in_words
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts import lifetime
 from conformance.ports import (
     Capability,
@@ -19,7 +19,7 @@ from conformance.ports import (
     SubtaskReset,
 )
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("coordinator")
 rule = RULES.rule
 
 

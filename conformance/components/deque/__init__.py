@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from conformance.components.deque import rules
 from conformance.components.deque.ledger import Ledger
-from conformance.components.deque.rules import RULES
 from conformance.components.deque.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.ports import DequeConfig, DequePort
@@ -27,7 +27,7 @@ COMPONENT = Component(
     port_config=lambda config: DequeConfig(),
     make_ledger=lambda config, capabilities: Ledger(),
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(*rules.RULES.all,),
     drain=DRAIN,
     final_phase="failed",
     biases=({"add": 60, "add_priority": 20, "poll": 2, "remove": 1},),

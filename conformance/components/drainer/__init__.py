@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.drainer import goals
+from conformance.components.drainer import goals, rules
 from conformance.components.drainer.ledger import Ledger
 from conformance.components.drainer.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
@@ -64,7 +64,7 @@ COMPONENT = Component(
     needs=lambda config: PUSHED | config.needs_for_faults(),
     threads=("task", "drain", "network", "executor", "canceler"),
     steps=tuple(STEPS.all),
-    properties=tuple(goals.RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     explored=_make((2,), 2, 2, "fine"),

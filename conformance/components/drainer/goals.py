@@ -6,11 +6,10 @@ from typing import Any
 
 from conformance.components.drainer import steps
 from conformance.components.drainer.ledger import Ledger
-from conformance.components.drainer.rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.ports import Drained, Piece
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("drainer")
 goal = RULES.goal
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.gate.goals import RULES
+from conformance.components.gate import buffer_rules, fault_rules, goals, rules
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.prefixes import PREFIXES
 from conformance.components.gate.steps import DRAIN, STEPS
@@ -82,7 +82,7 @@ COMPONENT = Component(
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task", "canceler"),
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(*rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(lambda ledger: ledger.converted, BY_CONVERSION, lambda config: config.channels),
     final_phase="failed",

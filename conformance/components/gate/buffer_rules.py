@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import NO_PRODUCERS, RULES
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.components.gate.rules import NO_PRODUCERS
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts.designs import RESOURCES
 from conformance.parts.words import are, counted, many
 from conformance.ports import Recovery, Resources
 
+RULES = Rules[Ledger]("gate")
 rule = RULES.rule
 _FLOWING = ("live", "starting")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import BOTH_KINDS, RULES, Polled, Written
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Seen
+from conformance.components.gate.rules import BOTH_KINDS, Polled, Written
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Rules, Seen
 from conformance.parts import faults, kept_errors
 from conformance.parts.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
 from conformance.parts.records import in_words
 from conformance.parts.words import counted, got
 from conformance.ports import ErrorKind, GatePort, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("gate")
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
 _KEPT = (steps.convert, steps.request_partitions, steps.request_partitions_too_early, steps.buffer)
 """Steps after whose failure the gate may keep the error."""

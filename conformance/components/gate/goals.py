@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from conformance.components.gate import buffer_rules, fault_rules, steps
+from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import RULES, Polled, Written
+from conformance.components.gate.rules import Polled, Written
 from conformance.components.gate.side import Side
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts import starts
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
 from conformance.parts.words import refusal
 from conformance.ports import Buffer, BufferOrEvent, CheckpointReason, Resources
 
-__all__ = ["RULES", "buffer_rules", "fault_rules"]
+RULES = Rules[Ledger]("gate")
 goal = RULES.goal
 Started = Seen[None, int]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.local_channel.goals import RULES
+from conformance.components.local_channel import goals, rules
 from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
@@ -69,7 +69,7 @@ COMPONENT = Component(
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("producer", "task", "recovery", "canceler"),
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(lambda ledger: ledger.lane.consumed, BY_END_OF_RECOVERY),
     final_phase="failed",

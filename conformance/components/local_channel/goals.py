@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from conformance.components.local_channel import steps
 from conformance.components.local_channel.ledger import Ledger
-from conformance.components.local_channel.rules import PUSHES, RULES, Took
-from conformance.driver import Seen
+from conformance.components.local_channel.rules import PUSHES, Took
+from conformance.driver import Rules, Seen
 from conformance.parts import faults
 from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, STEPPING
 from conformance.ports import Barrier, Buffer, LocalChannelPort
 
-__all__ = ["RULES"]
-faults.see_strikes(RULES, LocalChannelPort.can_fail, steps.take, steps.checkpoint_started, steps.request_subpartition)
+RULES = Rules[Ledger]("local-channel")
 goal = RULES.goal
+faults.see_strikes(RULES, LocalChannelPort.can_fail, steps.take, steps.checkpoint_started, steps.request_subpartition)
 Started = Seen[None, int]
 
 

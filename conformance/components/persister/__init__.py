@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from conformance.components.persister import rules
 from conformance.components.persister.ledger import Ledger
-from conformance.components.persister.rules import RULES
 from conformance.components.persister.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.parts.faults import WithFaults
@@ -36,7 +36,7 @@ COMPONENT = Component(
     make_ledger=lambda config, capabilities: Ledger(config.base, config.can_fail(PersisterPort)),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(*rules.RULES.all,),
     drain=DRAIN,
     final_phase="failed",
     bounds={

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from conformance.components.recovered_channel.goals import RULES
+from conformance.components.recovered_channel import goals, rules
 from conformance.components.recovered_channel.ledger import Ledger
 from conformance.components.recovered_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
@@ -45,7 +45,7 @@ COMPONENT = Component(
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "task", "pool", "canceler"),
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(lambda ledger: ledger.converted, BY_CONVERSION),
     final_phase="failed",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, WAITING, Ledger
-from conformance.components.recovered_channel.rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts import faults
 from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, RECOVER_FIRST, STEPPING
 from conformance.ports import RecoveredChannelPort, Resources
 
-__all__ = ["RULES"]
-faults.see_strikes(RULES, RecoveredChannelPort.can_fail, steps.push_recovered, steps.convert)
+RULES = Rules[Ledger]("recovered-channel")
 goal = RULES.goal
+faults.see_strikes(RULES, RecoveredChannelPort.can_fail, steps.push_recovered, steps.convert)
 Converted = Seen[tuple[int, ...]]
 
 

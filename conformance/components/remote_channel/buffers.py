@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import Ledger
-from conformance.components.remote_channel.rules import END_TAKEN, NO_CREDIT, RULES
+from conformance.components.remote_channel.rules import END_TAKEN, NO_CREDIT
 from conformance.components.remote_channel.state import FLOWING, OPEN
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PUSHED, RESOURCES
 from conformance.parts.words import are, many
 from conformance.ports import CreditAnnounced, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("remote-channel")
 rule, adopt = RULES.rule, RULES.adopt
 
 

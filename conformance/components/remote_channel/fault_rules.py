@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.buffers import RULES, between
+from conformance.components.remote_channel.buffers import between
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.components.remote_channel.state import OPEN
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Rules, Seen, shared
 from conformance.parts import faults, recovery
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.fault_words import call_at
@@ -18,7 +18,7 @@ from conformance.parts.notice import notifies
 from conformance.parts.words import are, many, must_succeed
 from conformance.ports import ErrorKind, RemoteChannelPort, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("remote-channel")
 rule, adopt = RULES.rule, RULES.adopt
 ARRIVALS = (
     steps.buffer,

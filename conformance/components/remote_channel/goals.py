@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.fault_rules import RULES
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts import starts
 from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, STEPPING
 from conformance.ports import Buffer, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("remote-channel")
 goal = RULES.goal
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.spill import goals
+from conformance.components.spill import goals, rules
 from conformance.components.spill.ledger import Ledger
 from conformance.components.spill.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
@@ -43,7 +43,7 @@ COMPONENT = Component(
     ),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
-    properties=tuple(goals.RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     bounds={

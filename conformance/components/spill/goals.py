@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from conformance.components.spill import steps
 from conformance.components.spill.ledger import Ledger
-from conformance.components.spill.rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.ports import Piece, Resources
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("spill")
 goal = RULES.goal
 
 

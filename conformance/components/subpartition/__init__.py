@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.subpartition.goals import RULES
+from conformance.components.subpartition import fault_rules, goals, rules
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
@@ -53,7 +53,7 @@ COMPONENT = Component(
     ),
     needs=_needs,
     steps=tuple(STEPS.all),
-    properties=tuple(RULES.all),
+    properties=(*rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     explored=SubpartitionScenarioConfig(),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.rules import RULES, TIMEOUTABLE
+from conformance.components.subpartition.rules import TIMEOUTABLE
 from conformance.components.subpartition.state import DESERTED
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts import faults
 from conformance.parts.designs import FAULTS, READBACK
 from conformance.ports import (
@@ -20,7 +20,7 @@ from conformance.ports import (
     SubpartitionPort,
 )
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("subpartition")
 rule, goal = RULES.rule, RULES.goal
 _UNTOLD = FaultStruck(AVAILABILITY_LISTENER, FaultKind.THROWS)
 _NOT_TAKEN = FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from conformance.components.subpartition import steps
-from conformance.components.subpartition.fault_rules import RULES
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.rules import TIMEOUTABLE
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts.designs import PASSES_LOCALLY, READBACK
 from conformance.ports import Barrier, BufferAndBacklog, Capability, OutputState
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("subpartition")
 goal = RULES.goal
 _RECOVERED = frozenset({Capability.OUTPUT_RECOVERED_UPSTREAM})
 

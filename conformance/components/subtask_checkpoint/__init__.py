@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from conformance.components.subtask_checkpoint import goals
+from conformance.components.subtask_checkpoint import goals, rules
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.components.subtask_checkpoint.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
@@ -33,7 +33,7 @@ COMPONENT = Component(
     make_ledger=lambda config, capabilities: Ledger(config.unaligned, TIMEOUT, config.can_fail(SubtaskCheckpointPort)),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
-    properties=tuple(goals.RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     bounds={

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from conformance.components.subtask_checkpoint import steps
 from conformance.components.subtask_checkpoint.ledger import Ledger
-from conformance.components.subtask_checkpoint.rules import RULES
 from conformance.components.subtask_checkpoint.state import Stage
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts.designs import FAULTS
 from conformance.ports import Alignment, CheckpointReason, StatePart, SubtaskCall
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("subtask-checkpoint")
 goal = RULES.goal
 
 

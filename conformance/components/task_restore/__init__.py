@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.task_restore import goals
+from conformance.components.task_restore import goals, rules
 from conformance.components.task_restore.ledger import Ledger
 from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_partition, read, restore_state, turn
 from conformance.driver import FINISH, RUN, Bound, Component, Operands
@@ -104,7 +104,7 @@ COMPONENT = Component(
     needs=lambda config: recovers(config.recovery) | recovers(_in_effect(config)) | config.needs_for_faults(),
     threads=("task", "executor", "network", "canceler"),
     steps=tuple(STEPS.all),
-    properties=tuple(goals.RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     bounds={

@@ -6,12 +6,11 @@ from typing import Any
 
 from conformance.components.task_restore import steps
 from conformance.components.task_restore.ledger import Ledger
-from conformance.components.task_restore.rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts.designs import IN_MEMORY, PUSHED, RECOVER_FIRST
 from conformance.ports import GateConverted, Recovery, TaskState, TaskStateChanged, Turn
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("task-restore")
 goal = RULES.goal
 
 

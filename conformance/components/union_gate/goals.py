@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
-from conformance.components.union_gate.telling import RULES, Polled
-from conformance.driver import Seen
+from conformance.components.union_gate.rules import Polled
+from conformance.driver import Rules, Seen
 from conformance.parts import faults
 from conformance.parts.designs import FAULTS, PUSHED, STEPPING
 from conformance.ports import ErrorKind, Resources, UnionGatePort
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("union-gate")
 goal = RULES.goal
 
 

@@ -9,16 +9,15 @@ from conformance.components.union_gate.rules import (
     JUDGED_AT_THE_END,
     LOCAL_PRODUCER,
     NOTHING_LEFT,
-    RULES,
     TASK_FAILS,
     Polled,
 )
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Seen, Setting
+from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Rules, Seen, Setting
 from conformance.parts.words import many
 from conformance.ports import Resources
 from conformance.ports.outcomes import PriorityAvailable
 
-__all__ = ["RULES", "Polled"]
+RULES = Rules[Ledger]("union-gate")
 rule = RULES.rule
 
 

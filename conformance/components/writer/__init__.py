@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.writer import goals
+from conformance.components.writer import goals, rules, spill_rules
 from conformance.components.writer.ledger import Ledger
 from conformance.components.writer.steps import (
     DRAIN,
@@ -74,7 +74,7 @@ COMPONENT = Component(
     needs=WriterScenarioConfig.needs,
     threads=("deployment", "task", "network", "executor"),
     steps=tuple(STEPS.all),
-    properties=tuple(goals.RULES.all),
+    properties=(*rules.RULES.all, *spill_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     final_phase="failed",
     prefixes=(IT_CLOSES_BEFORE_IT_IS_WRITTEN,),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
-from conformance.components.writer.spill_rules import RULES
-from conformance.driver import Seen
+from conformance.driver import Rules, Seen
 from conformance.parts.designs import FAULTS, PUSHED
 from conformance.ports import (
     SPILL_FILE_READ,
@@ -21,7 +20,7 @@ from conformance.ports import (
     RequestKind,
 )
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("writer")
 goal = RULES.goal
 Executed = Seen[Request | None, int]
 

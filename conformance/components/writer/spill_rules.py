@@ -6,12 +6,11 @@ from typing import Any
 
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
-from conformance.components.writer.rules import RULES
-from conformance.driver import Broken, FailureClass, Judgement, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts.designs import PUSHED
 from conformance.ports import SnapshotClosed
 
-__all__ = ["RULES"]
+RULES = Rules[Ledger]("writer")
 rule = RULES.rule
 
 
