@@ -19,7 +19,9 @@ COVERAGE  ?= reports/coverage.md
 REPORT      := build/campaign
 BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
-PYTEST      := $(BIN)/pytest -n auto --dist loadgroup
+# pytest translates each module with tests, and all of Hypothesis, in each process that it runs in, unless it may keep
+# what it has translated; the tests start many processes of pytest.
+PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help

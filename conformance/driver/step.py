@@ -13,7 +13,7 @@ and the arguments of the decorator agree on the types of the port, the ledger, t
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from inspect import signature
+from types import FunctionType
 from typing import (
     Any,
     Generic,
@@ -154,7 +154,7 @@ class Steps(Generic[P, L]):
     ) -> Any:  # fmt: skip
         """Declare a step. `Step` explains the arguments. `name` replaces the name of the function."""
 
-        def declare(call: Callable[..., Any]) -> AnyStep:
+        def declare(call: FunctionType) -> AnyStep:
             one: AnyStep = Step()
             one.name = name or call.__name__
             one.by, one.during, one.weight = by, during, weight
@@ -162,7 +162,8 @@ class Steps(Generic[P, L]):
             one.fails, one.fresh_port, one.crashes, one.struck = fails, fresh_port, crashes, struck
             one.cancels, one.in_words = cancels, in_words
             hints = get_type_hints(call)
-            one.operands = {operand: hints[operand] for operand in list(signature(call).parameters)[2:]}
+            code = call.__code__
+            one.operands = {operand: hints[operand] for operand in code.co_varnames[2 : code.co_argcount]}
             one.answers = _answer(hints["return"])
             self.all.append(one)
             return one

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from conformance import __version__
@@ -28,6 +27,10 @@ from conformance.reporting.verdicts import Verdicts
 from conformance.system.files import opened
 from conformance.system.text import neutral_line
 from conformance.system.writing import write_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markdown_it import MarkdownIt
 
 PAGE = "index.html"
 GENERATOR = "checkpoint-conformance"
@@ -106,6 +109,9 @@ def check_index(folder: Path) -> None:
 
 @cache
 def _environment() -> Environment:
+    # A command that writes no page starts faster without the libraries that write it.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("conformance.reporting", "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_seen,
@@ -127,4 +133,11 @@ def _seen(value: object) -> object:
 
 def paragraph(text: str) -> Markup:
     """Return a paragraph of the specification, which is Markdown, as HTML. HTML in it is shown as it is written."""
-    return Markup(MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "autolink"]).renderInline(text))
+    return Markup(_markdown().renderInline(text))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "autolink"])
