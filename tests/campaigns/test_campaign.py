@@ -151,7 +151,7 @@ def test_steps_are_reached_with_the_fewest_blocks_and_the_rest_is_dropped(tmp_pa
 
 
 def test_a_goal_in_steps_ends_also_if_nothing_works(tmp_path):
-    plan = make_plan("s", ["tests.implementations:NothingToMake"], steps=20, block=5, budget=0)
+    plan = make_plan("s", ["tests.implementations:NothingToMake"], steps=20, block=10, budget=0)
     result = start(tmp_path / "c", plan, Inline())
     (part,) = result.implementations[0].components
     assert (part.scenarios, part.steps, len(part.findings)) == (20, 0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from conformance.campaigns.code import CodeLog, environment
 from conformance.campaigns.lock import held, holder
 from conformance.campaigns.shards import all_paths
 from conformance.campaigns.spark_setup import spark_problem
+from conformance.engines import lasting
 from tests.campaigns.dying import MARK
 from tests.campaigns.killed import PLAN
 
@@ -35,6 +37,18 @@ def killed(folder: Path, runner: str, blocks: int) -> Path:
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not (folder / "result.json").exists()
     return folder
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """The folder of a campaign whose driver was killed after two blocks. A test changes its own copy."""
+    return killed(tmp_path_factory.mktemp("begun") / "campaign", "processes", 2)
+
+
+@pytest.fixture
+def folder(begun, tmp_path):
+    """A copy of the folder, as the driver that was killed left it."""
+    return shutil.copytree(begun, tmp_path / "campaign")
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +79,7 @@ def test_a_spark_campaign_that_was_killed_equals_one_that_ran_inline(tmp_path, u
     assert (folder / "result.json").read_bytes() == undisturbed
 
 
-def test_what_was_being_written_counts_for_nothing(tmp_path, undisturbed):
-    folder = killed(tmp_path / "campaign", "processes", 2)
+def test_what_was_being_written_counts_for_nothing(folder, undisturbed):
     (folder / "blocks" / "deque" / "0" / ".3.json.part").write_text('{"plan": "half')
     (folder / ".result.json.part").write_text("{")
     resume(folder, Inline())
@@ -100,8 +113,7 @@ def test_resuming_what_has_ended_changes_nothing(tmp_path, undisturbed):
     assert (tmp_path / "c" / "result.json").read_bytes() == undisturbed
 
 
-def test_blocks_of_other_code_are_not_added_up(tmp_path, undisturbed):
-    folder = killed(tmp_path / "campaign", "processes", 2)
+def test_blocks_of_other_code_are_not_added_up(folder, undisturbed):
     log = files.read(folder / files.CODE, CodeLog)
     name = "reference_impl/network/subpartition.py"
     other = msgspec.structs.replace(log.codes[0], files={**log.codes[0].files, name: "0"})
@@ -113,8 +125,7 @@ def test_blocks_of_other_code_are_not_added_up(tmp_path, undisturbed):
     assert (folder / "result.json").read_bytes() == undisturbed
 
 
-def test_two_drivers_do_not_share_a_folder(tmp_path):
-    folder = killed(tmp_path / "campaign", "processes", 1)
+def test_two_drivers_do_not_share_a_folder(folder):
     with held(folder):
         assert f"process {os.getpid()}" in str(holder(folder))
         with pytest.raises(CampaignError, match="is being run by process"):
@@ -159,14 +170,15 @@ def test_the_scenario_that_kills_its_process_is_found_and_the_rest_counts(tmp_pa
 
 def test_a_scenario_that_hangs_is_a_finding(tmp_path):
     names = ["reference", "tests.campaigns.dying:hanging"]
-    plan = make_plan("hang", names, ["deque"], scenarios=2, block=1, budget=0, scenario_seconds=0.2)
+    plan = make_plan("hang", names, ["deque"], scenarios=1, block=1, budget=0, scenario_seconds=0.2)
     result = start(tmp_path / "c", plan, Inline())
     (found,) = result.implementations[1].components[0].findings
     assert found.failure_class == "hung"
 
 
-def test_an_inline_campaign_is_not_ended_in_silence(tmp_path):
+def test_an_inline_campaign_is_not_ended_in_silence(tmp_path, monkeypatch):
     """It ended with status 0 and no word."""
+    monkeypatch.setattr(lasting, "MOST", 2)  # each is a new process
     plan = make_plan("silence", ["reference", "tests.campaigns.dying:in_deque"], ["deque"], scenarios=2, budget=0)
     result = start(tmp_path / "c", plan, Inline())
     (found,) = result.implementations[1].components[0].findings
@@ -192,9 +204,8 @@ def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Python", "hypothesis", "msgspec"])
-def test_blocks_of_another_python_or_package_are_not_added_up(tmp_path, name, undisturbed):
+def test_blocks_of_another_python_or_package_are_not_added_up(folder, name, undisturbed):
     """Seen: a campaign was gone on with under another Python, whose random numbers may be others, without a word."""
-    folder = killed(tmp_path / "campaign", "processes", 2)
     log = files.read(folder / files.CODE, CodeLog)
     other = msgspec.structs.replace(log.codes[0], environment={**log.codes[0].environment, name: "0.9"})
     files.write(folder / files.CODE, CodeLog((other,)))
@@ -205,8 +216,7 @@ def test_blocks_of_another_python_or_package_are_not_added_up(tmp_path, name, un
     assert (folder / "result.json").read_bytes() == undisturbed
 
 
-def test_the_code_of_an_earlier_version_has_no_versions_of_packages(tmp_path, undisturbed):
-    folder = killed(tmp_path / "campaign", "processes", 2)
+def test_the_code_of_an_earlier_version_has_no_versions_of_packages(folder, undisturbed):
     log = files.read(folder / files.CODE, CodeLog)
     files.write(folder / files.CODE, CodeLog((msgspec.structs.replace(log.codes[0], environment={}),)))
     resume(folder, Inline())

@@ -111,7 +111,7 @@ def test_the_wire_carries_a_bug(remote: Implementation):
 def test_a_campaign_and_its_reports(tmp_path: Path):
     names = Names(components=COMPONENTS)
     plan = make_plan(
-        "1", ["tests.components.counter:counting", BROKEN], ["counter"], scenarios=200, names=names
+        "1", ["tests.components.counter:counting", BROKEN], ["counter"], scenarios=200, block=100, names=names
     )  # fmt: skip
     result = start(tmp_path / "campaign", plan, Inline(names))
     found = {

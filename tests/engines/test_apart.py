@@ -32,7 +32,7 @@ SUBPARTITION = COMPONENTS["subpartition"]
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Fewer processes than usual, since each takes half a second."""
-    monkeypatch.setattr(lasting, "MOST", 3)
+    monkeypatch.setattr(lasting, "MOST", 2)
     monkeypatch.setattr(check_apart, "FEW", 4)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engines.relay import FIRST, LAST, Relay
 from tests.test_guarding import conformance
 
-FLUSHES = ("--component", "subpartition", "--scenarios", "20", "--implementation", "tests.engines.hostile:")
+FLUSHES = ("--component", "subpartition", "--scenarios", "4", "--implementation", "tests.engines.hostile:")
 
 
 def test_what_is_short_is_shown_as_it_comes(capsys):
