@@ -103,6 +103,8 @@ class ImplementationResult(Struct, frozen=True):
     components: tuple[ComponentResult, ...]
     causes: tuple[CauseResult, ...] | None = None
     """Every finding, grouped by its likely cause; None in the results of earlier versions."""
+    claims: tuple[Capability, ...] | UnsetType = UNSET
+    """The capabilities that it claims, sorted; unset in the results of earlier versions."""
 
 
 class DifferenceResult(Struct, frozen=True):
@@ -203,7 +205,8 @@ def _result(
             checks = checks_of(name, ran)
             causes = tuple(map(_cause, causes_in(checks)))
             parts = tuple(map(_component, checks))
-            implementations.append(ImplementationResult(name, implementation.version, parts, causes))
+            claims = tuple(sorted(implementation.capabilities))
+            implementations.append(ImplementationResult(name, implementation.version, parts, causes, claims))
     return CampaignResult(plan.seed, plan, tuple(implementations), differences_in(total), lost_in(total))
 
 

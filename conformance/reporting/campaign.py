@@ -22,7 +22,10 @@ from conformance.campaigns import (
 from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines import Standing
+from conformance.engines.claims import never_used
+from conformance.ports import Capability
 from conformance.ports.registry import KNOWN_BUG_SCHEME
+from conformance.reporting.claims import claims_remarks
 from conformance.reporting.columns import (
     NO_STANDING,
     NOTHING_KNOWN,
@@ -61,16 +64,25 @@ def campaign_verdicts(
             causes_of(one, components),
             standings.get(one.name, NO_STANDING),
             must_fail=must_fail(one, unfinished),
+            never_used=() if unfinished else _never_used(one, components),
         )
         for one in result.implementations
     )
     place = places_of(components)
     lost = sorted(result.lost_blocks, key=lambda one: place(one.component))
     differences = sorted(result.differences, key=lambda one: place(one.component))
-    remarks = [*_lost(lost), *_differences(differences, result.plan.baseline), *map(Remark, unfinished)]
+    remarks = [*_lost(lost), *_differences(differences, result.plan.baseline)]
+    remarks += [*claims_remarks(tried), *map(Remark, unfinished)]
     for name, now in standings.items():
         remarks += standing_remarks(name, now)
     return Verdicts(tried, tuple(remarks), reports, components)
+
+
+def _never_used(one: ImplementationResult, components: Components) -> tuple[Capability, ...]:
+    """Return what an implementation claims and never used. Results of earlier versions do not say what it claims."""
+    judged = [judged for part in one.components for judged in components[part.component].properties]
+    exercised = [judged.slug for part in one.components for judged in part.properties if judged.scenarios]
+    return never_used(one.claims or (), judged, exercised)
 
 
 def must_fail(one: ImplementationResult, unfinished: Sequence[str]) -> bool:

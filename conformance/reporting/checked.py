@@ -49,7 +49,7 @@ def verdicts_of_check(everybody: Sequence[Checked], asked: int, reports: Path | 
     every = checks_of(everybody)
     tried = tuple(tried_in_check(one.name, one.checks, one.causes, one.standing) for one in everybody)
     remarks = [*exercise_remarks(every), *divergence_remarks(every)]
-    remarks += claims_remarks((one.name, one.checks) for one in everybody)
+    remarks += claims_remarks(tried)
     remarks += [Remark(line) for line in interruption_lines(everybody, asked)]
     for one in tried:
         remarks += standing_remarks(one.label, one.standing)

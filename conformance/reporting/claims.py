@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.engines import Check
-from conformance.engines.claims import never_used
 from conformance.ports import Capability
-from conformance.reporting.verdicts import Remark
+from conformance.reporting.verdicts import Remark, Tried
 
 
 def unclaimed_in_words(unclaimed: Sequence[Capability]) -> str:
@@ -19,15 +17,11 @@ def unclaimed_in_words(unclaimed: Sequence[Capability]) -> str:
     return f"you seem to have {names}: claim {which}, and nothing is wrong in this scenario"
 
 
-def claims_remarks(everybody: Iterable[tuple[str, Sequence[Check]]]) -> Iterator[Remark]:
-    """Yield what is said of capabilities that were claimed and never used. Each name comes with its checks."""
-    for name, checks in everybody:
-        if not checks:
-            continue
-        judged = [one for check in checks for one in check.program.component.properties]
-        exercised = [slug for check in checks for slug in check.tally.exercised]
-        if names := never_used(checks[0].program.implementation.capabilities, judged, exercised):
-            yield Remark(never_used_in_words(name, names))
+def claims_remarks(everybody: Iterable[Tried]) -> Iterator[Remark]:
+    """Yield what is said of capabilities that implementations claim, and that were never used."""
+    for one in everybody:
+        if one.never_used:
+            yield Remark(never_used_in_words(one.name, one.never_used))
 
 
 def never_used_in_words(name: str, unused: Sequence[Capability]) -> str:

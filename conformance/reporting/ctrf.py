@@ -1,5 +1,9 @@
 """Writes verdicts in the Common Test Report Format, which viewers of continuous integration read.
 
+What the format has no field for stands in `extra`: `unclaimed`, of a failed test, has the capabilities that are not
+claimed and with which nothing is wrong; `claimed and never used`, of the results, has those of each implementation that
+nothing has put to the test.
+
 The format: https://ctrf.io, its schema in the repository ctrf-io/ctrf. It asks for times. No verdict of the suite
 depends on a clock, so they are 0, and the same result gives the same bytes.
 """
@@ -13,6 +17,7 @@ from typing import Any, cast
 from conformance import __version__
 from conformance.driver import Kind
 from conformance.engines import Found
+from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word
 from conformance.reporting.counts import counted
 from conformance.reporting.verdicts import Tried, Verdicts
@@ -33,6 +38,7 @@ STATUSES = {
     Word.NOT_APPLICABLE: "skipped",
 }
 """What the format says for each word. A property that was not put to the test has not passed."""
+NEVER_USED = "claimed and never used"
 _ALL = ("passed", "failed", "pending", "skipped", "other")
 
 
@@ -40,15 +46,19 @@ def ctrf_document(verdicts: Verdicts) -> dict[str, Any]:
     """Return the document: a test for each property of each component and implementation."""
     tests = [test for one in verdicts.tried for test in _tests(one)]
     summary = {status: sum(test["status"] == status for test in tests) for status in _ALL}
-    document = {
-        "reportFormat": "CTRF",
-        "specVersion": SPECIFICATION,
-        "results": {
-            "tool": {"name": "checkpoint-conformance", "version": __version__},
-            "summary": {"tests": len(tests), **summary, "start": 0, "stop": 0},
-            "tests": tests,
-        },
+    unused = [
+        {"implementation": one.name, "capabilities": [*map(str, one.never_used)]}
+        for one in verdicts.tried
+        if one.never_used
+    ]
+    results: dict[str, Any] = {
+        "tool": {"name": "checkpoint-conformance", "version": __version__},
+        "summary": {"tests": len(tests), **summary, "start": 0, "stop": 0},
+        "tests": tests,
     }
+    if unused:
+        results["extra"] = {NEVER_USED: unused}
+    document = {"reportFormat": "CTRF", "specVersion": SPECIFICATION, "results": results}
     return cast("dict[str, Any]", _harmless(document))
 
 
@@ -90,6 +100,9 @@ def _test(one: Tried, column: Column, judged: Judged, found: list[Found]) -> dic
     if found:
         shortest = min(found, key=lambda failure: len(failure.scenario.steps))
         test["message"] = plain(f"{shortest.owed}; {shortest.observed}")
+        if shortest.unclaimed:
+            test["message"] += f"; claim: {unclaimed_in_words(shortest.unclaimed)}"
+            test["extra"] = {"unclaimed": [*map(str, shortest.unclaimed)]}
     elif cell.word is not Word.PASSED:
         test["message"] = cell.why or f"{cell.word.value} in {counted(column.scenarios, 'scenario')}"
     return test

@@ -12,6 +12,8 @@ from conformance.components import COMPONENTS
 from conformance.driver import Components, Kind
 from conformance.engines import Check, Found, Standing
 from conformance.engines.causes import Cause
+from conformance.engines.claims import never_used
+from conformance.ports import Capability
 from conformance.reporting.columns import NO_STANDING, Column, Judged, Word, column_of_check
 from conformance.reporting.counts import Counts, count
 
@@ -29,6 +31,8 @@ class Tried:
     standing: Standing = NO_STANDING
     must_fail: bool = False
     """Whether it is a known bug, which a campaign must find."""
+    never_used: tuple[Capability, ...] = ()
+    """What it claims, and no property that needs it was exercised."""
 
     @property
     def label(self) -> str:
@@ -94,7 +98,17 @@ def _rest(found: tuple[Found, ...], cause: Cause) -> Cause:
 
 def tried_in_check(name: str, checks: Sequence[Check], causes: Sequence[Cause], now: Standing = NO_STANDING) -> Tried:
     """Return what a person is shown of the checks of one implementation. `name`: by which it was called."""
-    return Tried(name, tuple(column_of_check(one, name, now) for one in checks), tuple(causes), now)
+    columns = tuple(column_of_check(one, name, now) for one in checks)
+    return Tried(name, columns, tuple(causes), now, never_used=never_used_in(checks))
+
+
+def never_used_in(checks: Sequence[Check]) -> tuple[Capability, ...]:
+    """Return the capabilities that one implementation claims, and that none of its checks has put to the test."""
+    if not checks:
+        return ()
+    judged = [one for check in checks for one in check.program.component.properties]
+    exercised = [slug for check in checks for slug in check.tally.exercised]
+    return never_used(checks[0].program.implementation.capabilities, judged, exercised)
 
 
 def properties_of(cause: Cause) -> dict[tuple[str, str], Found]:

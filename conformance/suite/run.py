@@ -31,12 +31,13 @@ from conformance.ports import (
     UnusableImplementation,
     offered_components,
 )
+from conformance.reporting.claims import claims_remarks
 from conformance.reporting.columns import column_of_check, untested
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.page import check_index
 from conformance.reporting.reports_folder import print_reports
 from conformance.reporting.showing import print_verdicts
-from conformance.reporting.verdicts import Tried, Verdicts
+from conformance.reporting.verdicts import Tried, Verdicts, never_used_in
 from conformance.scenarios import SchemaError
 from conformance.suite.page import Result, print_page_of_run
 from conformance.suite.searches import HYPOTHESIS, Part, Searches
@@ -235,7 +236,7 @@ class ConformancePlugin:
         if self.ctrf is None or hasattr(self.config, "workerinput"):
             return
         try:
-            write_ctrf(self.ctrf, Verdicts(tuple(one.tried for one in self._results)))
+            write_ctrf(self.ctrf, self._verdicts())
         except OSError as error:  # the verdicts are printed all the same
             print(f"conformance: {neutral_line(str(error))}", file=sys.stderr)
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
@@ -245,6 +246,10 @@ class ConformancePlugin:
         """The results of all implementations. Only to be read when all tests have ended."""
         return [self._result(name, components) for name, components in self.components.items()]
 
+    def _verdicts(self, reports: Path | None = None) -> Verdicts:
+        tried = tuple(one.tried for one in self._results)
+        return Verdicts(tried, tuple(claims_remarks(tried)), reports)
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page."""
         if hasattr(self.config, "workerinput"):
@@ -252,7 +257,7 @@ class ConformancePlugin:
         terminalreporter.section("conformance")
         results = self._results
         reports = self.reports if any(one.tried.new_causes for one in results) else None
-        verdicts = Verdicts(tuple(one.tried for one in results), reports=reports)
+        verdicts = self._verdicts(reports)
         console, text = console_of(terminalreporter)
         print_verdicts(console, verdicts)
         console.print(f"Seed {self.seed!r}, profile {self.profile_name}.")
@@ -278,7 +283,8 @@ class ConformancePlugin:
             check = replace(check, found=tuple(one for one in check.found if one.slug in tested))
             checks.append(check)
             columns.append(untested(column_of_check(check, name, Standing(known, ())), tested))
-        tried = Tried(name, tuple(columns), likely_causes(checks), Standing(known, ()))
+        causes, unused = likely_causes(checks), never_used_in(checks)
+        tried = Tried(name, tuple(columns), causes, Standing(known, ()), never_used=unused)
         return Result(tried, tuple(checks), self.implementations[name])
 
     def pytest_unconfigure(self) -> None:

@@ -16,12 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from conformance.campaigns.block import TallyRecord, decode_tally, encode_tally
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.check import Check, Found
 from conformance.engines.tally import Failure, Tally
+from conformance.ports import Capability
+from conformance.scenarios import scenario_id
 from conformance.scenarios.reading import decode_json, read_bytes
 from conformance.system.text import neutral_line
 from conformance.system.writing import NotWritten, write_text
@@ -48,6 +51,15 @@ class Part:
         return f"{self.implementation}-{self.component}-{self.name}"
 
 
+class PartResult(Struct, frozen=True):
+    """What a part of a search has found, in the form that is written to JSON."""
+
+    tally: TallyRecord
+    """With the reduced scenario of each signature, so that only tallies are added up."""
+    unclaimed: dict[str, tuple[Capability, ...]]
+    """By the id of a reduced scenario: the capabilities that are not claimed, and with which nothing is wrong in it."""
+
+
 class Searches:
     """The results of parts in a folder."""
 
@@ -55,7 +67,7 @@ class Searches:
         """`run` searches one part in this process."""
         self._folder = folder
         self._run = run
-        self._unwritten: dict[Path, TallyRecord] = {}
+        self._unwritten: dict[Path, PartResult] = {}
         """Results that could not be written: only this process has them."""
 
     def ensure(self, part: Part) -> None:
@@ -79,14 +91,18 @@ class Searches:
         paths = [self._path(part) for part in parts]
         if not all(path in self._unwritten or path.exists() for path in paths):
             return None
-        total = Tally()
+        total, unclaimed = Tally(), dict[str, tuple[Capability, ...]]()
         for path in paths:
-            record = self._unwritten.get(path) or decode_json(read_bytes(path), TallyRecord)
-            total.merge(decode_tally(record, COMPONENTS))
+            record = self._unwritten.get(path) or decode_json(read_bytes(path), PartResult)
+            total.merge(decode_tally(record.tally, COMPONENTS))
+            unclaimed |= record.unclaimed
         found = tuple(
-            Found(signature, one.owed, one.observed, one.scenario, one.count, one.first)
+            Found(
+                signature, one.owed, one.observed, one.scenario, one.count, one.first,
+                unclaimed=unclaimed.get(scenario_id(one.scenario), ()),
+            )
             for signature, one in sorted(total.failures.items())
-        )
+        )  # fmt: skip
         return Check(program, total, found)
 
     def _ensure(self, part: Part, wait: bool) -> None:
@@ -95,7 +111,7 @@ class Searches:
             return
         with _locked(path.with_suffix(".lock"), wait) as mine:
             if mine and not path.exists():
-                record = encode_tally(reduced_tally(self._run(part)))
+                record = part_result(self._run(part))
                 try:
                     write_text(path, msgspec.json.encode(record).decode())
                 except NotWritten as error:  # the result is not lost: the tests of this process use it
@@ -109,13 +125,15 @@ class Searches:
         return self._folder / f"{name}.json"
 
 
-def reduced_tally(check: Check) -> Tally:
-    """Return the tally of a check with the reduced scenario of each signature, so that only tallies are added up."""
+def part_result(check: Check) -> PartResult:
+    """Return what the check of a part has found."""
     tally = Tally()
     tally.merge(check.tally)
     for one in check.found:
         tally.failures[one.signature] = Failure(one.scenario, one.owed, one.observed, one.count, one.first)
-    return tally
+    return PartResult(
+        encode_tally(tally), {scenario_id(one.scenario): one.unclaimed for one in check.found if one.unclaimed}
+    )
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from conformance.campaigns import Inline, found_of, make_plan, start
@@ -13,8 +16,10 @@ from conformance.engines import check
 from conformance.engines.claims import never_used, unclaimed
 from conformance.engines.doctor import examine
 from conformance.ports import Capability, find_implementation
+from conformance.reporting import campaign_verdicts
 from tests.claiming import Modest, modest, refusing
 from tests.implementations import With, reference
+from tests.suite.test_plugin import SUITE, run
 
 LOCAL = Capability.BLOCKED_PRIORITY_LOCAL
 SUBPARTITION = COMPONENTS["subpartition"]
@@ -89,6 +94,61 @@ def test_a_capability_that_was_claimed_and_never_used_is_reported(capsys):
     assert "tests.claiming:refusing: claimed and never used: `faults`." in said
     cli.main([*arguments, "--implementation", "reference"], standalone_mode=False)
     assert "never used" not in capsys.readouterr().out
+
+
+NEVER_USED = "tests.claiming:refusing: claimed and never used: `faults`."
+REFUSING = make_plan("0", ["reference", "tests.claiming:refusing"], ["subpartition"], scenarios=300, block=150)
+
+
+def test_a_campaign_reports_it_when_it_has_ended(tmp_path, capsys):
+    folder, chosen = tmp_path / "campaign", ["--implementation", "tests.claiming:refusing"]
+    start(folder, REFUSING, Inline())
+
+    def report() -> str:
+        cli.main(["campaign", "report", str(folder), *chosen, "--ctrf", str(tmp_path / "ci")], standalone_mode=False)
+        return " ".join(capsys.readouterr().out.split())
+
+    said = report()
+    assert NEVER_USED in said
+    assert said.count("never used") == 1, "the reference has used all that it claims"
+    assert json.loads((tmp_path / "ci").read_text())["results"]["extra"] == EXTRA
+    (folder / "result.json").unlink()
+    assert "never used" not in report(), "it may still be used"
+
+
+def test_the_result_of_an_earlier_version_does_not_say_what_is_claimed(tmp_path):
+    result = start(tmp_path / "campaign", REFUSING, Inline())
+    now, earlier = (
+        campaign_verdicts(
+            replace(result, implementations=tuple(replace(one, **more) for one in result.implementations))
+        )
+        for more in ({}, {"claims": UNSET})
+    )
+    assert [one.never_used for one in now.tried] == [(), (Capability.FAULTS,)]
+    assert [one.never_used for one in earlier.tried] == [(), ()]
+
+
+EXTRA = {"claimed and never used": [{"implementation": "tests.claiming:refusing", "capabilities": ["faults"]}]}
+
+
+@pytest.mark.parametrize("name", ["modest", "refusing"])
+def test_pytest_and_continuous_integration_say_what_check_says(name, tmp_path, capsys):
+    which = ["--component", "subpartition", "--implementation", f"tests.claiming:{name}"]
+    by_check, by_pytest = tmp_path / "check.json", tmp_path / "pytest.json"
+    cli.main(["check", *which, "--scenarios", "300", "--ctrf", str(by_check)], standalone_mode=False)
+    more = ("--conformance-profile", "quick", "--conformance-ctrf", str(by_pytest))
+    done = run(tmp_path, *SUITE, *which, *more)
+    hint = CLAIM if name == "modest" else NEVER_USED
+    assert hint in " ".join(capsys.readouterr().out.split())
+    assert hint in " ".join(done.stdout.split()), done.stdout + done.stderr
+    assert by_pytest.read_bytes() == by_check.read_bytes()
+    results = json.loads(by_check.read_text())["results"]
+    failed = [one for one in results["tests"] if one["status"] == "failed"]
+    assert results.get("extra", {}) == ({} if name == "modest" else EXTRA)
+    assert bool(failed) == (name == "modest")
+    assert all(one["extra"] == {"unclaimed": ["blocked-priority-local"]} for one in failed)
+    assert all(one["message"].endswith(f"; {CLAIM}") for one in failed)
+    assert all("extra" not in one for one in results["tests"] if one not in failed)
 
 
 def test_without_the_capability_nothing_is_never_used():
