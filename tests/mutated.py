@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from conformance import cli
 from conformance.campaigns import Inline, make_plan, start
 from conformance.campaigns.files import CODE, PLAN, RESULT
-from conformance.campaigns.shards import BLOCKS
+from conformance.campaigns.shards import BLOCKS, FINDINGS
 from conformance.reporting.status import INTERNAL
 from tests.hostile import bytes_of, damaged, mutations_of, resealed
 from tests.strange_states import state
@@ -86,6 +86,10 @@ KINDS = (
     Kind("result", f"campaign/{RESULT}", ("campaign", "report", "campaign"), _campaign),
     Kind("result with a checksum that fits", f"campaign/{RESULT}", ("campaign", "report", "campaign"), _campaign,
          sealed=True),
+    Kind("finding of a campaign with a checksum that fits", f"campaign/{FINDINGS}/0/acd8e88233fc5f1a.json",
+         ("campaign", "report", "campaign"), _campaign, sealed=True),
+    Kind("implementation of a campaign with a checksum that fits", f"campaign/{FINDINGS}/0/implementation.json",
+         ("campaign", "report", "campaign"), _campaign, sealed=True),
     Kind("channel state", "states/a.state", ("audit", "states"), _states, is_json=False),
     Kind("list of channel state", "states/a.state.json", ("audit", "states"), _states),
     Kind("known failures", "known.toml", (*_CHECK, "--known-failures", "known.toml"), _known, is_json=False),

@@ -14,13 +14,15 @@ from msgspec import Struct
 from conformance.campaigns import files, shards
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.code import Code, CodeLog, code_of
+from conformance.campaigns.concluding import conclude
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
+from conformance.campaigns.kept import Kept
 from conformance.campaigns.loading import load
 from conformance.campaigns.lock import held
 from conformance.campaigns.merge import baseline_steps, counting, merge
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan, check_components
-from conformance.campaigns.result import CampaignResult, conclude
+from conformance.campaigns.result import CampaignResult
 from conformance.campaigns.runners import Inline, Processes, Runner, cores
 from conformance.campaigns.so_far import resume_command
 from conformance.campaigns.spark_runner import Spark
@@ -210,7 +212,8 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
 
 def finish(folder: Path, plan: Plan, names: Names, processes: int = 1) -> CampaignResult:
     """Add up the committed blocks, reduce the failures in so many processes, and write the result."""
-    result = conclude(plan, merge(counting(folder, plan, names.components), names.components), names, processes)
+    total = merge(counting(folder, plan, names.components), names.components)
+    result = conclude(plan, total, names, Kept(folder, plan, names.components), processes)
     files.write_result(folder, result)
     return result
 

@@ -25,11 +25,11 @@ def check_block(result: BlockResult, plan: Plan, components: Components) -> None
         raise ValueError("it is lost, and yet it has counts")
     component = components[result.block.component]
     for name, tally in result.tallies.items():
-        _known(name, plan.implementations, "implementation")
+        check_known(name, plan.implementations, "implementation")
         for wrong in _wrong(tally, result, component, components):
             raise ValueError(f"{name}: {wrong}")
     for one in result.differences:
-        _known(one.implementation, plan.implementations[1:], "implementation that is compared")
+        check_known(one.implementation, plan.implementations[1:], "implementation that is compared")
         if one.count > result.block.count:
             raise ValueError(f"{one.count} differences in {result.block.count} scenarios")
         check_scenario(one.scenario, component, components)
@@ -40,14 +40,14 @@ def _wrong(tally: TallyRecord, result: BlockResult, component: Component, compon
     if tally.scenarios > most:
         yield f"{tally.scenarios} scenarios, and the block has {most}"
     for slug, count in tally.exercised.items():
-        _check_property(slug, component)
+        check_property(slug, component)
         if count > tally.scenarios:
             yield f"{slug} was exercised in {count} of {tally.scenarios} scenarios"
     if result.block.number == 0:
         most += len(corpus(component))
     for one in tally.failures:
-        _check_property(one.property, component)
-        _known(one.failure_class, _CLASSES, "failure class")
+        check_property(one.property, component)
+        check_known(one.failure_class, _CLASSES, "failure class")
         if one.count > most:
             yield f"{one.property} failed in {one.count} of {most} scenarios"
         if one.first is not None and not result.block.first <= one.first < result.block.first + result.block.count:
@@ -63,7 +63,8 @@ def _uneven(exercise: Exercise) -> Iterator[str]:
         yield "the lists of what was exercised differ in length"
 
 
-def _check_property(slug: str, component: Component) -> None:
+def check_property(slug: str, component: Component) -> None:
+    """Raise a ValueError if a component has no property of this name."""
     if not component.meant(slug):
         raise ValueError(f"{component.name} has no property {slug!r}")
 
@@ -81,7 +82,8 @@ def check_scenario(scenario: ScenarioFile, component: Component, components: Com
             raise ValueError(f"a scenario: {wrong}")
 
 
-def _known(name: str, known: Iterable[str], what: str) -> None:
+def check_known(name: str, known: Iterable[str], what: str) -> None:
+    """Raise a ValueError if the plan does not have this name. `what`: what it names."""
     if name not in known:
         raise ValueError(f"the plan has no {what} {name!r}")
 

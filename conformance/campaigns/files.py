@@ -2,6 +2,7 @@
 
     DIR/plan.json                              the plan
     DIR/blocks/                                the committed blocks, which alone count (see `shards`)
+    DIR/findings/                              what was found out when the blocks were done (see `kept`)
     DIR/code.json                              the code at the start, and each changed code that was accepted later
     DIR/runner.json                            the kind of the runner at the start, for whoever resumes the campaign
     DIR/driver.lock                            locked by the process that runs the campaign
@@ -25,8 +26,8 @@ from conformance.campaigns.checking import check_block
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.lock import LOCK
 from conformance.campaigns.plan import Block, Plan, check_components
-from conformance.campaigns.seal import is_sealed, sealed
-from conformance.campaigns.shards import BLOCKS, all_paths, check_layout, make_room, path_of, unfinished
+from conformance.campaigns.seal import Sealed, is_sealed, sealed
+from conformance.campaigns.shards import BLOCKS, FINDINGS, all_paths, check_layout, make_room, path_of, unfinished
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, read_bytes
@@ -98,6 +99,15 @@ def write_result(folder: Path, result: CampaignResult) -> None:
     _write(folder / RESULT, sealed(result))
 
 
+def write_sealed(folder: Path, path: Path, content: Sealed) -> None:
+    """Write a file with a checksum into a folder of a campaign, which is made if it is not there.
+
+    Raises: NotWritten; CampaignError if a folder on the way is a link.
+    """
+    make_room(folder, path)
+    _write(path, sealed(content))
+
+
 def _write(path: Path, data: bytes) -> None:
     write_bytes(path, data, _beside(path), durable=True)
 
@@ -135,13 +145,15 @@ def read_with_bytes(path: Path, kind: type[T]) -> tuple[T, bytes]:
 
 def cure(path: Path) -> str:
     """What to do if a file of a campaign is damaged."""
-    is_block = path.name not in (PLAN, CODE, RUNNER, RESULT)
-    folder = path.parents[3] if is_block else path.parent
+    is_finding = path.parents[1].name == FINDINGS
+    is_block = not is_finding and path.name not in (PLAN, CODE, RUNNER, RESULT)
+    folder = path.parents[2] if is_finding else path.parents[3] if is_block else path.parent
     result = folder / RESULT
     resume = f"conformance campaign resume {shlex.quote(str(folder))}"
-    if is_block:
-        too = f" and {result}" if result.exists() else ""
-        return f"Delete this file{too}, and run the block again with: {resume}"
+    if is_block or is_finding:
+        these = [one for one, there in (("this file", path.exists()), (str(result), result.exists())) if there]
+        again = "make it" if is_finding else "run the block"
+        return f"Delete {' and '.join(these)}, and {again} again with: {resume}"
     if path == result:
         return f"Delete this file, and add up the blocks again with: {resume}"
     return "Take it from a copy of the folder, or start the campaign again in another folder."
@@ -165,9 +177,7 @@ def commit(folder: Path, result: BlockResult) -> None:
 
     Raises: NotWritten.
     """
-    path = path_of(folder, result.block)
-    make_room(path)
-    _write(path, sealed(result))
+    write_sealed(folder, path_of(folder, result.block), result)
 
 
 def committed(folder: Path, plan: Plan, components: Components, block: Block) -> BlockResult | None:

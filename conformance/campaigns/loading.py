@@ -1,13 +1,14 @@
 """Reads the result of a campaign, and compares it with what it was made of, before anything in it is believed.
 
-What is added up is compared: scenarios, steps, verdicts, findings with their numbers, differences, lost blocks, and
-what was exercised. It comes as the sum of whatever stores the outcomes of blocks, so that the comparison does not know
-how they are stored. What is computed from them by running scenarios, the reduced scenarios and the causes, must have
-the right form; the checksum alone says that it is as it was written.
+What is added up is compared first: scenarios, steps, verdicts, findings with their numbers, differences, lost blocks,
+and what was exercised. It comes as the sum of whatever stores the outcomes of blocks, so that the comparison does not
+know how they are stored. Then the result is computed again from the plan, the blocks and the outcomes that were kept
+when the blocks were done, and must be the same in every field. Nothing is run.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +18,9 @@ from msgspec.structs import replace
 
 from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.files import PLAN, RESULT, cure, read_plan, read_with_bytes
+from conformance.campaigns.kept import Kept
 from conformance.campaigns.merge import Sum, counting, merge
+from conformance.campaigns.outcomes import result_of
 from conformance.campaigns.plan import Plan, check_components
 from conformance.campaigns.result import (
     CampaignResult,
@@ -28,7 +31,7 @@ from conformance.campaigns.result import (
     name_of,
 )
 from conformance.campaigns.seal import is_sealed
-from conformance.campaigns.shards import BLOCKS
+from conformance.campaigns.shards import BLOCKS, FINDINGS
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, Verdict
 from conformance.engines.check import verdict_if_applicable
@@ -42,7 +45,8 @@ from conformance.scenarios.names import as_file_name
 def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
     """Read the result of a campaign, and compare it with the plan and with what the blocks add up to.
 
-    Without a plan or blocks beside it, it can only be compared with the plan that it contains: `why_unchecked` says so.
+    Without a plan or blocks beside it, it can only be compared with the plan that it contains, and without findings
+    only with what the blocks add up to: `why_unchecked` says so.
 
     Raises: CampaignError if there is none; SchemaError, which names the cure, if the file is damaged, cannot be a
     result of its plan, or is not that of the blocks.
@@ -56,15 +60,22 @@ def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
         _check(result, components)
     except ValueError as error:
         raise SchemaError(f"{path}: this cannot be the result of a campaign: {error}. {cure(path)}") from None
-    if why_unchecked(folder) is None:
+    due = None
+    if (folder / PLAN).exists() and (folder / BLOCKS).is_dir():
         plan = read_plan(folder, components)
         total = merge(counting(folder, plan, components), components)
         try:
             _check_against(result, plan, total, bool(written.checksum))
         except ValueError as error:
             raise SchemaError(f"{path}: this is not what the blocks add up to: {error}. {cure(path)}") from None
+        if (folder / FINDINGS).is_dir():
+            due = result_of(plan, total, Kept(folder, plan, components).concluded(total))
     if written.checksum and not is_sealed(data):
         raise SchemaError(f"{path}: the checksum is not that of the file, which is damaged or changed. {cure(path)}")
+    if due is not None and (where := _unlike(_form(result), _form(due))) is not None:
+        raise SchemaError(
+            f"{path}: this is not what the blocks and the files in {FINDINGS} come to: {where}. {cure(path)}"
+        )
     return result
 
 
@@ -74,6 +85,11 @@ def why_unchecked(folder: Path) -> str | None:
         return f"There is no {PLAN} beside this result, so it was not compared with anything."
     if not (folder / BLOCKS).is_dir():
         return f"There are no {BLOCKS} beside this result, so it was not compared with them."
+    if not (folder / FINDINGS).is_dir():
+        return (
+            f"There are no {FINDINGS} beside this result, so the scenarios, words and causes of its findings were not "
+            "compared with anything."
+        )
     return None
 
 
@@ -189,6 +205,26 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return f"{value[0]}" if value[1] is None else f"{value[0]}, first number {value[1]}"
     return "none" if value is None else f"{value}" if isinstance(value, int) else "something else"
+
+
+def _unlike(found: Any, due: Any, at: str = "") -> str | None:
+    """Return where two values in their JSON form differ first, in a few words; None if they are equal."""
+    if isinstance(found, dict) and isinstance(due, dict):
+        for key in sorted({*found, *due}):
+            place = f"{at}.{key}" if at else key
+            if key not in found or key not in due:
+                return f"{place} is {'missing' if key in due else 'there'}"
+            if (where := _unlike(found[key], due[key], place)) is not None:
+                return where
+        return None
+    if isinstance(found, list) and isinstance(due, list) and len(found) == len(due):
+        places = (_unlike(*both, f"{at}[{number}]") for number, both in enumerate(zip(found, due, strict=True)))
+        return next((where for where in places if where is not None), None)
+    return None if found == due and type(found) is type(due) else f"{at} is another"
+
+
+def _form(result: CampaignResult) -> Any:
+    return json.loads(canonical(result))
 
 
 def _forms(values: Iterable[Any]) -> tuple[str, ...]:

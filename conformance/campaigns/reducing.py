@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -33,19 +33,22 @@ class Case(NamedTuple):
 
 
 def reduced_apart(
-    plan: Plan, name: str, tallies: Mapping[str, Tally], names: Names, processes: int
-) -> dict[str, tuple[Found, ...]]:
+    plan: Plan,
+    name: str,
+    tallies: Mapping[str, Tally],
+    names: Names,
+    processes: int,
+    keep: Callable[[Found], None],
+) -> None:
     """Reduce one scenario of each signature in the tallies of an implementation, which are given by component.
 
-    Return the findings by component, as `reduce_failures` returns them. A component of which a reduction failed, or
-    whose worker ended, is missing, as is a single failure: the caller reduces those in the process of the driver.
+    `keep` is called with each finding as soon as it is there, in any order and in this thread. A reduction that failed,
+    or whose worker ended, is left out, as is a single failure: the caller reduces those in the process of the driver.
     """
     cases = [Case(component, *one) for component, tally in tallies.items() for one in tally.failures.items()]
     if len(cases) < 2:  # it takes less time than to start a worker
-        return {}
+        return
     cases.sort(key=lambda one: -len(one.failure.scenario.steps))  # the long ones first, so that none is left at the end
-    found: dict[str, dict[Signature, Found]] = {component: {} for component in tallies}
-    failed: set[str] = set()
     ending = threading.Event()
 
     def told(number: int) -> None:
@@ -65,33 +68,25 @@ def reduced_apart(
     for worker in workers:
         idle.put(worker)
 
-    def run(case: Case) -> tuple[Case, Found | None]:
+    def run(case: Case) -> Found | None:
         worker = idle.get()
         try:
             one: Found = worker.ask("reduce", *case)
         except (Ended, WorkerFailed, UnusableImplementation):
-            return case, None
+            return None
         else:
-            return case, one
+            return one
         finally:
             idle.put(worker)
 
-    def keep(result: tuple[Case, Found | None]) -> None:
-        case, one = result
-        if one is None:
-            failed.add(case.component)
-        else:
-            found[case.component][case.signature] = one
+    def commit(found: Found | None) -> None:
+        if found is not None:
+            keep(found)
 
     try:
-        hand_out(iter(cases), run, keep, lambda: len(workers), ending.set)
+        hand_out(iter(cases), run, commit, lambda: len(workers), ending.set)
     finally:
         for worker in workers:
             worker.close()
         for relay in relays:
             relay.finish()
-    return {
-        component: tuple(one for _, one in sorted(by_signature.items()))
-        for component, by_signature in found.items()
-        if component not in failed
-    }

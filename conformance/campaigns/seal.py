@@ -1,26 +1,28 @@
-"""The checksum in a block or a result, which shows that the file is as the campaign wrote it."""
+"""The checksum in a block, an outcome or a result, which shows that the file is as the campaign wrote it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from conformance.campaigns.block import BlockResult
 from conformance.scenarios import canonical
 
 if TYPE_CHECKING:
+    from conformance.campaigns.block import BlockResult
+    from conformance.campaigns.outcomes import FindingRecord, ImplementationRecord
     from conformance.campaigns.result import CampaignResult
 
 _CHECKSUM = re.compile(rb'"checksum":"([0-9a-f]*)"')
 """Inside a string of JSON, quotation marks are escaped; so this is found only where it is a field. The keys are sorted,
-so the first one is that of the block or the result."""
+so the first one is that of the file."""
+Sealed: TypeAlias = "BlockResult | CampaignResult | FindingRecord | ImplementationRecord"
 
 
-def sealed(result: BlockResult | CampaignResult) -> bytes:
-    """Return the file of a block or a result: canonical JSON.
+def sealed(result: Sealed) -> bytes:
+    """Return the file of a block, an outcome or a result: canonical JSON.
 
     Its checksum is that of the same JSON with an empty checksum.
     """

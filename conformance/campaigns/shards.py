@@ -1,6 +1,8 @@
 """Where the files of blocks stand: at most a thousand in one folder, so that no folder is slow to list or to copy.
 
 DIR/blocks/<component>/<number // 1000>/<number>.json
+
+What is found out when the blocks are done stands in DIR/findings/<number of the implementation>/ (see `kept`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from conformance.scenarios.names import as_file_name
 from conformance.system.writing import make_folder
 
 BLOCKS = "blocks"
+FINDINGS = "findings"
 SIZE = 1000
 """How many blocks are in one folder."""
 _NUMBER = re.compile(r"(0|[1-9]\d{0,17})(\.json)?")
@@ -26,13 +29,15 @@ def path_of(folder: Path, block: Block) -> Path:
     return folder / BLOCKS / as_file_name(block.component) / str(block.number // SIZE) / f"{block.number}.json"
 
 
-def make_room(path: Path) -> None:
-    """Make the folders for the file of a block. Raises: CampaignError if one of them is a link; NotWritten."""
-    shard = path.parent
-    for one in (shard.parent.parent, shard.parent, shard):
-        if one.is_symlink():
+def make_room(folder: Path, path: Path) -> None:
+    """Make the folders for a file in the folder of a campaign.
+
+    Raises: CampaignError if one of them is a link; NotWritten.
+    """
+    for name in reversed(path.relative_to(folder).parents[:-1]):
+        if (one := folder / name).is_symlink():
             raise CampaignError(f"{one} is a link out of the folder of the campaign, and nothing is written there.")
-    make_folder(shard)
+    make_folder(path.parent)
 
 
 def all_paths(folder: Path) -> Iterator[Path]:
@@ -49,6 +54,8 @@ def unfinished(folder: Path) -> Iterator[Path]:
     for component in _names(folder / BLOCKS):
         for shard in _numbers(folder / BLOCKS / component, ""):
             yield from (folder / BLOCKS / component / str(shard)).glob(".*.part")
+    for number in _numbers(folder / FINDINGS, ""):
+        yield from (folder / FINDINGS / str(number)).glob(".*.part")
 
 
 def check_layout(folder: Path) -> None:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.campaigns import files
+from conformance.campaigns.concluding import conclude_so_far
 from conformance.campaigns.lock import holder
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Plan
-from conformance.campaigns.result import CampaignResult, conclude_so_far
+from conformance.campaigns.result import CampaignResult
 from conformance.ports import check_chosen, is_built_in
 
 

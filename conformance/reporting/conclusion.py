@@ -159,6 +159,7 @@ def conclude_campaign(
         if not is_known:
             statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
     verdicts = campaign_verdicts(result, standings, folder if reports else None, components, unfinished)
+    verdicts = replace(verdicts, remarks=(*verdicts.remarks, *_otherwise(reports)))
     cut_short = _cut_short(hurried, len(reports)) if interruption.requested else []
     verdicts = replace(verdicts, remarks=(*verdicts.remarks, *map(Remark, cut_short)))
     print_verdicts(console, verdicts, everything, BELOW + 1)  # where the result is stands there, too
@@ -180,6 +181,33 @@ def conclude_campaign(
         write_ctrf(ctrf, verdicts)
     print_page(console, conclude_folder(folder, content))
     return status
+
+
+def _otherwise(reports: Sequence[Report]) -> list[Remark]:
+    """Name the findings whose scenario, run just now for its report, does not show what is recorded of it.
+
+    A crash or a hang is told in words that are not the same everywhere.
+    """
+    lines = tuple(
+        f"{report.implementation}, {report.found.scenario.component}: {report.found.slug}"
+        for report in reports
+        if report.found.failure_class not in PATIENCE and not _as_recorded(report)
+    )
+    if not lines:
+        return []
+    sentence = (
+        f"Not as recorded: {counted(len(lines), 'finding')}. Run just now, the scenario shows something else: the "
+        "implementation has changed or is not deterministic, or somebody has changed the files."
+    )
+    return [Remark(sentence, lines, few=3)]
+
+
+def _as_recorded(report: Report) -> bool:
+    found, violation = report.found, report.replay.violation
+    if violation is None or violation.signature != found.signature:
+        return False
+    # Behind what was observed may stand why a scenario was not reduced.
+    return violation.broken.owed == found.owed and found.observed.startswith(violation.broken.observed)
 
 
 def _cut_short(hurried: int, every: int) -> list[str]:

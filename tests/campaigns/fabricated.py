@@ -41,7 +41,7 @@ def fabricate(folder: Path, blocks: int, missing: int = 0) -> Plan:
     for _, block in zip(range(blocks), plan.blocks(), strict=False):
         path = path_of(folder, block)
         if not block.number % 1000:
-            make_room(path)
+            make_room(folder, path)
         path.write_bytes(sealed(replace(samples[block.component], block=block)))
     return plan
 

@@ -16,17 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import cli
 from conformance.campaigns import (
     CampaignError,
-    CampaignResult,
-    Inline,
     Names,
     causes_of,
     files,
     load,
-    make_plan,
-    start,
     status,
 )
 from conformance.campaigns.block import BlockResult
@@ -44,35 +39,11 @@ from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario, SchemaError
 from conformance.scenarios.names import as_file_name
+from tests.campaigns.ended import BUG, CHECKSUM, PLAN, run
 from tests.hostile import bytes_of, mutations_of, read_or_told
 
-NAMES = ("reference", "known-bug:B-01", "reference-recover-first")
-PLAN = make_plan("h", NAMES, ["subpartition"], scenarios=60, block=30, budget=0)
 BLOCK = "subpartition/0/0.json"
-CHECKSUM = "the checksum is not that of the file"
-BUG = "known-bug:B-01"
 THOROUGH = settings(max_examples=150, deadline=None)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """A campaign that has ended. Tests change copies of it."""
-    folder = tmp_path_factory.mktemp("whole") / "campaign"
-    start(folder, PLAN, Inline())
-    return folder
-
-
-@pytest.fixture
-def folder(whole, tmp_path):
-    shutil.copytree(whole, tmp_path / "deep" / "er" / "campaign")
-    return tmp_path / "deep" / "er" / "campaign"
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(list(arguments))
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 def resealed(path: Path, change: Callable[[Any], None]) -> None:
@@ -188,6 +159,7 @@ def test_causes_that_cannot_be_those_of_the_findings_are_told(folder, change, sa
 def test_the_result_of_an_earlier_version_has_a_cause_for_each_finding(folder):
     result = json.loads((folder / "result.json").read_bytes())
     grouped = causes_of(load(folder).implementations[1])
+    shutil.rmtree(folder / "findings")  # which earlier versions did not write
     for one in result["implementations"]:
         del one["causes"]
     del result["checksum"]
@@ -195,97 +167,6 @@ def test_the_result_of_an_earlier_version_has_a_cause_for_each_finding(folder):
     causes = causes_of(load(folder).implementations[1])
     assert [len(cause.found) for cause in causes] == [1] * len(causes)
     assert {one for cause in causes for one in cause.found} == {one for cause in grouped for one in cause.found}
-
-
-def component(result: Any, number: int = 1) -> Any:
-    return result["implementations"][number]["components"][0]
-
-
-def judged(result: Any, verdict: str, number: int = 1) -> Any:
-    return next(one for one in component(result, number)["properties"] if one["verdict"] == verdict)
-
-
-EDITS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "a verdict": (lambda one: judged(one, "failed").update(verdict="passed"), "has the verdict passed, and the blocks"),
-    "a verdict that does not apply": (
-        lambda one: judged(one, "failed").update(verdict="not applicable"),
-        "has the verdict not applicable, and the blocks have failed",
-    ),
-    "a passed property that does not apply": (
-        lambda one: judged(one, "passed").update(verdict="not applicable"), "the blocks have passed",
-    ),
-    "a property that was not exercised": (
-        lambda one: judged(one, "not exercised").update(verdict="passed"), "the blocks have not exercised",
-    ),
-    "a property": (lambda one: component(one)["properties"].remove(judged(one, "failed")), "is missing"),
-    "a property twice": (
-        lambda one: component(one)["properties"].append(judged(one, "failed")), "a property is there twice",
-    ),
-    "findings": (
-        lambda one: (component(one)["findings"].clear(), one["implementations"][1]["causes"].clear()),
-        "and the blocks have",
-    ),
-    "a count": (lambda one: component(one)["findings"][0].update(count=1), "1, first number"),
-    "the first scenario": (lambda one: component(one)["findings"][0].update(first=59), "first number 59"),
-    "no first scenario": (lambda one: component(one)["findings"][0].update(first=None), "and the blocks have"),
-    "scenarios": (lambda one: component(one, 0).update(scenarios=59), "was exercised in 60 of 59 scenarios"),
-    "10¹⁸ scenarios": (
-        lambda one: component(one, 0).update(scenarios=10**18), "1000000000000000000 scenarios of subpartition, and",
-    ),
-    "10¹⁸ steps": (lambda one: component(one, 0).update(steps=10**18), "steps: 1000000000000000000, and the blocks"),
-    "scenarios of a property": (lambda one: judged(one, "passed").update(scenarios=1), ": 1, and the blocks have "),
-    "too many of a property": (lambda one: judged(one, "passed").update(scenarios=61), "was exercised in 61 of 60"),
-    "what was exercised": (lambda one: component(one).pop("exercise"), "what was exercised"),
-    "a component": (
-        lambda one: (one["implementations"][1]["components"].clear(), one["implementations"][1]["causes"].clear()),
-        "was run with subpartition, which is missing",
-    ),
-    "a component twice": (
-        lambda one: one["implementations"][0]["components"].append(component(one, 0)), "has a component twice",
-    ),
-    "differences": (lambda one: one["differences"].clear(), "differences: 0, and the blocks have"),
-    "a difference": (lambda one: one["differences"][0].update(count=1), "differences: "),
-    "a lost block": (
-        lambda one: one["lost_blocks"].append(
-            {"component": "subpartition", "number": 0, "first": 0, "count": 30, "reason": "x", "class": "crashed"}
-        ),
-        "lost blocks: 1, and the blocks have 0",
-    ),
-    "the seed": (lambda one: one.update(seed="other"), "another plan than plan.json has"),
-    "the plan": (lambda one: one["plan"].update(budget=1), "another plan than plan.json has"),
-    "words": (lambda one: component(one)["findings"][0].update(observed="nothing"), CHECKSUM),
-    "a reduced scenario": (lambda one: component(one)["findings"][0].update(id="0"), CHECKSUM),
-    "a version": (lambda one: one["implementations"][0].update(version="9"), CHECKSUM),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_a_result_that_somebody_edited_is_told(folder, edit, capsys):
-    """Seen: edited verdicts, deleted findings and 10¹⁸ scenarios were accepted and printed."""
-    change, said = EDITS[edit]
-    path = folder / "result.json"
-    result = json.loads(path.read_bytes())
-    change(result)
-    # Whoever knows how the checksum is computed can compute another one; then only what is added up can be compared.
-    seal = said != CHECKSUM
-    path.write_bytes(sealed(msgspec.convert(result, CampaignResult)) if seal else json.dumps(result).encode())
-    assert run("campaign", "report", str(folder)) == 2
-    told = capsys.readouterr()
-    assert said in told.err
-    assert told.out == ""
-    assert f"{path}: this " in told.err or f"{path}: the checksum" in told.err
-
-
-def test_the_cure_of_an_edited_result_works(folder, capsys):
-    path = folder / "result.json"
-    before = path.read_bytes()
-    path.write_bytes(before.replace(b'"verdict":"failed"', b'"verdict":"passed"', 1))
-    assert run("campaign", "report", str(folder)) == 2
-    told = capsys.readouterr().err
-    assert "Delete this file, and add up the blocks again with: " in told
-    path.unlink()
-    run(*shlex.split(told.rpartition("again with: conformance ")[2]), "--runner", "inline")
-    assert path.read_bytes() == before
 
 
 def test_a_result_is_compared_with_the_blocks_that_are_there(folder, capsys):
@@ -297,6 +178,9 @@ def test_a_result_is_compared_with_the_blocks_that_are_there(folder, capsys):
 def test_a_result_without_what_it_was_made_of_is_shown_with_a_remark(folder, capsys):
     """Whoever is given a result alone can read it, and is told that nothing was compared."""
     whole = (folder / "result.json").read_bytes()
+    shutil.rmtree(folder / "findings")
+    assert run("campaign", "report", str(folder)) == 0
+    assert "There are no findings beside this result, so the scenarios, words and causes" in capsys.readouterr().err
     shutil.rmtree(folder / "blocks")
     assert run("campaign", "report", str(folder)) == 0
     assert "There are no blocks beside this result, so it was not compared with them." in capsys.readouterr().err

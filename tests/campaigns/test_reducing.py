@@ -11,7 +11,7 @@ from conformance.campaigns import Names, make_plan
 from conformance.campaigns.reducing import reduced_apart
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines.check import reduce_failures, search_range
+from conformance.engines.check import Found, reduce_failures, search_range
 from conformance.engines.tally import Tally
 from conformance.engines.worker import Worker
 from conformance.ports import Implementation, UnusableImplementation, find_implementation
@@ -29,29 +29,36 @@ def tallies() -> dict[str, Tally]:
     return {of: search_range(program(of), PLAN.seed, range(PLAN.scenarios or 0)) for of in PLAN.components}
 
 
+def apart(tallies: dict[str, Tally], names: Names, processes: int) -> dict[str, list[Found]]:
+    """The findings by component, as they are kept."""
+    kept: dict[str, list[Found]] = {of: [] for of in tallies}
+    reduced_apart(PLAN, NAME, tallies, names, processes, lambda one: kept[one.scenario.component].append(one))
+    return {of: sorted(found, key=lambda one: one.signature) for of, found in kept.items()}
+
+
 def nowhere(name: str) -> Implementation:
     raise UnusableImplementation("it is not there")
 
 
 @pytest.mark.parametrize("processes", [1, 2, 9])
 def test_they_come_to_what_one_process_comes_to(processes, tallies):
-    found = reduced_apart(PLAN, NAME, tallies, Names(), processes)
-    assert found == {of: reduce_failures(program(of), tallies[of], PLAN.budget) for of in PLAN.components}
+    found = apart(tallies, Names(), processes)
+    assert found == {of: list(reduce_failures(program(of), tallies[of], PLAN.budget)) for of in PLAN.components}
     assert sum(map(len, found.values())) > 2
-    assert found["deque"] == ()
+    assert found["deque"] == []
 
 
 def test_a_single_failure_is_left_to_the_driver(tallies):
     signature, failure = next(iter(tallies["subpartition"].failures.items()))
-    assert reduced_apart(PLAN, NAME, {"subpartition": Tally(failures={signature: failure})}, Names(), 2) == {}
-    assert reduced_apart(PLAN, NAME, {}, Names(), 2) == {}
+    assert apart({"subpartition": Tally(failures={signature: failure})}, Names(), 2) == {"subpartition": []}
+    assert apart({}, Names(), 2) == {}
 
 
 def test_what_no_worker_can_reduce_is_left_to_the_driver(tallies):
-    assert set(reduced_apart(PLAN, NAME, tallies, Names(nowhere), 2)) == {"deque"}
+    assert not any(apart(tallies, Names(nowhere), 2).values())
 
 
-def test_a_component_whose_worker_was_killed_is_left_to_the_driver(tallies, monkeypatch):
+def test_a_failure_whose_worker_was_killed_is_left_to_the_driver(tallies, monkeypatch):
     ask, killed = Worker.ask, list[str]()
 
     def once(self, *request, **more):
@@ -61,7 +68,7 @@ def test_a_component_whose_worker_was_killed_is_left_to_the_driver(tallies, monk
         return ask(self, *request, **more)
 
     monkeypatch.setattr(Worker, "ask", once)
-    found = reduced_apart(PLAN, NAME, tallies, Names(), 1)
+    found = apart(tallies, Names(), 1)
     assert killed
-    assert set(found) == {"deque", "subpartition"}
-    assert found["subpartition"] == reduce_failures(program("subpartition"), tallies["subpartition"], PLAN.budget)
+    assert len(found["chain"]) == len(tallies["chain"].failures) - 1
+    assert found["subpartition"] == list(reduce_failures(program("subpartition"), tallies["subpartition"], PLAN.budget))
