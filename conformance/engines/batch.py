@@ -50,6 +50,10 @@ def batch_of(program: Program) -> Batch | None:
     return batch if batch is not None and generator_of(program) is not program.implementation else None
 
 
+_ENABLING = frozenset({Capability.TIMEOUTABLE_BARRIERS})
+"""The capabilities without which some steps are never enabled, and everything else is as with them."""
+
+
 class _Departed(Interrupt):
     """The next call is not the one that was sent."""
 
@@ -120,6 +124,7 @@ class Messenger:
         self._calls: list[Call] = []
         local = Program(program.component, generator_of(program))
         self.local = local.made_by(noting(local.factory, self._calls))
+        self.local.capabilities -= _ENABLING - program.capabilities  # it draws no step that is not enabled over there
         self.local.configs = tuple(config for config in program.configs if config.interleaving == "whole")
 
     def forget(self) -> None:

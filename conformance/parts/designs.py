@@ -25,6 +25,7 @@ BY_END_OF_RECOVERY = {False: "in recovery", True: "not in recovery"}
 
 READBACK = frozenset({Capability.PERSISTED_READBACK})
 RESOURCES = frozenset({Capability.RESOURCES})
+TIMEOUTABLE = frozenset({Capability.TIMEOUTABLE_BARRIERS})
 FAULTS = frozenset({Capability.FAULTS})
 NOTHING: frozenset[Capability] = frozenset()
 STEPPING = frozenset({Capability.STEPPING})

@@ -17,12 +17,16 @@ class Capability(StrEnum):
     what a reader over the network finds then is not judged."""
     TIMEOUTABLE_BARRIERS = "timeoutable-barriers"
     """A timeoutable barrier becomes unaligned if the alignment timeout fires while it is queued (FLINK-19681). Without
-    it, the barrier must become unaligned all the same, and some properties of the output state are not judged."""
+    it, no alignment times out in a subpartition, a channel or a gate: `aligned_timeout` and `convert_to_priority` are
+    not called, and a timeoutable barrier stays aligned. Components that know the time, such as the barrier handler, are
+    judged as with it."""
     OUTPUT_RECOVERED_UPSTREAM = "output-recovered-upstream"
     """A subpartition can recover output state. Without it, no scenario recovers output state there."""
     PERSISTED_READBACK = "persisted-readback"
     """`persisted(checkpoint)` answers what was given to the channel state writer. Without it, what it answers is not
-    judged, but it must answer."""
+    judged, but it must answer, also when a scenario restores: a local channel recovers then what it has answered. An
+    engine that cannot read back answers the empty value of the type, as if nothing was written: `absent`, or no records
+    in any channel. Chains are not tested."""
     RESOURCES = "resources"
     """`resources()` answers real counts. Without it, counts may be null, and what is held is not judged."""
     STEPPING = "stepping"

@@ -17,7 +17,7 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.parts import lifetime
-from conformance.parts.designs import RESOURCES
+from conformance.parts.designs import READBACK, RESOURCES
 from conformance.parts.records import compare_ids, in_words, were
 from conformance.parts.words import channels, name
 from conformance.ports import (
@@ -91,7 +91,7 @@ def a_channel_is_resumed_when_its_checkpoint_is_over(ledger: Ledger, seen: Acted
     return True
 
 
-@rule(steps.persisted, invariant="I-34", tickets=("FLINK-17315", "FLINK-40016"))
+@rule(steps.persisted, invariant="I-34", tickets=("FLINK-17315", "FLINK-40016"), needs=READBACK)
 def in_flight_data_is_what_was_not_processed(ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...], int]) -> Judgement:
     """The in-flight data of a checkpoint are the records in front of its barriers that were not processed when the
     inputs started it, each once and in order."""

@@ -78,6 +78,7 @@ COMPONENT = Component(
         config.credited,
         config.can_fail(GatePort),
         reason_without_barrier(capabilities),
+        Capability.TIMEOUTABLE_BARRIERS in capabilities,
     ),
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task", "canceler"),

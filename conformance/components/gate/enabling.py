@@ -111,7 +111,7 @@ def to_track(ledger: Ledger, side: Side) -> bool:
 
 tracked = channels(lambda ledger, side: side.tracked)
 unended = channels(lambda ledger, side: not side.ended)
-remote = channels(lambda ledger, side: not side.local and not side.ended)
+convertible = channels(lambda ledger, side: ledger.times_out and not side.local and not side.ended)
 
 
 # ---- checkpoints for which a step is enabled -------------------------------------------------------------------------
@@ -150,6 +150,8 @@ def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def announced(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Announced barriers that, as far as the ledger knows, are queued and the last ones of their channels."""
+    if not ledger.times_out:
+        return DISABLED
     return [
         (channel, seq)
         for (channel, seq), checkpoint in ledger.announced.items()

@@ -8,7 +8,7 @@ from conformance.components.gate.rules import Polled, Written
 from conformance.components.gate.side import Side
 from conformance.driver import Rules, Seen
 from conformance.parts import starts
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING, TIMEOUTABLE
 from conformance.parts.words import refusal
 from conformance.ports import Buffer, BufferOrEvent, CheckpointReason, Resources
 
@@ -63,7 +63,7 @@ def a_priority_notification_came_late(ledger: Ledger, seen: Polled) -> bool:
     return side is not None and bool(side.urgent) and not side.urgent[0].sure
 
 
-@goal(steps.convert_to_priority)
+@goal(steps.convert_to_priority, needs=TIMEOUTABLE)
 def an_announced_barrier_was_forced_ahead(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
     """An announced barrier was converted to a priority event, and the gate was notified by force."""
     return seen.error is None

@@ -18,7 +18,7 @@ from conformance.driver import (
 )
 from conformance.driver.setting import LOCAL
 from conformance.parts import lifetime, notice, recovery, starts
-from conformance.parts.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES
+from conformance.parts.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES, TIMEOUTABLE
 from conformance.parts.input_state import judge_written
 from conformance.parts.kept import must_be_refused
 from conformance.parts.notice import notifies
@@ -407,13 +407,13 @@ def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -
 adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)
 
 
-@rule(steps.convert_to_priority, invariant="I-48", tickets=("FLINK-19681",))
+@rule(steps.convert_to_priority, invariant="I-48", tickets=("FLINK-19681",), needs=TIMEOUTABLE)
 def an_announced_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """While the last announced barrier of a remote channel is queued, the task can convert it to a priority event."""
     return must_succeed(seen.error, "the announced barrier is queued: its conversion to a priority event must succeed")
 
 
-@rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",))
+@rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",), needs=TIMEOUTABLE)
 def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If the task asks to convert anything but a queued barrier to a priority event, the gate answers an error of kind
     state."""

@@ -41,18 +41,20 @@ class GateState(PortLedger):
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "converted", "converting", "credited", "doubtful", "exclusive", "floating", "kept", "left_open", "marked",
         "mistold", "most_recovered", "moving", "newest", "notice", "overlapped", "owed_refusal", "pushing",
-        "recovery", "sending", "sides", "started", "starting", "stirred", "stopped", "stopping",
+        "recovery", "sending", "sides", "started", "starting", "stirred", "stopped", "stopping", "times_out",
         "unreleased", "unstarted", "urged", "without_barrier", "woken",
     )  # fmt: skip
 
     def __init__(
         self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool,
         buffers: tuple[int, int], credited: bool, can_fail: Places, without_barrier: CheckpointReason,
+        times_out: bool,
     ) -> None:  # fmt: skip
         """`buffers`: the exclusive buffers of a remote channel, and the floating buffers of the gate. `credited`:
         whether the producers of remote channels keep to their credit. `without_barrier`: why a checkpoint is declined
-        whose recovery barrier is missing."""
+        whose recovery barrier is missing. `times_out`: whether an announced barrier may become unaligned."""
         super().__init__(can_fail)
+        self.times_out = times_out
         self.without_barrier = without_barrier
         self.exclusive, self.floating = buffers
         self.credited = credited

@@ -16,6 +16,7 @@ from conformance.components.gate.enabling import (
     barriers,
     channels,
     completes,
+    convertible,
     ends,
     ends_data,
     finishes,
@@ -26,7 +27,6 @@ from conformance.components.gate.enabling import (
     overtakes,
     recovers,
     releases_in_full,
-    remote,
     startable,
     started,
     stoppable,
@@ -219,7 +219,7 @@ def convert_to_priority(port: GatePort, ledger: Ledger, channel: int, seq: int) 
     return port.convert_to_priority(channel, seq)
 
 
-@step("task", LIVE, when=remote, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+@step("task", LIVE, when=convertible, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def convert_unknown_to_priority(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.convert_to_priority(channel, 1000)
 

@@ -13,7 +13,7 @@ from conformance.driver import Bound, Component, Settings
 from conformance.parts.designs import ANYWHERE, BY_END_OF_RECOVERY, NOTHING, recovers
 from conformance.parts.faults import WithFaults
 from conformance.parts.starts import reason_without_barrier
-from conformance.ports import CHANNEL_STATE_WRITER, ChannelConfig, FaultKind, Recovery, RemoteChannelPort
+from conformance.ports import CHANNEL_STATE_WRITER, Capability, ChannelConfig, FaultKind, Recovery, RemoteChannelPort
 from conformance.scenarios import Step
 
 
@@ -77,6 +77,7 @@ COMPONENT = Component(
     make_ledger=lambda config, capabilities: Ledger(
         config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers, config.first_number,
         config.can_fail(RemoteChannelPort, config.interleaving == "fine"), reason_without_barrier(capabilities),
+        Capability.TIMEOUTABLE_BARRIERS in capabilities,
     ),
     needs=lambda config: recovers(config.recovery)
     | (ANYWHERE if config.first_number else NOTHING)

@@ -184,6 +184,8 @@ def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
 
 def announced(ledger: Ledger) -> Sequence[tuple[int]]:
     """Announced barriers that, as far as the ledger knows, are queued and the last one of the channel."""
+    if not ledger.times_out:
+        return DISABLED
     state, last = ledger.input, ledger.last_barrier
     if ledger.forgotten or ledger.arriving is not None or not state.received or state.last != last:
         return DISABLED
@@ -196,9 +198,16 @@ def announced(ledger: Ledger) -> Sequence[tuple[int]]:
     ]
 
 
+def times_out(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Enables an attempt to convert what is not queued, if the alignment of barriers can time out."""
+    return NO_OPERANDS if ledger.times_out else DISABLED
+
+
 def outdated(ledger: Ledger) -> Sequence[tuple[int]]:
     """Announced barriers that are queued and certainly not the last one of the channel: a newer one came, or the
     checkpoint was stopped."""
+    if not ledger.times_out:
+        return DISABLED
     state, last = ledger.input, ledger.last_barrier
     if ledger.arriving is not None or ledger.moving or ledger.checkpointing or not ledger.announced:
         return DISABLED

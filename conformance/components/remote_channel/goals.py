@@ -7,7 +7,7 @@ from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.driver import Rules, Seen
 from conformance.parts import starts
-from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, STEPPING
+from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, STEPPING, TIMEOUTABLE
 from conformance.ports import Buffer, Resources
 
 RULES = Rules[Ledger]("remote-channel")
@@ -67,7 +67,7 @@ def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) 
     return ledger.input.awaited() > seen.operands[0]
 
 
-@goal(steps.convert_to_priority)
+@goal(steps.convert_to_priority, needs=TIMEOUTABLE)
 def an_announced_barrier_overtook_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An announced barrier behind data was converted to a priority event."""
     return any(type(sent.element) is Buffer for sent in ledger.lane.live)

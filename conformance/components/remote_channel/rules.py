@@ -19,7 +19,7 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.parts import notice, recovery, starts, taking
-from conformance.parts.designs import PUSHED, READBACK
+from conformance.parts.designs import PUSHED, READBACK, TIMEOUTABLE
 from conformance.parts.input_state import judge_written
 from conformance.parts.kept import must_be_refused
 from conformance.parts.signal_words import signalled
@@ -273,7 +273,7 @@ def data_in_front_of_a_barrier_is_written_once(ledger: Ledger, seen: Seen[tuple[
     return judge_written(ledger.input, seen.operands[0], seen.value)
 
 
-@rule(steps.convert_to_priority, invariant="I-31", tickets=("FLINK-19681",))
+@rule(steps.convert_to_priority, invariant="I-31", tickets=("FLINK-19681",), needs=TIMEOUTABLE)
 def a_converted_barrier_is_announced_by_force(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the task converts an announced barrier to a priority event, the channel notifies the gate of a priority
     event, although it has notified the gate of the announcement before."""
@@ -286,7 +286,8 @@ def a_converted_barrier_is_announced_by_force(ledger: Ledger, seen: Seen[None, i
 
 
 @rule(
-    steps.convert_unknown_to_priority, steps.convert_outdated_to_priority, invariant="I-31", tickets=("FLINK-19681",)
+    steps.convert_unknown_to_priority, steps.convert_outdated_to_priority, invariant="I-31", tickets=("FLINK-19681",),
+    needs=TIMEOUTABLE,
 )  # fmt: skip
 def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If the task asks to convert anything but the last barrier of the channel to a priority event, the channel answers

@@ -33,15 +33,17 @@ class ChannelState(Accounts):
         "announced", "arriving", "astray", "checkpointing", "crossed", "disturbed", "doubtful", "end_left",
         "error_came", "error_comes", "errors", "first_number", "forgotten", "input", "kept", "last_barrier",
         "may_hold", "moving", "must_learn", "newest", "notice", "over", "polling", "producer_failed", "records",
-        "said", "trespassing", "tried", "twice", "urged",
+        "said", "times_out", "trespassing", "tried", "twice", "urged",
         "without_barrier",
     )  # fmt: skip
 
     def __init__(
         self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int, can_fail: Places,
-        without_barrier: CheckpointReason,
+        without_barrier: CheckpointReason, times_out: bool,
     ) -> None:  # fmt: skip
-        """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing."""
+        """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing. `times_out`: whether an
+        announced barrier may become unaligned."""
+        self.times_out = times_out
         super().__init__(recovery, handed_over, (exclusive, floating), can_fail)
         self.without_barrier = without_barrier
         self.first_number = first

@@ -32,6 +32,7 @@ from conformance.components.remote_channel.enabling import (
     sends_unaligned_barrier,
     startable,
     strikeable,
+    times_out,
     without_error,
 )
 from conformance.components.remote_channel.ledger import Ledger
@@ -267,7 +268,7 @@ def convert_to_priority(port: RemoteChannelPort, ledger: Ledger, seq: int) -> An
     return port.convert_to_priority(seq)
 
 
-@step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
+@step("task", LIVE, when=times_out, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def convert_unknown_to_priority(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.convert_to_priority(1000)
 

@@ -50,6 +50,7 @@ COMPONENT = Component(
         config.recovered,
         Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
         config.can_fail(SubpartitionPort),
+        Capability.TIMEOUTABLE_BARRIERS in capabilities,
     ),
     needs=_needs,
     steps=tuple(STEPS.all),

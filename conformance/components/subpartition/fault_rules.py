@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.rules import TIMEOUTABLE
 from conformance.components.subpartition.state import DESERTED
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts import faults
-from conformance.parts.designs import FAULTS, READBACK
+from conformance.parts.designs import FAULTS, READBACK, TIMEOUTABLE
 from conformance.ports import (
     AVAILABILITY_LISTENER,
     CHANNEL_STATE_WRITER,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.rules import TIMEOUTABLE
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import PASSES_LOCALLY, READBACK
+from conformance.parts.designs import PASSES_LOCALLY, READBACK, TIMEOUTABLE
 from conformance.ports import Barrier, BufferAndBacklog, Capability, OutputState
 
 RULES = Rules[Ledger]("subpartition")

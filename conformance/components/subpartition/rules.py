@@ -17,7 +17,7 @@ from conformance.components.subpartition.state import (
 )
 from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import lifetime, taking
-from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES
+from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES, TIMEOUTABLE
 from conformance.parts.records import compare_ids, in_words, were
 from conformance.parts.signal_words import signalled
 from conformance.parts.words import must_fail, must_succeed, name, truth
@@ -25,7 +25,6 @@ from conformance.ports import (
     Availability,
     Buffer,
     BufferAndBacklog,
-    Capability,
     DataAvailable,
     ErrorKind,
     OutputState,
@@ -36,7 +35,6 @@ from conformance.ports import (
 
 RULES = Rules[Ledger]("subpartition", answers_property("subpartition"))
 rule, adopt = RULES.rule, RULES.adopt
-TIMEOUTABLE = frozenset({Capability.TIMEOUTABLE_BARRIERS})
 _TICKET = ("FLINK-39018",)
 
 Polled = Seen[BufferAndBacklog | None]

@@ -59,11 +59,16 @@ class SubpartitionState(PortLedger):
     __slots__ = (
         "aborted", "announced", "awake", "barriers", "blocked", "buffers", "delivered", "events", "flushed",
         "hands_out_empty", "last_checkpoint", "ordinary", "passes_blocked", "polled", "probe", "replaced", "restored",
-        "resumed", "rises", "sent", "seq", "states", "timeoutable", "to_recover", "unwritten", "urgent", "view",
+        "resumed", "rises", "sent", "seq", "states", "timeoutable", "times_out", "to_recover",
+        "unwritten", "urgent", "view",
     )  # fmt: skip
 
-    def __init__(self, exclusive_buffers: int, recovered: int | None, passes_blocked: bool, can_fail: Places) -> None:
+    def __init__(
+        self, exclusive_buffers: int, recovered: int | None, passes_blocked: bool, can_fail: Places, times_out: bool
+    ) -> None:
+        """`times_out`: whether the alignment timeout fires, so that a timeoutable barrier becomes unaligned."""
         super().__init__(can_fail)
+        self.times_out = times_out
         self.hands_out_empty = exclusive_buffers == 0
         self.passes_blocked = passes_blocked
         self.delivered = self.last_checkpoint = self.events = 0

@@ -77,8 +77,8 @@ def added(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def timeoutable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """The last three checkpoints whose timeoutable barriers were added."""
-    return [(checkpoint,) for checkpoint in ledger.timeoutable[-3:]]
+    """The last three checkpoints whose timeoutable barriers were added, if their alignment can time out."""
+    return [(checkpoint,) for checkpoint in ledger.timeoutable[-3:]] if ledger.times_out else DISABLED
 
 
 def all_added(ledger: Ledger) -> Sequence[tuple[int]]:

@@ -18,7 +18,7 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.parts import faults, lifetime
-from conformance.parts.designs import FAULTS, RESOURCES
+from conformance.parts.designs import FAULTS, READBACK, RESOURCES
 from conformance.parts.fault_words import call_at
 from conformance.parts.records import compare_ids, in_words
 from conformance.parts.signal_words import signalled
@@ -269,7 +269,7 @@ def a_checkpoint_does_not_wait_for_recovered_data(ledger: Ledger, seen: Seen[Non
     return Broken(FailureClass.STUCK, "all gates are converted, so the task must take the checkpoint", got(seen.error))
 
 
-@rule(steps.persisted, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"))
+@rule(steps.persisted, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
 def a_checkpoint_holds_what_was_recovered_and_not_processed(
     ledger: Ledger, seen: Seen[tuple[tuple[int, ...], ...], int]
 ) -> Judgement:
