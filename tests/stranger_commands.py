@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.meeting import CONFORMS, FOUND, INCONCLUSIVE, LIMITS, REFUSED, ROOT, Case
+from tests.meeting import CONFORMS, FOUND, INCONCLUSIVE, LIMITS, NOT_WRITTEN, REFUSED, ROOT, Case
 
 HOSTILE = "tests.engines.hostile:"
 FEW = 256 << 10
@@ -30,4 +30,7 @@ GUARDED = (
     _flood(REFUSED, "shrink", "scenario.json", *_FLOODING),
     _flood(INCONCLUSIVE, "explore", "--component", "subpartition", "--depth", "2", *_FLOODING),
     _flood(FOUND, "bugs", f"{HOSTILE}FLOODING_BUG", "--scenarios", "20"),
+    Case("no room for a file: a temporary one of a campaign's worker",
+         ("campaign", "start", "c", "--component", "subpartition", "--scenarios", "20", "--runner", "inline",
+          "--implementation", f"{HOSTILE}needs_a_temporary_folder"), NOT_WRITTEN),
 )  # fmt: skip

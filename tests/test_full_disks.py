@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -187,9 +188,23 @@ def test_output_that_cannot_be_written_is_no_error_of_the_suite():
         )  # fmt: skip
     assert done.returncode == 74
     assert done.stderr == (
-        "conformance: what the command prints, or a temporary file, could not be written: No space left on device. "
-        "Make room on that disk, and run the same command again.\n"
+        f"conformance: what the command prints, or a temporary file in {tempfile.gettempdir()}, could not be written: "
+        "No space left on device. Make room on that disk, or set TMPDIR to another folder, and run the same command "
+        "again.\n"
     )
+
+
+@pytest.mark.parametrize("runner", ["inline", "processes"])
+def test_a_worker_without_a_temporary_folder_ends_the_campaign(runner, tmp_path, capsys):
+    """Seen: the block was lost, and so was every other one."""
+    folder = str(tmp_path / "c")
+    adapter = ("--implementation", "tests.engines.hostile:needs_a_temporary_folder")
+    options = ("--runner", runner, "--component", "subpartition", "--scenarios", "20")
+    assert run("campaign", "start", folder, *options, *adapter) == 74
+    said = " ".join(capsys.readouterr().err.split())
+    assert "a temporary file could not be written: No usable temporary directory found in ['/" in said
+    cure = "Make room in one of them, or set TMPDIR to another folder, and go on with: conformance campaign resume "
+    assert cure + folder in said
 
 
 def test_pytest_reports_a_failure_although_no_bug_report_could_be_written(tmp_path):

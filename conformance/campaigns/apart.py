@@ -35,6 +35,7 @@ from conformance.engines.relay import Relay
 from conformance.engines.tally import Tally
 from conformance.engines.worker import Ended, Worker
 from conformance.ports import Limits, find_implementation
+from conformance.system.writing import NotWritten
 
 SERVICE = "conformance.campaigns.apart_main"
 
@@ -63,7 +64,9 @@ def needs_a_worker(plan: Plan, names: Names) -> bool:
 def attempt_block(plan: Plan, block: Block, names: Names, told: Callable[[int], None] | None = None) -> BlockResult:
     """Run a block: in this process, or in a worker of its own if an implementation is not the suite's own.
 
-    An error makes it a lost block. `told` is called now and then while a worker runs; what it raises ends the worker.
+    `told` is called now and then while a worker runs; what it raises ends the worker.
+
+    Raises: NotWritten. Another error makes it a lost block.
     """
     if not needs_a_worker(plan, names):
         return attempted(plan, block, lambda: run_block(plan, block, names))
@@ -72,6 +75,14 @@ def attempt_block(plan: Plan, block: Block, names: Names, told: Callable[[int], 
         return worker.run(block)
     finally:
         worker.close()
+
+
+def attempt_elsewhere(plan: Plan, block: Block, names: Names) -> BlockResult:
+    """As `attempt_block`, on a machine whose disk is not that of the campaign: if it refuses, the block is lost."""
+    try:
+        return attempt_block(plan, block, names)
+    except NotWritten as error:
+        return lost_block(plan, block, str(error))
 
 
 class BlockWorker:
@@ -89,7 +100,7 @@ class BlockWorker:
         )
 
     def run(self, block: Block) -> BlockResult:
-        """Run a block. An error makes it a lost block.
+        """Run a block. Raises: NotWritten. Another error makes it a lost block.
 
         What a stranger's implementation leaves in its process must not reach the next block, which would depend on the
         order of blocks.

@@ -27,6 +27,7 @@ from conformance.engines.tally import Counter, Failure, Tally
 from conformance.ports import Implementation
 from conformance.scenarios import Scenario
 from conformance.scenarios.codec import ScenarioFile
+from conformance.system.writing import told_by
 
 DIED = "the process that ran the block died each time"
 """The reason of a block whose process died too often for a reason that no scenario explains."""
@@ -231,10 +232,15 @@ def joined(plan: Plan, block: Block, parts: Iterable[BlockResult], components: C
 
 
 def attempted(plan: Plan, block: Block, run: Callable[[], BlockResult]) -> BlockResult:
-    """Return what `run` returns. An error makes the block a lost one, and does not end the campaign."""
+    """Return what `run` returns. An error makes the block a lost one, and does not end the campaign.
+
+    Raises: NotWritten if the machine refused to write, as it will for every other block.
+    """
     try:
         return run()
     except (Exception, SystemExit) as error:  # not Ctrl-C, which ends the campaign
+        if (refused := told_by(error)) is not None:
+            raise refused from error
         frames = extract_tb(error.__traceback__)
         # Only the name of the file: the reason must be the same on every machine.
         where = f" ({PurePath(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, cast
 
-from conformance.campaigns.apart import attempt_block
+from conformance.campaigns.apart import attempt_elsewhere
 from conformance.campaigns.block import DIED, BlockResult, lost_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
@@ -97,7 +97,7 @@ class Spark:
             raise RunnerUnavailable(problem)
         check_sendable(self.names)
         with self._context(plan) as (context, jvm):
-            jobs = _Jobs(context, jvm, partial(attempt_block, plan, names=self.names), self.attempts)
+            jobs = _Jobs(context, jvm, partial(attempt_elsewhere, plan, names=self.names), self.attempts)
 
             def commit_and_tell(result: BlockResult) -> None:
                 while not jobs.notes.empty():

@@ -14,6 +14,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ from conformance.ports import Capability, Limits, UnusableImplementation
 from conformance.scenarios import Entry
 from conformance.system.processes import Started, fate
 from conformance.system.text import neutral
+from conformance.system.writing import NotWritten
 
 START_SECONDS = 60.0
 """How long a worker may take to load an implementation, and a program that it runs to start."""
@@ -176,11 +178,11 @@ class Worker:
 
         Once it is interrupted, the result is that of what the worker has done by then.
 
-        Raises: Ended, after which the worker is no more; UnusableImplementation; WorkerFailed.
+        Raises: Ended, after which the worker is no more; UnusableImplementation; WorkerFailed; NotWritten.
         """
         try:
             return self._ask(request, told, heard, interruption)
-        except (UnusableImplementation, WorkerFailed):
+        except (UnusableImplementation, WorkerFailed, NotWritten):
             raise
         except BaseException:
             self.kill()
@@ -272,6 +274,9 @@ def _result(kind: str, content: Any) -> Any:
         raise UnusableImplementation(content)
     if kind == "failed":
         raise WorkerFailed(content)
+    if kind == "unwritten":
+        number, why, path, needed, remedy = content
+        raise NotWritten(OSError(number, why), Path(path), needed, remedy=remedy)
     return content
 
 

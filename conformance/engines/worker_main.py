@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from conformance.driver import Components, Program, Violation, find_components, run_scenario
 from conformance.engines.check import Found, reduce_failures, search_range
@@ -35,6 +35,7 @@ from conformance.ports import (
 )
 from conformance.ports.registry import offered_components
 from conformance.scenarios import Entry, Scenario
+from conformance.system.writing import told_by
 
 Assumed = frozenset[Capability]
 
@@ -162,6 +163,14 @@ def _failed(violation: Violation | None) -> Failed | None:
     return None if violation is None else (violation.property.slug, violation.broken, violation.step)
 
 
+def _refused(error: Exception) -> tuple[str, Any] | None:
+    """Returns the reply for an error that says that the machine refused to write; None for another one."""
+    refused = told_by(error)
+    if refused is None:
+        return None
+    return "unwritten", (refused.errno, refused.strerror, str(refused.path), refused.needed, refused.remedy)
+
+
 def serve(arguments: Sequence[str], make: Callable[[Writer, int], Service]) -> None:
     """Serve requests. The arguments are three descriptors: of requests, of replies and of the shared memory."""
     requests, replies, memory = map(int, arguments)
@@ -180,9 +189,9 @@ def serve(arguments: Sequence[str], make: Callable[[Writer, int], Service]) -> N
             result = getattr(service, name)(*rest)
         except UnusableImplementation as error:
             service.wire.write(replies, ("unusable", str(error)))
-        except Exception:
+        except Exception as error:
             if name != "close":
-                service.wire.write(replies, ("failed", traceback.format_exc()))
+                service.wire.write(replies, _refused(error) or ("failed", traceback.format_exc()))
         else:
             if name != "close":
                 service.wire.write(replies, ("done", result))

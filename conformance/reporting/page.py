@@ -7,6 +7,7 @@ implementation or a file is escaped, and the policy in the head forbids a browse
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,8 +104,8 @@ def check_index(folder: Path) -> None:
         return
     with opened(path) as file:
         if f'<meta name="generator" content="{GENERATOR}'.encode() not in file.read(2000):
-            raise FileExistsError(f"{path} was not written by this suite, and is not overwritten; move it, or name "
-                                  "another folder")  # fmt: skip
+            why = "it was not written by this suite, and is not overwritten; move it, or name another folder"
+            raise FileExistsError(errno.EEXIST, why, str(path))
 
 
 @cache

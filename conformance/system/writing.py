@@ -11,12 +11,13 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from conformance.system.files import TooLarge
+from conformance.system.files import TooLarge, is_inside
 from conformance.system.streams import write_through
 
 _WRONG_NAMES = frozenset(
@@ -36,6 +37,10 @@ _CURES = {
     errno.EROFS: "Make the disk writable",
 }
 
+_NO_FOLDER = "No usable temporary directory"
+"""How `tempfile` begins to say that it can write in none of the folders for temporary files; it names them."""
+_ELSEWHERE = "or set TMPDIR to another folder"
+
 
 class NotWritten(OSError):
     """The machine refused to write a file or a folder. Nothing of it was left, and an older one is unchanged.
@@ -43,21 +48,30 @@ class NotWritten(OSError):
     The text says what and why, how many bytes it needs, and how to go on.
     """
 
-    def __init__(self, error: OSError, path: Path, needed: int | None = None, cure: str | None = None) -> None:
-        """`needed`: how many bytes are to be written, if that is known. `cure`: what to do, as sentences."""
+    def __init__(
+        self,
+        error: OSError,
+        path: Path,
+        needed: int | None = None,
+        cure: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        """`needed`: how many bytes are to be written, if that is known. `cure`: what to do, as sentences. `remedy`: the
+        part of it that is about the refusal, if that is not what one does about such errors."""
         super().__init__(error.errno, error.strerror or type(error).__name__, str(path))
         self.path = path
         self.needed = needed
         self.cure = cure
+        self.remedy = remedy or _CURES.get(self.errno or 0, "See to the disk")
 
     def __str__(self) -> str:
-        cure = f"{_CURES.get(self.errno or 0, 'See to the disk')}, and run the same command again."
-        return f"{self.path} could not be written: {self.strerror}.{self._room()} {self.cure or cure}"
+        cure = self.cure or f"{self.remedy}, and run the same command again."
+        return f"{self.path} could not be written: {self.strerror}.{self._room()} {cure}"
 
     def going_on(self, command: str, before: str = "") -> NotWritten:
         """Return the same error with another cure: the command that goes on from here. `before`: what was kept."""
-        cure = f"{_CURES.get(self.errno or 0, 'See to the disk')}, and go on with: {command}"
-        return NotWritten(self, self.path, self.needed, f"{before} {cure}".strip())
+        cure = f"{self.remedy}, and go on with: {command}"
+        return NotWritten(self, self.path, self.needed, f"{before} {cure}".strip(), self.remedy)
 
     def _room(self) -> str:
         if self.needed is None:
@@ -78,11 +92,24 @@ def told_by(error: BaseException) -> NotWritten | None:
         return error
     if isinstance(error, TooLarge):  # it was to be read, and has the number of a file that is too large to be written
         return None
-    if isinstance(error, OSError) and error.errno in (*_NO_ROOM, errno.EROFS):
-        name = error.filename
-        where = "what the command prints, or a temporary file," if name is None else os.fsdecode(name)
-        return NotWritten(error, Path(where))
+    if not isinstance(error, OSError):
+        return None
+    if error.errno == errno.ENOENT and error.filename is None and _NO_FOLDER in str(error.strerror):
+        return NotWritten(error, Path("a temporary file"), remedy=f"Make room in one of them, {_ELSEWHERE}")
+    if error.errno in (*_NO_ROOM, errno.EROFS):
+        home, name = _temporary_folder(), error.filename
+        where = f"what the command prints, or a temporary file{home and f' in {home}'},"
+        where = where if name is None else os.fsdecode(name)
+        is_temporary = name is None or (home and os.path.isabs(where) and is_inside(where, home))
+        return NotWritten(error, Path(where), remedy=f"{_CURES[error.errno]}, {_ELSEWHERE}" if is_temporary else None)
     return None
+
+
+def _temporary_folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except OSError:  # there is none
+        return ""
 
 
 @contextmanager

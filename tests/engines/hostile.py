@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,20 @@ class HangsWhenAsked(With):
         self.components()
 
 
+class NeedsATemporaryFolder(With):
+    """Has no folder for temporary files when it says for the second time what it offers."""
+
+    asked = 0
+
+    def components(self) -> Any:
+        self.asked += 1
+        if self.asked > 1:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+            tempfile.tempdir = None
+            tempfile.gettempdir()
+        return super().components()
+
+
 class HangsWhenClosed(With):
     def close(self) -> None:
         while True:
@@ -173,6 +189,7 @@ harmless, exits_in_silence, exits, aborts = made(Harmless), made(ExitsInSilence)
 hangs, swallows_the_alarm, leaks, exits_late = made(Hangs), made(SwallowsTheAlarm), made(Leaks), made(ExitsLate)
 leaves_a_program, exits_rarely = made(LeavesAProgram), made(ExitsRarely)
 hangs_when_asked, hangs_when_closed = HangsWhenAsked, HangsWhenClosed
+needs_a_temporary_folder = NeedsATemporaryFolder
 floods, floods_a_little, leaves_a_daemon = made(Floods), made(FloodsALittle), made(LeavesADaemon)
 kills_its_parent = made(KillsItsParent)
 exits_in_finish, hangs_in_finish = made(ExitsInFinish), made(HangsInFinish)

@@ -140,8 +140,9 @@ def test_a_second_call_removes_the_reports_of_the_first_and_no_file_of_anybody_e
 
 def test_a_page_of_somebody_else_is_not_overwritten(tmp_path):
     (tmp_path / PAGE).write_text("<h1>mine</h1>", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="was not written by this suite"):
+    with pytest.raises(FileExistsError, match="was not written by this suite") as refused:
         write_index(tmp_path, content())
+    assert refused.value.filename == str(tmp_path / PAGE), "without it, this is an error of the suite"
     assert (tmp_path / PAGE).read_text(encoding="utf-8") == "<h1>mine</h1>"
     (tmp_path / PAGE).write_text(f'<meta name="generator" content="{GENERATOR} 0.0.1">', encoding="utf-8")
     write_index(tmp_path, content())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,15 @@ def test_a_place_where_nothing_can_be_is_an_error_of_the_call(tmp_path, name):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError(errno.ENOSPC, "no space"), "what the command prints, or a temporary file, could not be written"),
+        (OSError(errno.ENOSPC, "no space"), "what the command prints, or a temporary file in "),
+        (OSError(errno.ENOSPC, "no space", f"{tempfile.gettempdir()}/a"), "disk, or set TMPDIR to another folder, and"),
+        (
+            FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/a']"),
+            "a temporary file could not be written: No usable temporary directory found in ['/a']. Make room in one of "
+            "them, or set TMPDIR to another folder, and run the same command again.",
+        ),
+        (FileNotFoundError(errno.ENOENT, "No usable temporary directory", "a"), None),
+        (FileNotFoundError(errno.ENOENT, "another"), None),
         (OSError(errno.EDQUOT, "quota", "a"), "a could not be written: quota. Make room within your quota, and"),
         (OSError(errno.EROFS, "read-only", b"a"), "a could not be written: read-only. Make the disk writable"),
         (OSError(errno.EACCES, "denied", "a"), None),
@@ -97,6 +106,8 @@ def test_an_error_of_somebody_else_is_told_if_only_writing_can_have_it(error, sa
     assert (told is None) == (said is None)
     if told is not None:
         assert str(said) in str(told)
+        assert ("TMPDIR" in str(told)) == ("temporary" in str(told) or tempfile.gettempdir() in str(told))
+        assert str(told).replace("run the same command again.", "go on with: x") == str(told.going_on("x"))
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EROFS, errno.EDQUOT])
