@@ -133,7 +133,7 @@ def test_explore_in_a_child_ends_early_too(tmp_path):
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interrupted") / "campaign"
-    options = ["--scenarios", "100", "--runner", "inline", "--component", "barrier-handler"]
+    options = ["--scenarios", "24", "--runner", "inline", "--component", "barrier-handler"]
     assert run("campaign", "start", str(folder), *options, "--implementation", "known-bug:B-45") == 0
     return folder
 

@@ -265,15 +265,27 @@ def test_a_damaged_block_is_not_counted_silently(tmp_path):
         finish(tmp_path / "c", plan, SUITE)
 
 
+ONCE = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8, block=4)
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory):
+    """The bytes of the result of a campaign in which nobody kills a worker, since that has happened before."""
+    folder = tmp_path_factory.mktemp("quiet")
+    (folder / "mark").touch()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(MARK, str(folder / "mark"))
+        start(folder / "campaign", ONCE, Inline())
+    return (folder / "campaign" / "result.json").read_bytes()
+
+
 @pytest.mark.parametrize("runner", [Inline(), Processes(2)], ids=lambda one: one.name)
-def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(tmp_path, monkeypatch, runner):
+def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(tmp_path, monkeypatch, quiet, runner):
     mark = tmp_path / "mark"
     monkeypatch.setenv(MARK, str(mark))
-    plan = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8, block=4)
-    start(tmp_path / "killed", plan, runner)
+    start(tmp_path / "killed", ONCE, runner)
     assert mark.exists()
-    start(tmp_path / "quiet", plan, Inline())
-    assert (tmp_path / "killed" / "result.json").read_bytes() == (tmp_path / "quiet" / "result.json").read_bytes()
+    assert (tmp_path / "killed" / "result.json").read_bytes() == quiet
     (part,) = load(tmp_path / "killed").implementations[0].components
     assert (part.scenarios, part.findings) == (8, ())
 

@@ -35,10 +35,12 @@ def spark_test(function):
 
 @spark_test
 def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
-    plan = make_plan("spark", NAMES, scenarios=40, budget=300)
+    plan = make_plan("spark", NAMES, scenarios=20, budget=100)
     handler = signal.getsignal(signal.SIGINT)
     variables = dict(os.environ)
-    start(tmp_path / "spark", plan, Spark(workers=2))
+    result = start(tmp_path / "spark", plan, Spark(workers=2))
+    assert result.differences
+    assert any(part.findings for part in result.implementations[2].components)
     assert capfd.readouterr() == ("", "")
     assert signal.getsignal(signal.SIGINT) is handler
     assert dict(os.environ) == variables
@@ -62,7 +64,7 @@ def test_an_interrupt_is_quiet_and_leaves_what_was_committed(tmp_path, capfd):
 @spark_test
 def test_an_implementation_that_ends_its_process_costs_nobody_else_anything(tmp_path):
     names = ["reference", "tests.campaigns.dying:in_deque"]
-    plan = make_plan("spark", names, ["deque", "subpartition"], scenarios=10, block=10)
+    plan = make_plan("spark", names, ["deque", "subpartition"], scenarios=4, block=4)
     result = start(tmp_path / "spark", plan, Spark(workers=2, attempts=2))
     assert result.lost_blocks == ()
     start(tmp_path / "inline", plan, Inline())

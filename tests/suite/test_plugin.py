@@ -239,9 +239,18 @@ class Hostile(Implementation):
 """
 
 
+FEWER = """
+from conformance.engines import check_apart, lasting
+
+lasting.MOST, check_apart.FEW = 2, 4
+"""
+"""Fewer processes than usual, since each takes half a second."""
+
+
 def test_an_implementation_that_ends_its_process_fails_and_the_run_goes_on(tmp_path):
     """pytest ended with status 0 and no word."""
     (tmp_path / "hostile.py").write_text(HOSTILE.format(when_imported=""))
+    (tmp_path / "conftest.py").write_text(FEWER)
     options = (*SUITE, "--implementation", "hostile:Hostile", "--conformance-profile", "quick")
     done = run(tmp_path, *options)
     assert done.returncode == 1, done.stdout
