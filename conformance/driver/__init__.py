@@ -6,7 +6,7 @@ in what a step means.
 
 from conformance.driver.component import Bound, Component, Components, find_components
 from conformance.driver.drain import Drain, Each, End, Once, While
-from conformance.driver.judgement import UNSURE, Broken, FailureClass, Judgement, Kind, Level, Unsure, Verdict
+from conformance.driver.judgement import Broken, FailureClass, Judgement, Kind, Level, Unsure, Verdict
 from conformance.driver.ledger import BROKEN, FAILING, Faults, PortLedger
 from conformance.driver.own_rules import (
     ANSWERS,
@@ -51,7 +51,6 @@ __all__ = [
     "OF_THREADS",
     "ONE_ORDER",
     "RUN",
-    "UNSURE",
     "AnyStep",
     "Bound",
     "Broken",

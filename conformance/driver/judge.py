@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.driver.judgement import UNSURE, Broken, Judgement, Unsure
+from conformance.driver.judgement import Broken, Judgement, Unsure
 from conformance.driver.ledger import PortLedger
 from conformance.driver.program import OPERAND, Move, Program
 from conformance.driver.rule import Property
@@ -154,8 +154,7 @@ class Judge:
 
     def _other(self, place: int, judged: Property, judgement: Broken | Unsure, step: Step) -> None:
         """Deal with a judgement that is neither True nor False. Raises: Violation if the property is broken."""
-        if judgement is UNSURE:
-            unsure = self.evidence.unsure
-            unsure[place] = unsure.get(place, 0) + 1
         if isinstance(judgement, Broken):
             raise Violation(judged, judgement, step)
+        unsure, why = self.evidence.unsure, (place, judgement.why)
+        unsure[why] = unsure.get(why, 0) + 1

@@ -79,18 +79,14 @@ class Broken:
         return f"{self.owed}; {self.observed}"
 
 
+@dataclass(frozen=True, slots=True)
 class Unsure:
-    """The type of `UNSURE`."""
+    """There was something to judge, but operations that overlapped leave more than one right answer, and the ledger
+    cannot know which of them is right here."""
 
-    __slots__ = ()
+    why: str
+    """What keeps the ledger from knowing it, as the end of a sentence that begins with *because*."""
 
-    def __repr__(self) -> str:
-        return "UNSURE"
-
-
-UNSURE = Unsure()
-"""There was something to judge, but operations that overlapped leave more than one right answer, and the ledger cannot
-tell which of them is right here."""
 
 Judgement: TypeAlias = bool | Broken | Unsure
 """False: there was nothing to judge. True: the property was exercised and held. Broken: it does not hold."""

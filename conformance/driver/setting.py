@@ -100,8 +100,8 @@ class Evidence:
         """A row without counts."""
         self.goals = goals.copy()
         """For each property, at its index in the program: 1 if it counts as exercised whatever the rows say."""
-        self.unsure: dict[int, int] = {}
-        """In how many cases each property, by its index, was neither judged nor had nothing to judge."""
+        self.unsure: dict[tuple[int, str], int] = {}
+        """In how many cases the judgement of each property, by its index, was unsure, and why."""
         self.recovery: str | None = None
         """The recovery design of the port that was made last; None: none was made."""
         self.whole: Rows = {}

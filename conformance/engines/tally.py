@@ -67,6 +67,8 @@ class Tally:
     """What was done in each setting."""
     unsure: dict[str, int] = field(default_factory=dict)
     """In how many cases each property was unsure, by slug."""
+    reasons: dict[tuple[str, str], int] = field(default_factory=dict, compare=False)
+    """The same by slug and by reason, as far as it is known: results do not keep it."""
 
     def judged(self, slug: str) -> int:
         """Returns in how many cases a property was judged."""
@@ -79,6 +81,7 @@ class Tally:
         self.closing_steps += other.closing_steps
         _add(self.exercised, other.exercised)
         _add(self.unsure, other.unsure)
+        _add(self.reasons, other.reasons)
         for setting, cases in other.settings.items():
             self.settings.setdefault(setting, Cases()).merge(cases)
         for signature, failure in other.failures.items():
@@ -104,7 +107,7 @@ class Counter:
         self._marks: dict[bytes, int] = {}
         self._rows: dict[Setting, list[int]] = {}
         self._scenarios: dict[Setting, int] = {}
-        self._unsure: dict[int, int] = {}
+        self._unsure: dict[tuple[int, str], int] = {}
 
     def add(self, scenario: Scenario, run: Run, number: int | None = None) -> None:
         """Count one run. `number`: that of the scenario in the search."""
@@ -139,7 +142,10 @@ class Counter:
         tally, program = self._tally, self._program
         tally.exercised = dict(sorted(counts.items()))
         tally.settings = {setting: self._cases(setting, row) for setting, row in sorted(self._rows.items())}
-        tally.unsure = {program.properties[place].slug: count for place, count in sorted(self._unsure.items())}
+        reasons = {(program.properties[at].slug, why): count for (at, why), count in sorted(self._unsure.items())}
+        tally.unsure, tally.reasons = {}, reasons
+        for (slug, _), count in reasons.items():
+            tally.unsure[slug] = tally.unsure.get(slug, 0) + count
         return tally
 
     def _cases(self, setting: Setting, row: list[int]) -> Cases:

@@ -56,6 +56,8 @@ class Share:
     """In how many cases it was unsure."""
     settings: tuple[Setting, ...]
     """Where it was judged."""
+    why_unsure: tuple[str, ...] = ()
+    """Why it was unsure, the most frequent reason first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Limited(Implementation):
         return self._whole.components()
 
 
+def _most_first(item: tuple[tuple[str, str], int]) -> tuple[int, str]:
+    (_, why), count = item
+    return -count, why
+
+
 def share(judged: Property, who: str, tally: Tally) -> Share:
     """Return what a search did with a property."""
     performed: dict[str, int] = {}
@@ -108,6 +115,7 @@ def share(judged: Property, who: str, tally: Tally) -> Share:
         tally.judged(judged.slug),
         tally.unsure.get(judged.slug, 0),
         tuple(setting for setting, cases in tally.settings.items() if cases.judged.get(judged.slug)),
+        tuple(why for (slug, why), _ in sorted(tally.reasons.items(), key=_most_first) if slug == judged.slug),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Seen, Unsure, shared
 from conformance.parts.records import in_words, were
 
 ALL = 0
@@ -92,13 +92,13 @@ class InputState:
         return ""
 
     def expected(self, checkpoint: int) -> tuple[int, ...]:
-        """Returns the records that must have been written, if `is_sure` is true."""
+        """Returns the records that must have been written, unless `is_unsure` is true."""
         state = self.states.get(checkpoint)
         return () if state is None else (*state.least, *state.live)
 
-    def is_sure(self, checkpoint: int) -> bool:
-        """Returns whether the ledger knows what must have been written."""
-        return checkpoint not in self.unsure and ALL not in self.unsure
+    def is_unsure(self, checkpoint: int) -> bool:
+        """Returns whether the ledger cannot know what must have been written."""
+        return checkpoint in self.unsure or ALL in self.unsure
 
     def restorable(self) -> tuple[tuple[int], ...]:
         """Returns the checkpoints whose input state is complete, each as the operands of a step."""
@@ -153,11 +153,11 @@ class InputState:
         self.pending = None
         self.received = False
 
-    def doubt(self, checkpoint: int = ALL) -> None:
+    def leave_unsure(self, checkpoint: int = ALL) -> None:
         """Excludes a checkpoint, by default every checkpoint, from the judgement of its input state."""
         self.unsure[checkpoint] = None
 
-    def doubt_pending(self) -> None:
+    def leave_pending_unsure(self) -> None:
         """Excludes the checkpoint that waits for its barrier from the judgement of its input state."""
         if self.pending is not None:
             self.unsure[self.last] = None
@@ -178,8 +178,8 @@ def written_class(expected: tuple[int, ...], got: tuple[int, ...]) -> FailureCla
 
 def judge_written(input: InputState, checkpoint: int, got: tuple[int, ...], where: str = "") -> Judgement:
     """Judges whether exactly the records in front of its barrier were written for a checkpoint, once and in order."""
-    if not input.is_sure(checkpoint):
-        return UNSURE
+    if input.is_unsure(checkpoint):
+        return Unsure("an operation that overlapped may have changed what is written")
     expected = input.expected(checkpoint)
     if tuple(got) == expected:
         return bool(expected)

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from conformance.driver import (
     BROKEN,
     FAILING,
-    UNSURE,
     Broken,
     FailureClass,
     Faults,
     Judgement,
     PortLedger,
     Seen,
+    Unsure,
     shared,
 )
 from conformance.parts.fault_words import call_at
@@ -69,7 +69,7 @@ def the_consumer_is_told_of_an_error(ledger: Keeping, seen: Seen[Any]) -> Judgem
     if ledger.releasing:
         return False  # nobody polls any more
     if ledger.flying > 1 or ledger.phase == BROKEN:
-        return UNSURE  # a poll that is in flight, or was when it failed, may answer the error or say that more follows
+        return Unsure("a poll in flight may answer the error, or say that more follows")
     if ledger.polls_again() or notifies(seen.signals):
         return True
     owed = f"{call_at(struck.place)} failed, and the consumer must be notified, so that it polls and gets the error"
@@ -90,4 +90,8 @@ def an_error_reaches_whoever_polls(ledger: Keeping, seen: Seen[Any]) -> Judgemen
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
     if seen.value is not None:
         return False
-    return UNSURE if ledger.may_find_nothing() else Broken(FailureClass.STUCK, owed, "the poll returned nothing")
+    return (
+        Unsure("another operation overlapped the poll")
+        if ledger.may_find_nothing()
+        else Broken(FailureClass.STUCK, owed, "the poll returned nothing")
+    )

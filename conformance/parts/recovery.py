@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.lane import Recovered
 from conformance.parts.records import in_words
 from conformance.parts.signal_words import signalled
@@ -129,8 +129,8 @@ def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[BufferAndB
 class InRecovery(Protocol):
     """A ledger of a physical channel that can be in recovery."""
 
-    def in_recovery(self) -> bool | None:
-        """Returns whether the end of recovered data was not taken yet; None: the ledger cannot know."""
+    def in_recovery(self) -> bool:
+        """Returns whether the end of recovered data was not taken yet."""
 
 
 @shared("I-41", ("FLINK-39523",))
@@ -151,8 +151,6 @@ def a_channel_is_in_recovery_until_the_end_was_taken(ledger: InRecovery, seen: S
     """A channel into which recovered data is pushed answers that it is in recovery until the task takes the end of
     recovered data; then, and with every other recovery design, it answers that it is not."""
     owed = ledger.in_recovery()
-    if owed is None:
-        return UNSURE
     if seen.value is owed:
         return True
     why = "has not been taken yet" if owed else "was taken, or nothing is pushed into this channel"

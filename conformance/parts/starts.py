@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Seen, Unsure, shared
 from conformance.parts.words import got, must_succeed, refusal
 from conformance.ports import Capability, CheckpointReason, Error
 
@@ -24,6 +24,9 @@ DECLINED = Refusal((CheckpointReason.DECLINED,))
 SUBSUMED_OR_DECLINED = Refusal((CheckpointReason.SUBSUMED, CheckpointReason.DECLINED))
 
 
+BARRIER_MEANWHILE = Unsure("a barrier arrived while the checkpoint started")
+
+
 def reason_without_barrier(capabilities: Collection[Capability]) -> CheckpointReason:
     """Returns the reason for which an engine with these capabilities declines a checkpoint whose recovery barrier is
     missing."""
@@ -34,8 +37,8 @@ def reason_without_barrier(capabilities: Collection[Capability]) -> CheckpointRe
 class Starting(Protocol):
     """A ledger that knows for which reasons a checkpoint must be refused."""
 
-    def refuses(self, checkpoint: int) -> Refusal | None:
-        """Returns the reasons to refuse the start now; None: an operation in flight decides whether there is one."""
+    def refuses(self, checkpoint: int) -> Refusal | Unsure:
+        """Returns the reasons to refuse the start now."""
 
 
 class Marked(Starting, Protocol):
@@ -52,8 +55,8 @@ def judge_refusal(
     """Judges a start that must be refused for this reason. If there are two reasons, either of them may be given.
     `without_barrier`: what the engine says in place of *declined*."""
     against = ledger.refuses(checkpoint)
-    if against is None:
-        return UNSURE
+    if isinstance(against, Unsure):
+        return against
     if reason not in against.reasons:
         return False
     due = [without_barrier if one is CheckpointReason.DECLINED else one for one in against.reasons]
@@ -67,8 +70,8 @@ def judge_start(ledger: Starting, checkpoint: int, error: Error | None, recovers
     """Judges a start that must succeed, because there is no reason to refuse it. `recovers`: whether the component has
     recovery barriers, so that the message speaks of them."""
     against = ledger.refuses(checkpoint)
-    if against is None:
-        return UNSURE
+    if isinstance(against, Unsure):
+        return against
     if against.reasons:
         return False
     if error is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.parts.recovery import ends
 from conformance.parts.words import are
 from conformance.ports import BufferAndBacklog, Next
@@ -30,9 +30,9 @@ class Numbered(Protocol):
 class Counting(Protocol):
     """A ledger that knows how many buffers are queued."""
 
-    def counted(self) -> tuple[int, int] | None:
+    def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and the highest number that an implementation may answer because it
-        counts other things, too; None: the ledger cannot know."""
+        counts other things, too."""
 
 
 class Following(Protocol):
@@ -96,10 +96,8 @@ def sequence_numbers_have_no_gaps(ledger: Numbered, seen: Seen[BufferAndBacklog 
     return Broken(FailureClass.PROTOCOL, what, f"it carries {seen.value.seq}")
 
 
-def judge_count(counted: tuple[int, int] | None, got: int) -> Judgement:
+def judge_count(counted: tuple[int, int], got: int) -> Judgement:
     """Judges whether the number of buffers in use lies between the two numbers of `Counting.counted`."""
-    if counted is None:
-        return UNSURE
     least, most = counted
     if least <= got <= most:
         return least > 0

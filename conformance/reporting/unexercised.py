@@ -78,7 +78,8 @@ def _why(told: Explanation) -> str:
         case Reason.UNSURE:
             return (
                 f"There was something to judge in {counted(mine.unsure, 'case')}, but each time operations overlapped, "
-                "so that more than one outcome would have been right. Try more scenarios (--scenarios)."
+                f"so that more than one outcome would have been right: {'; or '.join(mine.why_unsure)}. Try more "
+                "scenarios (--scenarios)."
             )
         case Reason.NO_STEP:
             return (

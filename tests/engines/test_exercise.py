@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.components import COMPONENTS
-from conformance.driver import UNSURE, Judgement, Never, Program, Property, Seen, Setting, Settings
+from conformance.driver import Judgement, Never, Program, Property, Seen, Setting, Settings, Unsure
 from conformance.engines.check import search_range
 from conformance.engines.exercise import Cell, Exercise, cases_of, cells, exercise_of, gaps, holes
 from conformance.engines.explore import Explorer
@@ -24,7 +24,7 @@ def only_before(ledger: ToyLedger, seen: Seen[tuple[int, int]]) -> Judgement:
 
 
 def seldom_sure(ledger: ToyLedger, seen: Seen[tuple[int, int]]) -> Judgement:
-    return True if sum(ledger.taken) % 4 == 1 else UNSURE
+    return True if sum(ledger.taken) % 4 == 1 else Unsure("it is a toy")
 
 
 def toy(*never: Never, settings: Settings = SETTINGS) -> Program:
@@ -128,6 +128,14 @@ def test_every_exception_names_a_property_and_a_setting():
             assert any(never.where)
             assert never.where.stage in ("", *component.settings.stages.values())
             assert never.why.endswith(".")
+
+
+def test_why_a_rule_is_unsure_is_counted():
+    tally = search_range(toy(), "unsure", range(50))
+    assert tally.unsure == {DOUBTFUL: tally.reasons[DOUBTFUL, "it is a toy"]}
+    twice = search_range(toy(), "unsure", range(50))
+    twice.merge(tally)
+    assert twice.reasons[DOUBTFUL, "it is a toy"] == 2 * tally.unsure[DOUBTFUL]
 
 
 def test_counting_adds_no_states():

@@ -96,6 +96,15 @@ def test_it_says_what_the_settings_have_in_common(settings, said):
     assert said in explanation_lines(told)[-1]
 
 
+def test_what_was_always_unsure_has_a_reason():
+    mine = Share("", 9, 0, {"poll": 3}, 0, 3, (), ("another operation overlapped the take",))
+    told = Explanation(of(GATE, WAITING), Reason.UNSURE, (), (), mine, None, None)
+    assert (
+        "more than one outcome would have been right: another operation overlapped the take. Try"
+        in (explanation_lines(told)[-1])
+    )
+
+
 def test_an_adapter_that_never_has_anything_to_judge():
     judged = of(SUBPARTITION, "the-next-type-tells-what-follows")
     told = explained(SUBPARTITION, judged, Silent())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.driver import UNSURE, Broken, FailureClass
+from conformance.driver import Broken, FailureClass, Unsure
 from conformance.parts.input_state import InputState, judge_written
 
 
@@ -81,11 +81,11 @@ def test_a_checkpoint_whose_barrier_is_here_is_complete_as_it_starts():
 def test_where_nobody_can_say_nothing_is_judged():
     state = started(1)
     assert isinstance(judge_written(state, 1, (99,)), Broken)
-    state.doubt_pending()
-    assert judge_written(state, 1, (99,)) is UNSURE
+    state.leave_pending_unsure()
+    assert isinstance(judge_written(state, 1, (99,)), Unsure)
     assert judge_written(state, 2, ()) is False
-    state.doubt()
-    assert not state.is_sure(2)
+    state.leave_unsure()
+    assert state.is_unsure(2)
 
 
 def test_what_was_forgotten_is_neither_judged_nor_restored():

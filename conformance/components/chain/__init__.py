@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.chain import buffers, fault_rules, goals, rules
+from conformance.components.chain import buffer_rules, fault_rules, goals, rules
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
 from conformance.driver import Component, Settings
@@ -133,7 +133,7 @@ COMPONENT = Component(
     needs=_needs,
     threads=THREADS,
     steps=tuple(STEPS.all),
-    properties=(*rules.RULES.all, *buffers.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
+    properties=(*rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(
         lambda ledger: ledger.converted, BY_CONVERSION, lambda config: config.channels,

@@ -15,7 +15,6 @@ from conformance.components.chain.answers import (
 )
 from conformance.components.chain.ledger import Ledger
 from conformance.driver import (
-    UNSURE,
     Broken,
     FailureClass,
     Judgement,
@@ -23,6 +22,7 @@ from conformance.driver import (
     Rules,
     Seen,
     Setting,
+    Unsure,
     answers_property,
     thread_properties,
 )
@@ -326,7 +326,7 @@ def a_checkpoint_says_how_far_it_is(ledger: Ledger, seen: Seen[object]) -> Judge
     if checkpoint not in ledger.known or checkpoint in ledger.unwritten:
         return False
     if ledger.consuming and (ledger.broke or not ledger.failed) and not ledger.has_ended(checkpoint):
-        return UNSURE
+        return Unsure("the consumer is in an operation that may change the status")
     right = ledger.how_far(checkpoint)
     status = seen.value.status if isinstance(seen.value, ChainCheckpoint) else CheckpointStatus.ABSENT
     owed = f"checkpoint {checkpoint} must read back as {' or '.join(right)}"

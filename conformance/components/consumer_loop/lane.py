@@ -9,8 +9,7 @@ class Lane:
     """One channel. What overtakes stands apart from what is taken in its turn."""
 
     __slots__ = (
-        "cuts", "data_ended", "ended", "finished", "got", "landing", "out", "records", "taken", "urgent",
-        "waiting",
+        "cuts", "data_ended", "ended", "finished", "got", "landing", "out", "records", "taken", "urgent", "waiting",
     )  # fmt: skip
 
     def __init__(self) -> None:

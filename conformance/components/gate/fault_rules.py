@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import BOTH_KINDS, Polled, Written
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Rules, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
 from conformance.parts import faults, kept_errors
 from conformance.parts.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
 from conformance.parts.records import in_words
@@ -35,10 +35,10 @@ def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) ->
     if checkpoint != ledger.unstarted:
         return False
     for number, written in enumerate(seen.value):
-        if written and ledger.sides[number].input.is_sure(checkpoint):
+        if written and not ledger.sides[number].input.is_unsure(checkpoint):
             owed = f"the start of checkpoint {checkpoint} failed, so nothing may be written for it"
             return Broken(FailureClass.LEAKED, owed, f"channel {number} has written {in_words(written)}")
-    return True if ledger.any_sure(checkpoint) else UNSURE
+    return Unsure("operations overlapped the start of the checkpoint") if ledger.is_unsure(checkpoint) else True
 
 
 @rule(steps.release, steps.cancel, invariant="I-93", needs=FAULTS, struck=True)

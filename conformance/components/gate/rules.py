@@ -5,7 +5,6 @@ from __future__ import annotations
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.driver import (
-    UNSURE,
     Broken,
     FailureClass,
     Judgement,
@@ -13,6 +12,7 @@ from conformance.driver import (
     Rules,
     Seen,
     Setting,
+    Unsure,
     answers_property,
     thread_properties,
 )
@@ -228,7 +228,7 @@ def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
     if not taken.more:
         return True
     if not ledger.alone or ledger.stirred:
-        return UNSURE
+        return Unsure("an operation overlapped the poll, or a channel was queued for nothing")
     owed = "nothing is left in any channel, so the poll must not say that more follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 

@@ -157,5 +157,5 @@ class Side(Lane):
             sure = self.consumed if mark is None else mark.least == mark.most
             recovered = self.before(mark.least) if mark is not None and sure else ()
             if not sure:  # a push during the insertion decides which recovered records belong to it
-                self.input.doubt(checkpoint)
+                self.input.leave_unsure(checkpoint)
         self.input.started(checkpoint, recovered if self.local else recovered + self.in_front(checkpoint))

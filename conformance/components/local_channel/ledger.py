@@ -2,35 +2,260 @@
 
 Three threads act: the producer adds, the recovery thread pushes, the task thread takes, starts checkpoints and
 releases. The ledger knows exactly what the task thread has done; the task may find an element whose operation is still
-in flight, or not.
+in flight, or not, and the ledger knows of which it is sure.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from conformance.components.local_channel.state import ChannelState
-from conformance.driver import Seen
+from conformance.driver import PortLedger, Seen
 from conformance.parts.faults import struck_by
+from conformance.parts.input_state import State
+from conformance.parts.lane import Lane, Recovered
+from conformance.parts.notice import Notice
+from conformance.parts.records import in_words
 from conformance.parts.recovery import ends
+from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
+from conformance.parts.words import name
 from conformance.ports import (
+    PRODUCER,
     Barrier,
     Buffer,
     BufferAndBacklog,
+    CheckpointReason,
     Element,
     EndOfPartition,
     FaultKind,
     Next,
+    Places,
+    Recovery,
     Signal,
 )
 
 _PRIORITY = Next.PRIORITY
 
 
-class Ledger(ChannelState):
-    """How the steps change the state of the channel."""
+class Ledger(PortLedger):
+    """What the rules and the steps read, and how the steps change it."""
 
-    __slots__ = ()
+    __slots__ = (
+        "adding", "alone", "barrier_added", "busy", "copied_to", "end_left", "heard_from", "hidden", "in_memory",
+        "lane", "marked", "missed", "must", "must_learn", "must_priority", "newest", "next_live", "next_record",
+        "notice", "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored",
+        "started", "stopped", "to_recover", "urged", "vain", "was_over", "was_unrequested", "without_barrier",
+    )  # fmt: skip
+    most_in_vain = 2
+
+    def __init__(
+        self, recovery: Recovery, handed_over: int, passes_blocked: bool, can_fail: Places,
+        without_barrier: CheckpointReason,
+    ) -> None:  # fmt: skip
+        """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing."""
+        super().__init__(can_fail)
+        self.without_barrier = without_barrier
+        self.in_memory = recovery is Recovery.IN_MEMORY
+        self.pushes = recovery is Recovery.PUSHED
+        self.passes_blocked = passes_blocked
+        """Whether a priority event passes a blocked subpartition."""
+        self.restored = False
+        """Whether the channel took the place of one that had failed."""
+        self.next_record = handed_over
+        self.newest = 0
+        """The newest checkpoint that a step has named."""
+        self.begin_channel(tuple(range(handed_over)), None)
+
+    def begin_channel(self, handed_over: tuple[int, ...], to_recover: list[int] | None) -> None:
+        """Begins with a fresh channel.
+
+        `handed_over`: recovered records that it begins with. `to_recover`: records that will be pushed; None: any.
+        """
+        self.begin_life("open")
+        self.lane = Lane(handed_over, self.pushes)
+        self.hidden = self.pushes or bool(handed_over)
+        """Whether live data must wait behind recovered data."""
+        self.end_left = self.in_memory
+        """Whether the end of recovered data, which may have been handed over too, may still be in the channel."""
+        self.notice = Notice(bool(handed_over))  # at the conversion the gate asks for the buffers in use
+        self.urged = False
+        """Whether the consumer has a reason to expect a priority event: a notification, or the last answer."""
+        self.vain = 0
+        """Number of takes in a row that answered nothing, each of which had a reason, with no other operation in
+        between."""
+        self.next_live = 0
+        """The sequence number of the next live element that is taken."""
+        self.adding = False
+        """Whether the producer is adding an element."""
+        self.to_recover = to_recover
+        """The records that are still to be pushed; None: new records, as many as the driver draws."""
+        self.pushing = False
+        """Whether an operation of the recovery thread is in flight."""
+        self.was_over = self.was_unrequested = False
+        """When that operation began: whether the channel was released; whether the subpartition was not requested."""
+        self.recovered_ids: dict[int, None] = dict.fromkeys(handed_over)
+        """All recovered records in order, including those that were taken."""
+        self.copied_to = 0
+        """Number of recovered buffers, from the first on, of which copies were written for a checkpoint."""
+        self.heard_from = 0
+        """The position from which on priority events are announced: they were sent after the request."""
+        self.requesting = self.requested = False
+        """Whether the request of the subpartition has begun; whether it is over."""
+        self.busy = False
+        """Whether an operation of the task is in flight that may write data for a checkpoint."""
+        self.alone = False
+        """Whether a take is in flight, and no operation of another thread has overlapped it."""
+        self.must = self.must_priority = False
+        """When the take began: whether something could certainly be taken; whether that had to be a priority event."""
+        self.must_learn = False
+        """Whether the producer had failed when the take began, and nothing stood in front of its error but its data."""
+        self.marked = 0
+        """The checkpoint whose recovery barrier was inserted and which has not started; 0: none."""
+        self.missed = False
+        """Whether a checkpoint was declined because its recovery barrier was missing."""
+        self.barrier_added = 0
+        """The checkpoint of the last barrier."""
+        self.started = self.stopped = self.newest
+
+    # ---- queries ---------------------------------------------------------------------------------------------------
+    @property
+    def recovered(self) -> Recovered:
+        """The recovered data of the channel."""
+        return self.lane
+
+    def in_recovery(self) -> bool:
+        """Returns whether the end of recovered data was not taken yet."""
+        return not self.lane.consumed
+
+    def priority_passes(self) -> bool:
+        """Returns whether a priority event can be taken now, if there is one."""
+        return self.requested and (self.passes_blocked or not self.lane.blocked)
+
+    def producer_has_failed(self) -> bool:
+        """Returns whether the producer has failed and the task does not know. What the producer added before may be
+        handed out, or be gone."""
+        return PRODUCER in self.faults.armed
+
+    def error_waits(self) -> bool:
+        """Returns whether nothing stands in front of the error of a producer that has failed but its data."""
+        behind = self.hidden or self.end_left or self.lane.blocked
+        return self.producer_has_failed() and not self.released and not behind
+
+    def something_waits(self) -> bool:
+        """Returns whether a take certainly finds something."""
+        lane = self.lane
+        if self.released or (self.producer_has_failed() and not self.hidden):
+            return False
+        if self._urgent_is_there() and self.priority_passes():
+            return True
+        if self.hidden:
+            return lane.waiting[0].sure if lane.waiting else lane.finished
+        return self.requested and not lane.blocked and bool(lane.live) and lane.live[0].sure
+
+    def must_come_first(self) -> bool:
+        """Returns whether the next element must be a priority event."""
+        passes = not self.released and self._urgent_is_there() and self.priority_passes()
+        return passes and (not self.lane.urgent[0].silent or not self.hidden)
+
+    def _urgent_is_there(self) -> bool:
+        """Returns whether a priority event is certainly queued: it was added, or the consumer was notified of it."""
+        urgent = self.lane.urgent
+        if self.producer_has_failed():
+            return False
+        return bool(urgent) and (urgent[0].sure or self.notice.announced == self.next_live)
+
+    def urgent_waits(self) -> bool:
+        """Returns whether a priority event waits of which the channel must have notified the consumer, because it was
+        sent after the request."""
+        urgent = self.lane.urgent
+        if not urgent or self.released or self.producer_has_failed() or urgent[0].number < self.heard_from:
+            return False
+        return self.priority_passes()
+
+    def first_urgent(self) -> str:
+        """Describes the first priority event that waits."""
+        return name(self.lane.urgent[0].element)
+
+    def must_answer(self) -> bool:
+        """Returns whether something could certainly be taken when the take began, and still can, if the producer has
+        failed meanwhile."""
+        return self.must and not self.end_takes_a_turn() and (not self.producer_has_failed() or self.something_waits())
+
+    def end_takes_a_turn(self) -> bool:
+        """Returns whether a take may find nothing but the end of recovered data, which was handed over too."""
+        if not self.end_left or self.hidden:
+            return False
+        return not self.must_priority or self.lane.urgent[0].silent
+
+    def first(self) -> str:
+        """Describes what the next take must find."""
+        lane = self.lane
+        if self.must_come_first():
+            return name(lane.urgent[0].element)
+        if self.hidden:
+            return f"recovered {in_words(lane.left())}" if lane.waiting else "the end of recovered data"
+        return name(lane.live[0].element) if lane.live else "an unaligned barrier"
+
+    def end_must_come(self) -> bool:
+        """Returns whether the end of recovered data was next when the take began."""
+        return self.must and not self.must_priority and not self.lane.consumed and not self.lane.waiting
+
+    def next_number(self, has_priority: bool) -> int | None:
+        """Returns the sequence number that the next element must carry; None: any."""
+        return self.lane.seq if self.hidden and not has_priority else self.next_live
+
+    def came_too_late(self) -> bool | None:
+        """Returns True if the channel was released before the push began, and False if its release began during the
+        push; None: it was not released."""
+        return self.was_over if self.releasing else None
+
+    def upstream_is_there(self) -> bool | None:
+        """Returns whether the subpartition was requested during the push; None: it had been requested before, or the
+        channel is released."""
+        return self.requesting if self.was_unrequested and not self.releasing else None
+
+    def buffers(self) -> int:
+        """Returns the number of live buffers that wait in the subpartition."""
+        return len([sent for sent in self.lane.live if type(sent.element) is Buffer])
+
+    def counted(self) -> tuple[int, int]:
+        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts the end of recovered data,
+        recovery barriers, and events in the subpartition."""
+        lane = self.lane
+        least = lane.there()
+        most = least + (self.in_memory or not lane.consumed) + len(lane.marks)
+        if self.requested:
+            least += 0 if self.producer_has_failed() else self.buffers()
+            most += len(lane.live) + len(lane.urgent)
+        return least, most
+
+    def holds(self) -> tuple[tuple[str, int], ...]:
+        """Returns one segment for each queued buffer, and one listener for the view, unless the producer has failed."""
+        if self.producer_has_failed():
+            return ()
+        return ("segments", self.lane.there() + self.buffers()), ("listeners", int(self.requested))
+
+    def most_futures(self) -> int:
+        """Returns one future for each of these: recovered data that was not all pushed, its end that was not taken, a
+        request that was not made, and a barrier in the subpartition that can time out."""
+        lane = self.lane
+        waits = 0 if lane.consumed else 1 + (not lane.finishing) + (not self.requested)
+        return waits + any(sent.element.data_type.needs_announcement for sent in lane.live)
+
+    def mark_is_missing(self, checkpoint: int) -> bool:
+        """Returns whether the channel is in recovery and has no recovery barrier of the checkpoint."""
+        lane = self.lane
+        return not lane.consumed and checkpoint not in lane.marks
+
+    def refuses(self, checkpoint: int) -> Refusal:
+        """Returns the reasons to refuse the start of the checkpoint now."""
+        missing = self.mark_is_missing(checkpoint)
+        if self.lane.input.subsumes(checkpoint):
+            return SUBSUMED_OR_DECLINED if missing else SUBSUMED
+        return DECLINED if missing else UNOPPOSED
+
+    def state(self, checkpoint: int) -> State | None:
+        """Returns what must have been written; None: an operation in flight may change it, or nothing was started."""
+        return None if self.busy else self.lane.input.states.get(checkpoint)
 
     # ---- the producer ----------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:

@@ -6,7 +6,6 @@ from conformance.components.local_channel import steps
 from conformance.components.local_channel.answers import backlogs, next_types
 from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import (
-    UNSURE,
     Broken,
     FailureClass,
     Judgement,
@@ -14,6 +13,7 @@ from conformance.driver import (
     Rules,
     Seen,
     Setting,
+    Unsure,
     answers_property,
     thread_properties,
 )
@@ -29,6 +29,7 @@ RULES = Rules[Ledger](
 )
 END_TAKEN = Never(Setting(stage="not in recovery"), "The end of recovered data was taken before.")
 HIDDEN = Never(Setting(stage="in recovery"), "Live data is hidden, so none is written and none blocks the producer.")
+MAY_WRITE = Unsure("an operation of the task is in flight that may write")
 rule, adopt = RULES.rule, RULES.adopt
 ADDS = (
     steps.add_buffer,
@@ -88,7 +89,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     if ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is None and ledger.end_takes_a_turn():
-        return UNSURE
+        return Unsure("the end of recovered data may take a turn of its own")
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
     came = f"the take returned {'nothing' if seen.value is None else name(seen.value.element)}"
@@ -197,7 +198,7 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
     if seen.value.seq == told:
         return True
     if 0 < told - seen.value.seq < len(ledger.lane.urgent):
-        return UNSURE  # the last notification was of an event behind this one
+        return Unsure("the last notification was of an event behind this one")
     owed = f"the consumer was notified of the priority event with sequence number {told}"
     return Broken(FailureClass.PROTOCOL, owed, f"the event has sequence number {seen.value.seq}")
 
@@ -236,7 +237,7 @@ def a_failed_producer_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
 def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """A channel that is not released accepts every element that its producer adds before the end of partition."""
     if ledger.releasing or ledger.producer_has_failed():
-        return UNSURE
+        return Unsure("a release had begun, or the producer has failed")
     if seen.value is True:
         return True
     return Broken(
@@ -339,7 +340,7 @@ Written = Seen[tuple[int, ...], int]
 def _unsure(ledger: Ledger) -> Judgement:
     """Judges a checkpoint whose input state the ledger does not know: an operation in flight may be changing it, or it
     was never started."""
-    return UNSURE if ledger.busy else False
+    return MAY_WRITE if ledger.busy else False
 
 
 @rule(steps.persisted, steps.restore, invariant="I-42", tickets=("FLINK-39523",), needs=READBACK)
@@ -350,7 +351,7 @@ def a_refused_checkpoint_writes_nothing(ledger: Ledger, seen: Written) -> Judgem
     if checkpoint not in ledger.lane.input.failed:
         return False
     if ledger.busy:
-        return UNSURE
+        return MAY_WRITE
     if not seen.value:
         return True
     owed = f"the start of checkpoint {checkpoint} was refused: the channel must write nothing for it"

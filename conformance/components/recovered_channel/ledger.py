@@ -129,7 +129,7 @@ class Ledger(PortLedger):
         """Describes whether the channel was released or converted."""
         return "converted" if self.converted else "released"
 
-    def counted(self) -> tuple[int, int] | None:
+    def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and that number with the end of recovered data, which 2.3.0 counts."""
         return 0 if self.released else self.recovered.there(), self.readable()
 
@@ -163,7 +163,7 @@ class Ledger(PortLedger):
         return "a recovered buffer is queued" if self.had > (recovered.finished and not recovered.consumed) else ""
 
     def may_convert(self) -> bool | None:
-        """Returns whether a conversion certainly loses no state; None: an operation in flight decides it."""
+        """Returns whether a conversion certainly loses no state; None: unsure, an operation in flight decides."""
         recovered = self.recovered
         if self.recovery == "recover-first":
             return recovered.consumed

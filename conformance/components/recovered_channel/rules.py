@@ -7,13 +7,13 @@ from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, 
 from conformance.driver import (
     NO_CIRCLE,
     ONE_ORDER,
-    UNSURE,
     Broken,
     FailureClass,
     Judgement,
     Never,
     Rules,
     Seen,
+    Unsure,
     answers_property,
     thread_properties,
 )
@@ -113,7 +113,11 @@ def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple
     """A conversion succeeds as soon as it loses no state of the channel."""
     may = None if ledger.released else ledger.may_convert()
     if not may:
-        return UNSURE if may is None and not ledger.released else False
+        return (
+            Unsure("a push in flight decides whether the conversion loses state")
+            if may is None and not ledger.released
+            else False
+        )
     return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 
 
@@ -216,7 +220,7 @@ def an_offered_buffer_goes_to_whoever_waits(ledger: Ledger, seen: Seen[bool]) ->
     if seen.value:
         return True
     if _may_take_memory_elsewhere(ledger):
-        return UNSURE  # the push perhaps does not wait
+        return Unsure("the push may have got memory elsewhere, and does not wait")
     return Broken(FailureClass.STUCK, "a push waits for a buffer: the channel must keep it", "it did not keep it")
 
 

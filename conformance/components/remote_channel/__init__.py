@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.remote_channel import buffers, fault_rules, goals, rules
+from conformance.components.remote_channel import buffer_rules, fault_rules, goals, rules
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
@@ -84,7 +84,7 @@ COMPONENT = Component(
     | config.needs_for_faults(),
     threads=("network", "task", "recovery", "canceler"),
     steps=tuple(STEPS.all),
-    properties=(*rules.RULES.all, *buffers.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
+    properties=(*rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(lambda ledger: ledger.lane.consumed, BY_END_OF_RECOVERY),
     final_phase="failed",

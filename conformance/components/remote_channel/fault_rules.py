@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.buffers import between
-from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.buffer_rules import between
+from conformance.components.remote_channel.ledger import OPEN, Ledger
 from conformance.components.remote_channel.rules import Took
-from conformance.components.remote_channel.state import OPEN
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Rules, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Unsure, shared
 from conformance.parts import faults, recovery
 from conformance.parts.designs import FAULTS, RESOURCES
 from conformance.parts.fault_words import call_at
@@ -50,7 +49,7 @@ def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True
     if seen.error is None and ledger.flying > 1:
-        return UNSURE  # a take in flight may answer the error
+        return Unsure("a take in flight may answer the error")
     owed = f"{call_at(struck.place)} failed: the operation must fail with kind io, or the gate be notified"
     observed = (
         "nobody was notified" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"

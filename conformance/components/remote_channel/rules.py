@@ -7,7 +7,6 @@ from typing import Any
 from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.driver import (
-    UNSURE,
     Broken,
     FailureClass,
     Judgement,
@@ -15,6 +14,7 @@ from conformance.driver import (
     Rules,
     Seen,
     Setting,
+    Unsure,
     answers_property,
     thread_properties,
 )
@@ -40,6 +40,8 @@ RULES = Rules[Ledger](
 )
 END_TAKEN = Never(Setting(stage="not in recovery"), "The end of recovered data was taken before.")
 NO_CREDIT = Never(Setting(stage="in recovery"), "No credit is announced in recovery.")
+OVERLAPPED = Unsure("another operation overlapped the take")
+RELEASING = Unsure("a release had begun, and what arrives then may be dropped")
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
 Took = Seen[BufferAndBacklog | None]
 
@@ -84,7 +86,7 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     if not urgent or (value is None and not recovery.ends(seen.signals)):
         return False
     if not ledger.alone and not (value is not None and value.element.data_type.has_priority):
-        return UNSURE
+        return OVERLAPPED
     if value is not None and value.element.data_type.has_priority:
         return True
     came = "the end of recovered data" if value is None else name(value.element)
@@ -158,7 +160,7 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
     if value is None or ledger.error_comes:
         return False
     if not ledger.alone:
-        return UNSURE
+        return OVERLAPPED
     owed = ledger.following()
     if value.next is not owed and not (value.next is Next.EVENT and ledger.end_may_follow()):
         what = f"the next type must be {owed}"
@@ -175,7 +177,7 @@ def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
     if seen.value is not None or recovery.ends(seen.signals) or ledger.end_may_follow() or ledger.error_comes:
         return False
     if not ledger.alone:
-        return UNSURE
+        return OVERLAPPED
     for signal in seen.signals:
         if type(signal) in (DataAvailable, PriorityAvailable):
             return Broken(
@@ -219,7 +221,7 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[object]) -> Judgem
     reordering, at once or to whoever takes next."""
     owed = f"the next sequence number is {ledger.number(ledger.lane.arrived)}, and the element carries another one"
     if ledger.releasing:
-        return UNSURE
+        return RELEASING
     return must_be_refused(ledger, seen, steps.receive_out_of_order.name, ErrorKind.REORDERING, owed)
 
 
@@ -229,7 +231,7 @@ def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement
     if ledger.lane.consumed:
         return False
     if ledger.releasing:
-        return UNSURE
+        return RELEASING
     return must_fail(seen.error, ErrorKind.PROTOCOL, "live data arrived while the channel was in recovery")
 
 
@@ -239,7 +241,7 @@ def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[object]) -> Jud
     argument, at once or to whoever takes next."""
     owed = "an element that blocks the producer arrived with a backlog above 0"
     if ledger.releasing:
-        return UNSURE
+        return RELEASING
     return must_be_refused(ledger, seen, steps.blocked_with_backlog.name, ErrorKind.ARGUMENT, owed)
 
 

@@ -43,18 +43,8 @@ class Ledger(PortLedger):
     was deleted by force."""
 
     __slots__ = (
-        "at",
-        "channels",
-        "committed",
-        "entries",
-        "file_records",
-        "gates",
-        "largest",
-        "next_id",
-        "reader_open",
-        "segment_records",
-        "snapshots",
-        "undeleted",
+        "at", "channels", "committed", "entries", "file_records", "gates", "largest", "next_id", "reader_open",
+        "segment_records", "snapshots", "undeleted",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], segment_records: int, file_records: int, can_fail: Places) -> None:

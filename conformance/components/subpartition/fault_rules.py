@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.subpartition import steps
-from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.state import DESERTED
+from conformance.components.subpartition.ledger import DESERTED, Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts import faults
 from conformance.parts.designs import FAULTS, READBACK, TIMEOUTABLE

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.subpartition import steps
-from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.state import (
+from conformance.components.subpartition.ledger import (
     ABSENT,
     DATA,
     DESERTED,
@@ -14,6 +13,7 @@ from conformance.components.subpartition.state import (
     PENDING,
     PRIORITY,
     WRITTEN_EMPTY,
+    Ledger,
 )
 from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import lifetime, taking

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVarTuple
 
-from conformance.components.subpartition.ledger import Ledger
-from conformance.components.subpartition.state import ALIGNED, DESERTED, TIMEOUTABLE, UNALIGNED
+from conformance.components.subpartition.ledger import ALIGNED, DESERTED, TIMEOUTABLE, UNALIGNED, Ledger
 from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
 from conformance.parts.answers import ADDED
 from conformance.parts.faults import fault_step

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.components.union_gate import goals, rules, telling
+from conformance.components.union_gate import goals, notice_rules, rules
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.settings import SETTINGS
 from conformance.components.union_gate.steps import DRAIN, STEPS
@@ -104,7 +104,7 @@ COMPONENT = Component(
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task", "canceler"),
     steps=tuple(STEPS.all),
-    properties=(*rules.RULES.all, *telling.RULES.all, *goals.RULES.all),
+    properties=(*rules.RULES.all, *notice_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=SETTINGS,
     final_phase="failed",

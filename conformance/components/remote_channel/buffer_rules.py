@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from conformance.components.remote_channel import steps
-from conformance.components.remote_channel.ledger import Ledger
+from conformance.components.remote_channel.ledger import FLOWING, OPEN, Ledger
 from conformance.components.remote_channel.rules import END_TAKEN, NO_CREDIT
-from conformance.components.remote_channel.state import FLOWING, OPEN
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.parts import lifetime, taking
 from conformance.parts.designs import PUSHED, RESOURCES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import NO_CREDIT, NOTHING_RECOVERED, NOTHING_SENT, Took, Transferred
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Rules, Seen
+from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
 from conformance.parts import notice
 from conformance.parts.designs import BEFORE, PUSHED, RESOURCES
 from conformance.parts.words import counted, many, name
@@ -26,7 +26,7 @@ def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferr
     if side.had > 0:
         return True
     if side.credit.granted > 0:
-        return UNSURE
+        return Unsure("credit was announced while the element was on its way")
     owed = f"the producer of channel {side.channel} has no credit, so no data may leave the producer"
     return Broken(FailureClass.PROTOCOL, owed, "a data buffer left the producer")
 

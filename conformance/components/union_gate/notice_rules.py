@@ -1,4 +1,4 @@
-"""The rules of what a union tells: flags of its answers, reasons to poll, and credit. Specification: union-gate.md."""
+"""The rules of what a union notifies and says: flags, reasons to poll, credit. Specification: union-gate.md."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from conformance.components.union_gate.rules import (
     TASK_FAILS,
     Polled,
 )
-from conformance.driver import UNSURE, Broken, FailureClass, Judgement, Never, Rules, Seen, Setting
+from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Setting, Unsure
 from conformance.parts.words import many
 from conformance.ports import Resources
 from conformance.ports.outcomes import PriorityAvailable
 
 RULES = Rules[Ledger]("union-gate")
+MIXED = Unsure("operations overlapped, so that a notification may have come early or late")
 rule = RULES.rule
 
 
@@ -31,7 +32,7 @@ def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
     if ledger.notice.awake:
         return True
     if ledger.mixed:
-        return UNSURE
+        return MIXED
     owed = f"{line.first()} can be polled next, so the poll must say that more follows"
     return Broken(FailureClass.STUCK, owed, "it said that nothing follows, and the consumer was not notified")
 
@@ -46,7 +47,7 @@ def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judg
         if line.waiting or line.live or line.urgent or ledger.end_waits(line):
             return True
     if ledger.raced:
-        return UNSURE
+        return Unsure("another operation overlapped the poll")
     owed = "everything that was sent was polled, so the poll must say that nothing follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
@@ -72,7 +73,7 @@ def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) ->
     if ledger.priority_events():
         return True
     if ledger.mixed:
-        return UNSURE
+        return MIXED
     owed = "every priority event that was sent was polled, so the consumer must not be notified of one"
     return Broken(FailureClass.PROTOCOL, owed, "it was notified of a priority event")
 
