@@ -51,12 +51,6 @@ def the_barrier_of_an_aborted_checkpoint_came(ledger: Ledger, seen: Seen[None, i
 
 
 @goal(steps.end_of_partition)
-def a_channel_ended_during_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A channel ended while a checkpoint was in progress of which its barrier had not come."""
-    return ledger.progress > 0 and not ledger.received[seen.operands[0]]
-
-
-@goal(steps.end_of_partition)
 def the_end_of_a_channel_completed_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A channel ended whose barrier was the last one that was awaited."""
     return ledger.progress > 0 and ledger.came and ledger.missing() == list(seen.operands)

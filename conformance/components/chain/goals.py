@@ -119,12 +119,6 @@ def a_chain_failed_in_the_middle_of_an_operation(ledger: Ledger, seen: Seen[None
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 @goal(steps.consume, needs=IN_MEMORY)
-def a_checkpoint_completed_during_recovery(ledger: Ledger, seen: Took) -> bool:
-    """A checkpoint completed while recovered records were not counted."""
-    return bool(seen.signals and acknowledged(seen.signals)) and ledger.recovering()
-
-
-@goal(steps.consume, needs=IN_MEMORY)
 def a_checkpoint_completed_before_anything_recovered_was_consumed(ledger: Ledger, seen: Took) -> bool:
     """A checkpoint completed before any recovered record of some channel was counted."""
     if not seen.signals or not acknowledged(seen.signals):
@@ -166,12 +160,6 @@ def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Took) -> bool:
     """A barrier was taken from a channel whose producer was blocked."""
     value = seen.value
     return value is not None and is_unaligned(value.element) and ledger.sides[value.channel].blocked
-
-
-@goal(steps.consume)
-def a_checkpoint_was_declined_for_a_newer_one(ledger: Ledger, seen: Took) -> bool:
-    """A pending checkpoint was declined because a newer one started."""
-    return bool(seen.signals and declines(seen.signals))
 
 
 @goal(steps.consume)

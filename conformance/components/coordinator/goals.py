@@ -5,9 +5,9 @@ from __future__ import annotations
 from conformance.components.coordinator import steps
 from conformance.components.coordinator.holding_rules import BLOCKED
 from conformance.components.coordinator.ledger import Ledger
-from conformance.components.coordinator.rules import ANY, UP
+from conformance.components.coordinator.rules import UP
 from conformance.driver import Rules, Seen
-from conformance.ports import Message, Resources, TicketEnded
+from conformance.ports import Message, Resources
 
 RULES = Rules[Ledger]("coordinator")
 goal = RULES.goal
@@ -71,29 +71,12 @@ def a_checkpoint_completed_with_a_finished_subtask(
     return any(line.attempts and line.attempts[-1].state == "finished" for line in ledger.lines)
 
 
-@goal(steps.complete, needs=UP)
-def reports_were_stored(ledger: Ledger, seen: Seen[tuple[tuple[Message, ...], ...], int]) -> bool:
-    """A checkpoint stored reports for replay."""
-    return any(seen.value)
-
-
 @goal(steps.restore, needs=UP)
 def stored_reports_were_replayed_after_rescaling(ledger: Ledger, seen: Seen[Resources, int, int]) -> bool:
     """The job was restored with another parallelism from a checkpoint with stored reports."""
     number, parallelism = seen.operands
     stored = next(one.stored for one in ledger.points if one.number == number)
     return any(stored) and parallelism != len(stored)
-
-
-@goal(*ANY)
-def an_event_was_lost(ledger: Ledger, seen: Seen[object]) -> bool:
-    """The ticket of an event to an attempt that was alive ended with a failure."""
-    for signal in seen.signals:
-        if type(signal) is TicketEnded and not signal.delivered:
-            one = ledger.attempt(signal.message.subtask, signal.message.attempt)
-            if one is not None and one.is_alive():
-                return True
-    return False
 
 
 @goal(steps.speculate)

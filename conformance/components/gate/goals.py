@@ -8,9 +8,8 @@ from conformance.components.gate.rules import Polled, Written
 from conformance.components.gate.side import Side
 from conformance.driver import Rules, Seen
 from conformance.parts import starts
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING, TIMEOUTABLE
-from conformance.parts.words import refusal
-from conformance.ports import Buffer, BufferOrEvent, CheckpointReason, Resources
+from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
+from conformance.ports import Buffer, BufferOrEvent, Resources
 
 RULES = Rules[Ledger]("gate")
 goal = RULES.goal
@@ -63,12 +62,6 @@ def a_priority_notification_came_late(ledger: Ledger, seen: Polled) -> bool:
     return side is not None and bool(side.urgent) and not side.urgent[0].sure
 
 
-@goal(steps.convert_to_priority, needs=TIMEOUTABLE)
-def an_announced_barrier_was_forced_ahead(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
-    """An announced barrier was converted to a priority event, and the gate was notified by force."""
-    return seen.error is None
-
-
 @goal(steps.poll, needs=PASSES_LOCALLY)
 def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Polled) -> bool:
     """A barrier was taken from a channel whose producer was blocked."""
@@ -105,12 +98,6 @@ def data_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Started) -> bo
 
 goal(steps.checkpoint_started, needs=PUSHED)(starts.a_recovery_barrier_was_missing)
 goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
-
-
-@goal(steps.checkpoint_started)
-def a_checkpoint_was_declined_before_conversion(ledger: Ledger, seen: Started) -> bool:
-    """A checkpoint was declined because it started before the conversion."""
-    return refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY
 
 
 @goal(steps.checkpoint_stopped)

@@ -18,12 +18,6 @@ Started = Seen[None, int]
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @goal(steps.take, needs=IN_MEMORY)
-def live_data_waited_behind_recovered_data(ledger: Ledger, seen: Took) -> bool:
-    """Recovered data was taken while live data waited."""
-    return ledger.hidden and bool(ledger.lane.live) and seen.value is not None and not _priority(seen)
-
-
-@goal(steps.take, needs=IN_MEMORY)
 def a_priority_event_passed_recovered_data(ledger: Ledger, seen: Took) -> bool:
     """A barrier was taken before recovered data."""
     return ledger.hidden and _priority(seen) and ledger.lane.there() > 0
@@ -143,12 +137,6 @@ def _started_with_recovered(ledger: Ledger, seen: Started) -> bool:
 
 
 # ---- recovery and release --------------------------------------------------------------------------------------------
-@goal(*PUSHES, needs=PUSHED)
-def a_push_waited_for_the_upstream(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A push began before the subpartition was requested, and waited for the request."""
-    return ledger.was_unrequested and ledger.requesting and not ledger.releasing and not ledger.was_over
-
-
 @goal(*PUSHES, needs=PUSHED)
 def a_release_woke_a_waiting_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """A push waited for the request of the subpartition when the channel was released."""

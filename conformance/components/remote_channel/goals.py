@@ -103,12 +103,6 @@ def released_while_an_element_arrived(ledger: Ledger, seen: Seen[None, int]) -> 
     return ledger.released
 
 
-@goal(steps.release, needs=STEPPING)
-def released_during_other_operations(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A release ended while other operations were in flight."""
-    return ledger.flying > 1
-
-
 @goal(steps.restore)
 def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh channel replaced one that had failed."""

@@ -5,18 +5,12 @@ from __future__ import annotations
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import PASSES_LOCALLY, READBACK, TIMEOUTABLE
+from conformance.parts.designs import READBACK, TIMEOUTABLE
 from conformance.ports import Barrier, BufferAndBacklog, Capability, OutputState
 
 RULES = Rules[Ledger]("subpartition")
 goal = RULES.goal
 _RECOVERED = frozenset({Capability.OUTPUT_RECOVERED_UPSTREAM})
-
-
-@goal(steps.poll, needs=PASSES_LOCALLY)
-def a_priority_event_was_taken_from_a_blocked_subpartition(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
-    """A priority event was polled from a blocked subpartition."""
-    return ledger.blocked and bool(ledger.urgent) and seen.value is not None
 
 
 @goal(steps.aligned_timeout, needs=TIMEOUTABLE)

@@ -52,18 +52,12 @@ def a_gate_was_converted_beside_unread_state(ledger: Ledger, seen: Seen[None, in
 
 
 @goal(steps.poll)
-def live_data_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
-    """A gate delivered a live element while another gate had state that was not read."""
-    line = None if ledger.failed else ledger.line_of(seen.value)
-    return line is not None and line.consumed and ledger.is_unread_elsewhere(line.gate)
-
-
-@goal(steps.poll)
 def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
     """A gate delivered a priority event while another gate had state that was not read."""
     if seen.value is None or not seen.value.element.data_type.has_priority:
         return False
-    return live_data_passed_a_recovering_gate(ledger, seen)
+    line = None if ledger.failed else ledger.line_of(seen.value)
+    return line is not None and line.consumed and ledger.is_unread_elsewhere(line.gate)
 
 
 @goal(steps.poll)
