@@ -6,7 +6,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.components.coordinator import CoordinatorScenarioConfig
-from conformance.components.coordinator.job import MOST_SUBTASKS
+from conformance.components.coordinator.ledger import MOST_SUBTASKS
 from conformance.driver import Program, run_scenario
 from conformance.engines import Search
 from conformance.ports import Capability, CoordinatorConfig, Implementation, Message

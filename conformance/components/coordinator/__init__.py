@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from conformance.components.coordinator import fault_rules, goals, holding_rules, result_rules, rules, telling_rules
 from conformance.components.coordinator.drain import DRAIN
-from conformance.components.coordinator.job import MOST_SUBTASKS
-from conformance.components.coordinator.ledger import Ledger
+from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
 from conformance.components.coordinator.prefixes import PREFIXES
 from conformance.components.coordinator.steps import STEPS
 from conformance.driver import Bound, Component

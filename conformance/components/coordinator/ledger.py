@@ -1,42 +1,362 @@
-"""The ledger of a coordinator: both sides' sequences, the cuts, and what is under way between them."""
+"""The ledger of a coordinator: both sides' sequences, the cuts, and what is under way between them.
+
+It has three parts: the attempts, checkpoints and turns of a job; what signals tell; and what the steps change.
+"""
 
 from __future__ import annotations
 
-from conformance.components.coordinator.heard import Heard
-from conformance.components.coordinator.job import (
-    ABORTING,
-    CUTS,
-    OLD_ID,
-    ORDINARY,
-    OUTDATED,
-    RECENT,
-    REPEATED,
-    REPORTED,
-)
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from conformance.components.coordinator.sides import (
     ABORTED,
+    ANSWERED,
     COMPLETED,
     FAILED,
     FINISHED,
     INJECTED,
     RUNNING,
+    TRIGGERED,
     Attempt,
     Checkpoint,
+    Line,
     Point,
 )
-from conformance.driver import Seen
+from conformance.driver import Faults, PortLedger, Seen
 from conformance.ports import (
+    NO_CHECKPOINT,
+    CheckpointAbortNotified,
+    CheckpointCompleteNotified,
+    CheckpointRequested,
+    CoordinatorCheckpointed,
     CoordinatorConfig,
+    CoordinatorReset,
+    EventTransmitted,
+    FaultStruck,
+    GlobalFailoverTriggered,
     Message,
+    Places,
+    ReportReceived,
+    ReportTransmitted,
     RestoredEvents,
+    Signal,
+    SubtaskFailed,
+    SubtaskReady,
+    SubtaskReset,
+    TaskFailoverTriggered,
+    TicketEnded,
+    TurnQueued,
 )
 
+MOST_SUBTASKS = 3
+RECENT = 3
+"""How many checkpoints that are over the ledger remembers."""
+ORDINARY, REPEATED, ABORTING, REPORTED, OUTDATED, OLD_ID, CUTS = 0, 1, 2, 3, 4, 5, 6
+"""What a queued turn is for: anything; an acknowledgement that was repeated; an abort because of a failure; a failure
+of the coordinator, since the last restart of the job or before it; a request with an old id; or, with the id added, a
+cut."""
 
-class Ledger(Heard):
+
+def threw(signals: Sequence[Signal]) -> bool:
+    """Returns whether the coordinator threw in the operation with these signals."""
+    return FaultStruck in map(type, signals)
+
+
+class Ledger(PortLedger):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
-    __slots__ = ()
+    __slots__ = (
+        "alive", "answered", "called", "can_fail", "checkpoints", "concurrent", "config", "current", "failed_job",
+        "failover", "faults", "lines", "most_turns", "newest", "points", "queue", "regressed", "requested",
+        "restarting", "tag", "thrown", "unnotified",
+    )  # fmt: skip
 
+    def __init__(
+        self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0, can_fail: Places | None = None
+    ) -> None:
+        super().__init__()
+        self.can_fail = can_fail or {}
+        self.most_turns = most_turns
+        """How many turns may wait before other threads wait too; 0: any number."""
+        self.concurrent = concurrent
+        """How many checkpoints may be in progress at a time. One savepoint may be in progress besides."""
+        self.newest = 0
+        """The id of the newest checkpoint."""
+        zeros = (0,) * MOST_SUBTASKS
+        self.points = [Point(NO_CHECKPOINT, zeros, zeros, zeros, zeros, ())]
+        """What the job can be restored from: the beginning or the newest checkpoint, and the newest savepoint."""
+        self.begin_job(config, self.points[0])
+
+    # ---- the job
+    def begin_job(self, config: CoordinatorConfig, point: Point) -> None:
+        """Begins with a fresh job master, restored from this point."""
+        self.begin_life("live")
+        self.faults = Faults(self.can_fail)
+        self.thrown: list[str] = []
+        """The kinds of calls in which the coordinator threw."""
+        self.called: Signal | None = None
+        """The last call of the coordinator: it was asked for its state, given a report, or told of an end."""
+        self.config = config
+        self.queue: list[int] = []
+        """What the turns are for that the main thread has not run."""
+        self.tag = self.current = ORDINARY
+        """What turns are for that an operation queues now; and what the last turn was for."""
+        self.checkpoints: dict[int, Checkpoint] = {}
+        self.requested = NO_CHECKPOINT - 1
+        """The newest checkpoint that the coordinator was asked for."""
+        self.regressed = 0
+        """How many requests with an old id have no answer."""
+        self.failed_job = False
+        """Whether the coordinator has reported a failure since the last reset."""
+        self.failover = False
+        """Whether the job must be restarted."""
+        self.answered = False
+        """Whether a restart was asked for because of a failure that the coordinator has reported since the last one."""
+        self.unnotified: list[tuple[int, int, int]] = []
+        """By subtask, attempt and checkpoint: the tasks that can be told that a checkpoint was aborted."""
+        self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
+        """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
+        self.alive: list[Attempt] = []
+        """The attempts that are neither finished nor failed, in the order of their deployment."""
+        every = zip(point.sent, point.received, point.reported, point.counted, strict=True)
+        self.lines = [Line(*one) for one in every]
+        """By subtask, also those that the job has no more."""
+        for subtask in range(config.parallelism):
+            self.deploy(subtask, point)
+
+    def deploy(self, subtask: int, point: Point) -> None:
+        """Notes that a new attempt of a subtask is deployed, with its state from this point."""
+        line = self.lines[subtask]
+        if line.attempts and line.attempts[-1].cut:
+            line.dead = line.newest, line.attempts[-1].cut
+        line.newest += 1
+        line.received, line.reported = point.received[subtask], point.reported[subtask]
+        parallelism = self.config.parallelism
+        owned = [one for of, every in enumerate(point.stored) if of % parallelism == subtask for one in every]
+        line.attempts = [one for one in line.attempts if one.tickets]
+        for one in line.attempts:
+            one.ready = False
+        line.attempts.append(Attempt(subtask, line.newest, owned))
+        self.alive.append(line.attempts[-1])
+
+    def restored(self) -> RestoredEvents:
+        """Returns what a restart hands to the implementation."""
+        point = self.points[0]
+        return RestoredEvents(point.number, point.stored)
+
+    def knows(self, subtask: int) -> bool:
+        """Returns whether there is such a subtask, or was in an earlier job."""
+        return 0 <= subtask < len(self.lines)
+
+    def attempt(self, subtask: int, number: int) -> Attempt | None:
+        """Returns an attempt that the ledger remembers."""
+        for one in self.lines[subtask].attempts if self.knows(subtask) else ():
+            if one.number == number:
+                return one
+        return None
+
+    def the(self, subtask: int, number: int) -> Attempt:
+        """Returns an attempt that is there."""
+        found = self.attempt(subtask, number)
+        assert found is not None
+        return found
+
+    def pending(self) -> list[Checkpoint]:
+        """Returns the checkpoints in progress."""
+        return [
+            one
+            for one in self.checkpoints.values()
+            if one.state != "completed" and one.state != "aborted" and one.number != NO_CHECKPOINT
+        ]
+
+    def dead_lines(self) -> tuple[int, ...]:
+        """Returns the subtasks whose attempts have all failed."""
+        return tuple([
+            subtask
+            for subtask, line in enumerate(self.lines[: self.config.parallelism])
+            if all(one.state == "failed" for one in line.attempts)
+        ])  # fmt: skip
+
+    def is_whole(self) -> bool:
+        """Returns whether a checkpoint may be triggered: every subtask runs or has finished, and nothing is to fail."""
+        if self.failover or not self.config.checkpointing:
+            return False
+        runs = False
+        for line in self.lines[: self.config.parallelism]:
+            last = line.attempts[-1]
+            if last.state == "running" and not last.doomed:
+                runs = True
+            elif last.state != "finished":
+                return False
+        return runs
+
+    def has_room(self) -> bool:
+        """Returns whether another thread may queue a turn now, if the scenario limits how many wait."""
+        return not self.most_turns or len(self.queue) < self.most_turns
+
+    def is_idle(self) -> bool:
+        """Returns whether no turn, event or report is under way."""
+        return not self.queue and all(not (one.events or one.reports) for one in self.alive)
+
+    def may_fail(self, signals: Sequence[Signal]) -> bool:
+        """Returns whether the whole job may be restarted for what the coordinator or an old id has caused, also if that
+        is in the signals of the operation that has just ended."""
+        return self.failed_job or self.regressed > 0 or self.current == OUTDATED or threw(signals)
+
+    # ---- what ends, and what that may disturb
+    def abort(self, number: int) -> None:
+        """Notes that a checkpoint is aborted. Its tasks can be told from now on."""
+        checkpoint = self.checkpoints[number]
+        checkpoint.state = ABORTED
+        checkpoint.must_tell = checkpoint.requested
+        checkpoint.excused = True
+        self.disturb(number)
+        self.unnotified.extend([(one.subtask, one.number, number) for one in self.alive])
+
+    def excuse(self) -> None:
+        """Notes that something has happened that may make checkpoints in progress fail."""
+        for checkpoint in self.checkpoints.values():
+            checkpoint.excused = True
+
+    def disturb(self, number: int) -> None:
+        """Notes that a checkpoint ends, so that other checkpoints in progress might be disturbed."""
+        for other in self.checkpoints.values():
+            if other.number != number and other.sent is not None:
+                other.others_ended = True
+
+    def forget(self, one: Attempt, state: str) -> None:
+        """Notes that an attempt is over."""
+        one.end(state)
+        self.alive.remove(one)
+        self.excuse()
+        self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
+
+    # ---- what the signals tell ---------------------------------------------------------------------------------------
+    def hear(self, signals: list[Signal]) -> None:
+        """Learns what is under way and what the coordinator was told."""
+        for signal in signals:
+            HEARD[type(signal)](self, signal)
+        self.tag = self.current = ORDINARY
+        if not self.queue:
+            self.settle()
+
+    def settle(self) -> None:
+        """Notes that the main thread has nothing to do, and so knows what is over."""
+        for checkpoint in self.checkpoints.values():
+            if checkpoint.state == "aborted":
+                checkpoint.known = True
+            checkpoint.noticed = checkpoint.done
+
+    def _queued(self, signal: TurnQueued) -> None:
+        self.queue.append(self.tag)
+
+    def _transmitted(self, signal: EventTransmitted) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is None or not one.is_alive():
+            return
+        one.events.append(signal.message)
+        if signal.message in one.unsent:
+            one.unsent.remove(signal.message)
+
+    def _reported(self, signal: ReportTransmitted) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is None or not one.is_alive():
+            return
+        one.reports.append(signal.message)
+        if signal.message in one.replay:
+            one.replay.remove(signal.message)
+        elif signal.message in one.unreported:
+            one.unreported.remove(signal.message)
+
+    def _ended(self, signal: TicketEnded) -> None:
+        message = signal.message
+        one = self.attempt(message.subtask, message.attempt)
+        if one is None or message not in one.tickets:
+            return
+        one.tickets.remove(message)
+        if message in one.unsent:
+            one.unsent.remove(message)
+        for checkpoint in self.checkpoints.values():
+            if message in checkpoint.awaited:
+                checkpoint.awaited.remove(message)
+                checkpoint.poisoned |= (
+                    not signal.delivered and one.is_alive() and (checkpoint.noticed or not one.doomed)
+                )
+
+    def _requested(self, signal: CheckpointRequested) -> None:
+        self.called = signal
+        self.requested = max(self.requested, signal.checkpoint)
+        if signal.checkpoint in self.checkpoints:
+            self.checkpoints[signal.checkpoint].requested = True
+
+    def _checkpointed(self, signal: CoordinatorCheckpointed) -> None:
+        checkpoint = self.checkpoints.get(signal.checkpoint)
+        is_old = self.regressed and OLD_ID in (self.current, self.tag)
+        if checkpoint is not None and checkpoint.result is None and not is_old:
+            checkpoint.result = signal.succeeded
+            if checkpoint.state == TRIGGERED:
+                checkpoint.state = ANSWERED
+                if signal.checkpoint == NO_CHECKPOINT:
+                    checkpoint.state = COMPLETED
+        elif self.regressed:
+            self.regressed -= 1
+
+    def _told(self, signal: CheckpointCompleteNotified | CheckpointAbortNotified) -> None:
+        self.called = signal
+        if signal.checkpoint in self.checkpoints:
+            self.checkpoints[signal.checkpoint].told += 1
+
+    def _ready(self, signal: SubtaskReady) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None and one.is_alive():
+            one.ready = True
+
+    def _failed(self, signal: SubtaskFailed) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None:
+            one.ready = False
+
+    def _reset(self, signal: SubtaskReset) -> None:
+        """The subtask also replays the reports of those that the job has no more and that it stands for."""
+        for point in self.points:
+            if point.number == signal.checkpoint:
+                for of in range(signal.subtask, len(self.lines), self.config.parallelism):
+                    self.lines[of].sent, self.lines[of].counted = point.sent[of], point.counted[of]
+
+    def _reset_all(self, signal: CoordinatorReset) -> None:
+        for point in self.points:
+            if point.number == signal.checkpoint:
+                for line, sent, counted in zip(self.lines, point.sent, point.counted, strict=True):
+                    line.sent, line.counted = sent, counted
+
+    def _received(self, signal: ReportReceived) -> None:
+        self.called = signal
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None and signal.message in one.landed:
+            one.landed.remove(signal.message)
+        if self.knows(signal.message.subtask):
+            self.lines[signal.message.subtask].counted = signal.message.number + 1
+
+    def _doomed(self, signal: TaskFailoverTriggered) -> None:
+        one = self.attempt(signal.subtask, signal.attempt)
+        if one is not None:
+            one.doomed = True
+
+    def _struck(self, signal: FaultStruck) -> None:
+        """The coordinator threw. If it was asked or given something, the job fails, and it will not cut."""
+        self.faults.struck((signal,))
+        self.thrown.append(type(self.called).__name__)
+        self.failed_job |= type(self.called) in (CheckpointRequested, ReportReceived)
+        if type(self.called) is CheckpointRequested and self.called.checkpoint in self.checkpoints:
+            checkpoint = self.checkpoints[self.called.checkpoint]
+            checkpoint.done = checkpoint.poisoned = True
+        self.excuse()
+
+    def _failover(self, signal: GlobalFailoverTriggered) -> None:
+        self.failover = True
+        self.answered |= self.current not in (OUTDATED, OLD_ID)
+
+    # ---- what the steps change ---------------------------------------------------------------------------------------
     # ---- the coordinator
     def next_event(self, subtask: int, attempt: int) -> Message:
         """Returns the event that the coordinator sends next to a subtask."""
@@ -309,3 +629,24 @@ class Ledger(Heard):
         restored = RestoredEvents(point.number, point.stored)
         self.points = [point]
         self.begin_job(CoordinatorConfig(parallelism, config.sources, config.checkpointing, restored), point)
+
+
+HEARD: dict[type, Callable[[Ledger, Any], None]] = {
+    TurnQueued: Ledger._queued,
+    EventTransmitted: Ledger._transmitted,
+    ReportTransmitted: Ledger._reported,
+    TicketEnded: Ledger._ended,
+    CheckpointRequested: Ledger._requested,
+    CoordinatorCheckpointed: Ledger._checkpointed,
+    CheckpointCompleteNotified: Ledger._told,
+    CheckpointAbortNotified: Ledger._told,
+    SubtaskReady: Ledger._ready,
+    SubtaskFailed: Ledger._failed,
+    SubtaskReset: Ledger._reset,
+    CoordinatorReset: Ledger._reset_all,
+    ReportReceived: Ledger._received,
+    TaskFailoverTriggered: Ledger._doomed,
+    GlobalFailoverTriggered: Ledger._failover,
+    FaultStruck: Ledger._struck,
+}
+"""What each signal tells the ledger."""

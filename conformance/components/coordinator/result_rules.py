@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.job import OLD_ID, OUTDATED, REPEATED, threw
-from conformance.components.coordinator.ledger import Ledger
+from conformance.components.coordinator.ledger import OLD_ID, OUTDATED, REPEATED, Ledger, threw
 from conformance.components.coordinator.rules import ANY, SETTLING
 from conformance.components.coordinator.words import attempt, event
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.components.coordinator.job import ABORTING, MOST_SUBTASKS
-from conformance.components.coordinator.ledger import Ledger
+from conformance.components.coordinator.ledger import ABORTING, MOST_SUBTASKS, Ledger
 from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
 from conformance.components.coordinator.words import event, stored_reports
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always

@@ -25,9 +25,9 @@ class Ledger(PortLedger):
     """Phases: *fetched*, *installed*, then `broken`, or the end. Channels are numbered through all gates."""
 
     __slots__ = (
-        "aborted", "buffers", "cancelled", "channels", "complete", "cuts", "declined", "drained", "draining", "excused",
+        "aborted", "buffers", "cancelled", "channels", "complete", "cuts", "declined", "drained", "draining",
         "failed_cuts", "fetched", "first", "gates", "lookers", "pieces", "pushed", "records", "strikes", "taken",
-        "told",
+        "told", "unsure",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], pieces: tuple[Piece, ...], buffers: int, can_fail: Places) -> None:
@@ -65,7 +65,7 @@ class Ledger(PortLedger):
         self.complete: list[int] = []
         """The checkpoints whose input state was seen to be complete."""
         self.strikes = 0
-        self.excused: list[int] = []
+        self.unsure: list[int] = []
         """How many writes have failed, and the checkpoints of which one or another has failed with them."""
         self.draining = self.cancelled = False
         """Whether the drainer is in the middle of an operation; whether the task was cancelled."""
@@ -206,11 +206,12 @@ class Ledger(PortLedger):
         self.end()
         self.faults.struck(seen.signals)
         self.strikes += 1
-        self.excused = self.pending()
+        self.unsure = self.pending()
 
-    def is_excused(self, checkpoint: int) -> bool:
-        """Returns whether a write that has failed may have been that of this checkpoint: each fails one only."""
-        return checkpoint in self.excused and len(self.failed_cuts) < self.strikes
+    def is_unsure(self, checkpoint: int) -> bool:
+        """Returns whether a write that has failed may have been that of this checkpoint: each fails one only, and the
+        ledger cannot know which."""
+        return checkpoint in self.unsure and len(self.failed_cuts) < self.strikes
 
     def look_back(self, seen: Seen[Any], checkpoint: int) -> None:
         """Notes that a checkpoint is complete, or that its writing has failed if it is not there when all is
@@ -218,7 +219,7 @@ class Ledger(PortLedger):
         if seen.value is not None and checkpoint not in self.complete:
             self.complete.append(checkpoint)
         all_written = self.lookers.found_nothing("writer") and not self.flying and not self.is_broken()
-        if seen.value is None and all_written and checkpoint in self.pending() and self.is_excused(checkpoint):
+        if seen.value is None and all_written and checkpoint in self.pending() and self.is_unsure(checkpoint):
             self.failed_cuts.append(checkpoint)
 
     def drain_struck(self, seen: Seen[Any]) -> None:

@@ -5,10 +5,7 @@ Specification: remote-channel.md.
 
 from __future__ import annotations
 
-from conformance.driver import BROKEN, PortLedger
 from conformance.parts.credit import Demand
-from conformance.parts.lane import Lane
-from conformance.ports import Buffer, Places
 
 
 class Credit(Demand):
@@ -71,76 +68,3 @@ class Credit(Demand):
         super().lose()
         if not self.exclusive:
             self.most = 0
-
-
-class Accounts(PortLedger):
-    """The part of the ledger that says how many buffers the channel uses and has set aside."""
-
-    __slots__ = ("buffers", "credit", "error_comes", "handed_over", "lane", "recovery")
-
-    lane: Lane
-    credit: Credit
-    error_comes: bool
-    """Whether an error has reached the channel, or is about to, and the task does not know. What is recycled from then
-    on need not be announced."""
-
-    def __init__(self, recovery: str, handed_over: int, buffers: tuple[int, int], can_fail: Places) -> None:
-        super().__init__(can_fail)
-        self.recovery = recovery
-        self.handed_over = handed_over
-        self.buffers = buffers
-        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
-
-    def queued(self) -> int:
-        """Returns the number of live data buffers that are queued."""
-        return sum([type(sent.element) is Buffer for sent in self.lane.live])
-
-    def covered(self) -> int:
-        """Returns the number of buffers of the channel and the pool that are neither announced as credit nor in use for
-        live data."""
-        credit = self.credit
-        return sum(self.buffers) - credit.granted - self.queued() - (credit.held - credit.recovered)
-
-    def own_recovered(self) -> int:
-        """Returns the highest number of buffers of the channel that recovered data is in. What was handed over keeps
-        its memory."""
-        return self.credit.recovered + len(self.lane.waiting) if self.recovery == "pushed" else 0
-
-    def spare(self) -> int:
-        """Returns the lowest number of buffers that are neither in use nor announced as credit."""
-        return self.covered() - self.own_recovered()
-
-    def in_use(self) -> int:
-        """Returns the number of data buffers that wait in the channel or are with the task."""
-        return len(self.lane.waiting) + self.queued() + self.credit.held
-
-    def set_aside(self) -> tuple[int, int]:
-        """Returns the lowest and the highest number of buffers that may be set aside for live data, provided that no
-        operation is in flight. What an operation that has failed has set aside was not announced."""
-        credit = self.credit
-        if self.error_comes or self.phase == BROKEN:
-            least, most = self._announced()
-            return 0 if credit.may_return else least, max(most, credit.most)
-        return self._announced()
-
-    def _announced(self) -> tuple[int, int]:
-        credit = self.credit
-        if self.phase == "new":
-            return 0, credit.exclusive
-        if self.lane.blocked and not credit.exclusive:  # the producer loses its credit when it is resumed
-            return 0, credit.floating
-        if self.lane.consumed:
-            return credit.granted, credit.granted
-        return max(0, credit.exclusive - self.own_recovered()), credit.most
-
-    def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
-        data and the backlog of the producer."""
-        lane, credit = self.lane, self.credit
-        least = len(lane.waiting) + self.queued()
-        elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
-        return least, elements + bool(self.handed_over) + credit.backlog()
-
-    def keeps(self) -> int:
-        """Returns the number of buffers that the task holds and that stay in use after release."""
-        return self.credit.held

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.components.remote_channel.credit import Accounts, Credit
-from conformance.driver import Seen, Unsure
+from conformance.components.remote_channel.credit import Credit
+from conformance.driver import BROKEN, PortLedger, Seen, Unsure
 from conformance.parts.faults import struck_by
 from conformance.parts.kept import keep
 from conformance.parts.lane import Lane, Sent
@@ -45,14 +45,15 @@ NOTHING = -1
 """Stands for an element that comes without a backlog."""
 
 
-class Ledger(Accounts):
+class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "announced", "arriving", "astray", "checkpointing", "crossed", "disturbed", "end_left", "error_came",
-        "error_comes", "errors", "first_number", "forgotten", "input", "kept", "last_barrier", "may_hold", "moving",
-        "must_learn", "newest", "notice", "over", "polling", "producer_failed", "records", "said", "start_is_unsure",
-        "times_out", "trespassing", "tried", "twice", "urged", "without_barrier",
+        "announced", "arriving", "astray", "buffers", "checkpointing", "credit", "crossed", "disturbed", "end_left",
+        "error_came", "error_comes", "errors", "first_number", "forgotten", "handed_over", "input", "kept", "lane",
+        "last_barrier", "may_hold", "moving", "must_learn", "newest", "notice", "over", "polling", "producer_failed",
+        "records", "recovery", "said", "start_is_unsure", "times_out", "trespassing", "tried", "twice", "urged",
+        "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -61,8 +62,12 @@ class Ledger(Accounts):
     ) -> None:  # fmt: skip
         """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing. `times_out`: whether an
         announced barrier may become unaligned."""
+        super().__init__(can_fail)
+        self.recovery = recovery
+        self.handed_over = handed_over
+        self.buffers = (exclusive, floating)
+        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
         self.times_out = times_out
-        super().__init__(recovery, handed_over, (exclusive, floating), can_fail)
         self.without_barrier = without_barrier
         self.first_number = first
         """The sequence number of the first live element. The ledger itself counts positions from 0."""
@@ -99,7 +104,8 @@ class Ledger(Accounts):
         self.errors = 0
         """Number of times that its error has arrived."""
         self.error_comes = self.error_came = False
-        """Whether the arrival of an error, which the next take answers, has begun; whether it is over."""
+        """Whether the arrival of an error, which the next take answers, has begun, so that what is recycled from then
+        on need not be announced; whether it is over."""
         self.must_learn = False
         """Whether an error was there when the take began."""
         self.astray = 0
@@ -127,6 +133,57 @@ class Ledger(Accounts):
         """Whether the channel has perhaps forgotten its last barrier, so that the conversion of it may fail."""
         self.announced: dict[int, int] = {}
         """By sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
+
+    # ---- buffers and credit ------------------------------------------------------------------------------------------
+    def queued(self) -> int:
+        """Returns the number of live data buffers that are queued."""
+        return sum([type(sent.element) is Buffer for sent in self.lane.live])
+
+    def covered(self) -> int:
+        """Returns the number of buffers of the channel and the pool that are neither announced as credit nor in use for
+        live data."""
+        credit = self.credit
+        return sum(self.buffers) - credit.granted - self.queued() - (credit.held - credit.recovered)
+
+    def own_recovered(self) -> int:
+        """Returns the highest number of buffers of the channel that recovered data is in. What was handed over keeps
+        its memory."""
+        return self.credit.recovered + len(self.lane.waiting) if self.recovery == "pushed" else 0
+
+    def spare(self) -> int:
+        """Returns the lowest number of buffers that are neither in use nor announced as credit."""
+        return self.covered() - self.own_recovered()
+
+    def in_use(self) -> int:
+        """Returns the number of data buffers that wait in the channel or are with the task."""
+        return len(self.lane.waiting) + self.queued() + self.credit.held
+
+    def set_aside(self) -> tuple[int, int]:
+        """Returns the lowest and the highest number of buffers that may be set aside for live data, provided that no
+        operation is in flight. What an operation that has failed has set aside was not announced."""
+        credit = self.credit
+        if self.error_comes or self.phase == BROKEN:
+            least, most = self._announced()
+            return 0 if credit.may_return else least, max(most, credit.most)
+        return self._announced()
+
+    def _announced(self) -> tuple[int, int]:
+        credit = self.credit
+        if self.phase == "new":
+            return 0, credit.exclusive
+        if self.lane.blocked and not credit.exclusive:  # the producer loses its credit when it is resumed
+            return 0, credit.floating
+        if self.lane.consumed:
+            return credit.granted, credit.granted
+        return max(0, credit.exclusive - self.own_recovered()), credit.most
+
+    def counted(self) -> tuple[int, int]:
+        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
+        data and the backlog of the producer."""
+        lane, credit = self.lane, self.credit
+        least = len(lane.waiting) + self.queued()
+        elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
+        return least, elements + bool(self.handed_over) + credit.backlog()
 
     # ---- sequence numbers ------------------------------------------------------------------------------------------
     def number(self, position: int) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.components.subtask_checkpoint import steps
+from conformance.components.subtask_checkpoint.checkpoint import Stage
 from conformance.components.subtask_checkpoint.ledger import Ledger
-from conformance.components.subtask_checkpoint.state import Stage
 from conformance.driver import Rules, Seen
 from conformance.parts.designs import FAULTS
 from conformance.ports import Alignment, CheckpointReason, StatePart, SubtaskCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.components.subtask_checkpoint.state import BARRIERS, NEEDS, REPEATABLE, Checkpoint, Stage
+from conformance.components.subtask_checkpoint.checkpoint import BARRIERS, NEEDS, REPEATABLE, Checkpoint, Stage
 from conformance.driver import PortLedger, Seen
 from conformance.ports import (
     Alignment,

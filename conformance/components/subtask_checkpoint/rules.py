@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.components.subtask_checkpoint import steps
+from conformance.components.subtask_checkpoint.checkpoint import ABORTS, BARRIERS, WRITER_CALLS, Stage
 from conformance.components.subtask_checkpoint.ledger import Ledger
-from conformance.components.subtask_checkpoint.state import ABORTS, BARRIERS, WRITER_CALLS, Stage
 from conformance.components.subtask_checkpoint.words import happens, weighed
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.parts import faults, lifetime

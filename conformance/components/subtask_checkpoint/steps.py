@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.components.subtask_checkpoint.checkpoint import Checkpoint, Stage
 from conformance.components.subtask_checkpoint.ledger import MOST_CHECKPOINTS, Ledger
-from conformance.components.subtask_checkpoint.state import Checkpoint, Stage
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Steps, While
 from conformance.parts.faults import fault_step
 from conformance.parts.lifetime import fail_step, resources_step, restart_step
