@@ -92,7 +92,7 @@ LOOKED_AT = {
     ("conformance/suite/run.py", "terminalreporter.write(text.getvalue())"): "a CarefulConsole has printed it",
     ("conformance/engines/operators.py", "sys.stdout.write(msgspec.json.encode(trial).decode())"): "JSON for a pipe",
     ("conformance/bridges/jsonl/__main__.py", "print(schema_text(), end='')"): "the schema of the suite",
-    ("conformance/cli/documentation.py", "out.print_lines(found.read_text(encoding='utf-8').removesuffix('\\n'))"):
+    ("conformance/cli/documentation.py", "out.print_lines(part.removesuffix('\\n'))"):
         "a page of the suite",
     ("conformance/cli/one_scenario.py", "out.print_lines(encode_scenario(short).removesuffix('\\n'))"):
         "JSON, in which no text has a line break",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.driver.judgement import Broken, FailureClass
+from conformance.driver.operations import must_succeed
 from conformance.driver.rule import Property
 from conformance.ports import CheckpointReason, Error, ErrorKind, PortError
 from conformance.ports.exact import exact
@@ -74,6 +75,8 @@ def unexpected(judged: Property, error: Error, step: Step) -> Violation:
         observed = "it did not answer in time"
     elif error.kind is ErrorKind.CRASHED:
         observed = "it gave no valid answer"
+    elif (condition := must_succeed(judged.component, step[0])) is not None:
+        owed = condition
     observed += f": {error.reason}" if error.reason else ""
     failure_class = classes.get(error.kind, FailureClass.PROTOCOL)
     return Violation(judged, Broken(failure_class, owed, observed), step)

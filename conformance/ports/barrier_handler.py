@@ -44,7 +44,7 @@ class BarrierHandlerPort(Port):
 
     It tells the inputs, the task and the checkpoint coordinator what to do by signals: `ConsumptionResumed`,
     `BarrierPrioritized`, `InputsCheckpointStarted`, `InputsCheckpointStopped`, `CheckpointTriggered`,
-    `CheckpointDeclined`.
+    `CheckpointDeclined`. No operation refuses what is obsolete, was cancelled, or comes for an older checkpoint.
 
     If the start of a checkpoint in the inputs is refused, only that checkpoint is declined. If it fails in another
     way, so does the operation, with an error of kind `io`; the task fails then, and nothing is called any more but

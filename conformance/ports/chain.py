@@ -130,12 +130,12 @@ class ChainPort(Port):
 
     @abstractmethod
     def finish_recovery(self, channel: int) -> Answer[None]:
-        """The gate has all recovered input state of a channel, or there was none."""
+        """The gate has all recovered input state of a channel, or there was none. Called once."""
 
     # ---- task thread
     @abstractmethod
     def convert(self) -> Answer[None]:
-        """Replace the recovered channels of the gate by physical ones.
+        """Replace the recovered channels of the gate by physical ones. The driver calls it once nothing would be lost.
 
         Raises: PortError STATE if a channel still has state that it cannot hand over.
         """
@@ -148,7 +148,8 @@ class ChainPort(Port):
     def consume(self) -> Answer[Consumed | None]:
         """Take the next element from the gate and deal with it: count records, align barriers, start checkpoints.
 
-        None if the gate has nothing. If a channel refuses a checkpoint, the consumer declines it, and the job goes on.
+        None if the gate has nothing. Called also before `convert`. If a channel refuses a checkpoint, the consumer
+        declines it, and the job goes on.
         """
 
     @abstractmethod

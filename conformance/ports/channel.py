@@ -69,6 +69,9 @@ class InputChannelPort(Port):
         """Take the next element (Flink: `getNextBuffer`); None if there is nothing to take.
 
         The end of recovered data is no element: a take that removes it answers None and signals `StateConsumed`.
+
+        Raises: PortError STATE from a recovered channel that is released or converted. A local channel raises none
+        there, and a remote one is not asked.
         """
 
     @abstractmethod
@@ -81,7 +84,7 @@ class InputChannelPort(Port):
 
     @abstractmethod
     def checkpoint_stopped(self, checkpoint: int) -> Answer[None]:
-        """The checkpoint was completed or aborted: the channel writes nothing more for it."""
+        """The checkpoint was completed or aborted, also before it started: the channel writes nothing more for it."""
 
     @abstractmethod
     def in_use(self) -> Answer[int]:
@@ -130,7 +133,8 @@ class RecoveredChannelPort(InputChannelPort):
 
     @abstractmethod
     def finish_recovered(self) -> Answer[None]:
-        """All state was read: the end of recovered data is queued behind the recovered buffers."""
+        """All state was read: the end of recovered data is queued behind the recovered buffers. Called once, also if
+        nothing was pushed; a channel that is released or converted queues nothing and raises nothing."""
 
     @abstractmethod
     def convert(self) -> Answer[tuple[int, ...]]:
@@ -164,11 +168,15 @@ class PhysicalChannelPort(InputChannelPort):
 
     @abstractmethod
     def finish_recovered(self) -> Answer[None]:
-        """No recovered buffer follows: queues the end of recovered data. Waits and fails as `push_recovered` does."""
+        """No recovered buffer follows: queues the end of recovered data. Called once, also if nothing was pushed. Waits
+        as `push_recovered` does, and a released channel raises nothing."""
 
     @abstractmethod
     def insert_recovery_barrier(self, checkpoint: int) -> Answer[bool]:
-        """Queue a recovery barrier of `checkpoint`; False if the channel is not in recovery, where nothing changes."""
+        """Queue a recovery barrier of `checkpoint`; False if the channel is not in recovery, where nothing changes.
+
+        `checkpoint_started` or `checkpoint_stopped` follows, before the next take.
+        """
 
     @abstractmethod
     def in_recovery(self) -> Answer[bool]:
@@ -206,7 +214,8 @@ class RemoteChannelPort(PhysicalChannelPort):
 
     @abstractmethod
     def request(self) -> Answer[None]:
-        """Request the subpartition from the producer; a second request changes nothing. No element arrives before."""
+        """Request the subpartition from the producer; a second request changes nothing. No element arrives before, but
+        the error of a producer may."""
 
     @abstractmethod
     def receive(self, element: Element, seq: int, backlog: int) -> Answer[None]:
@@ -231,7 +240,8 @@ class RemoteChannelPort(PhysicalChannelPort):
 
     @abstractmethod
     def recycle(self, count: int) -> Answer[None]:
-        """The consumer recycles `count` data buffers that it took, live or recovered, in the order of taking."""
+        """The consumer recycles `count` data buffers that it took, live or recovered, in the order of taking. Allowed
+        after `release`, too, where it raises nothing."""
 
     @abstractmethod
     def free_for_live(self) -> Answer[int]:
@@ -260,8 +270,10 @@ class LocalChannelPort(PhysicalChannelPort):
         """Attach a view to the subpartition; a second request changes nothing.
 
         Signals `DataAvailable` if something can be taken already.
+
+        Raises: PortError STATE if the channel is released.
         """
 
     @abstractmethod
     def add(self, element: Element) -> Answer[bool]:
-        """The producer adds an element; False if the subpartition is finished or released."""
+        """The producer adds an element, also before `request`; False if the subpartition is finished or released."""

@@ -53,13 +53,15 @@ class ConsumerLoopPort(Port):
     # ---- task thread
     @abstractmethod
     def run_mail(self) -> Answer[bool]:
-        """Run the oldest mail; False if there is none (Flink: `MailboxProcessor.processMail`)."""
+        """Run the oldest mail; False if there is none (Flink: `MailboxProcessor.processMail`). Allowed at any moment,
+        also after the end of the input."""
 
     @abstractmethod
     def process(self) -> Answer[InputStatus]:
         """Run the default action: take one element and deal with it (Flink: `PushingAsyncDataInput.emitNext`).
 
-        The operators have processed a record as soon as the buffer that holds it was taken.
+        Allowed at any moment, also while nothing is available, while mails wait, and after the end of the input. The
+        operators have processed a record as soon as the buffer that holds it was taken.
         """
 
     # ---- observer

@@ -55,6 +55,8 @@ class CoordinatorPort(Port):
     `TurnQueued` for each queued action, and `turn` runs the oldest one. `fail_attempt`, `finish`, `restart` and
     `restart_all` are turns of their own.
 
+    No operation raises an error: what is refused, lost, or comes too late shows in signals.
+
     If the coordinator throws when it is asked for its state, that checkpoint fails and the whole job must be restarted;
     if it throws when it is given a report, the whole job must be restarted. If it throws when it is told that a
     checkpoint is complete or aborted, the job may go on. In each case, whatever else the turn does is done.

@@ -23,7 +23,8 @@ class Item(Struct, frozen=True):
 class DequePort(Port):
     """A FIFO whose first elements are the priority elements. Specification: deque.md.
 
-    The handle in an operation names one object, never another one that is equal to it.
+    The handle in an operation names one object, never another one that is equal to it. The driver never names an item
+    that is not contained. After `release`, only `count_priority`, `items`, `resources` and `release` are called.
     """
 
     @abstractmethod
@@ -38,7 +39,7 @@ class DequePort(Port):
     def prioritize(self, handle: int) -> Answer[None]:
         """Make a contained item the last of the priority elements; nothing happens if it is one already.
 
-        All others keep their order. The driver never names an item that is not contained.
+        All others keep their order.
         """
 
     @abstractmethod

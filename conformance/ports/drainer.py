@@ -87,13 +87,14 @@ class DrainerPort(Port):
 
     @abstractmethod
     def take(self, gate: int) -> Answer[Drained | None]:
-        """The task takes the next element of a gate; nothing if the gate has none."""
+        """The task takes the next element of a gate; nothing if the gate has none. Allowed after `install`, at any
+        moment."""
 
     # ---- thread that drains
     @abstractmethod
     def drain(self) -> Answer[Piece | None]:
         """Hand the next record to its channel, once there is a buffer for it. Returns: the record; nothing once
-        everything was handed on, and each channel was told so.
+        everything was handed on, and each channel was told so; also again. Called after `install`.
 
         Raises: PortError IO if it cannot be read, or no buffer can be had: the task fails then.
         """
@@ -106,7 +107,8 @@ class DrainerPort(Port):
     # ---- executor of the channel state writer
     @abstractmethod
     def write(self) -> Answer[bool]:
-        """Write some of what was handed over, or give up some of what was aborted; False if nothing is left of either.
+        """Write some of what was handed over, or give up some of what was aborted; False if nothing is left of either,
+        as before `install`.
 
         Raises: PortError IO if it cannot be read: only that checkpoint fails then.
         """

@@ -107,12 +107,15 @@ class GatePort(Port):
     def poll(self) -> Answer[BufferOrEvent | None]:
         """Take the next element: priority events first, then one of each channel in turn; None if there is none.
 
+        Allowed without a notification, before `convert` and after the end; not between `convert` and
+        `request_partitions`, nor between `insert_recovery_barriers` and `checkpoint_started`.
+
         Raises: PortError RELEASED if the gate is released and not finished.
         """
 
     @abstractmethod
     def resume(self, channel: int) -> Answer[None]:
-        """Resume the blocked producer of a channel."""
+        """Resume the blocked producer of a channel; in recovery, only once all output state has ended."""
 
     @abstractmethod
     def end_of_output_state(self, channel: int) -> Answer[None]:
@@ -123,7 +126,8 @@ class GatePort(Port):
 
     @abstractmethod
     def insert_recovery_barriers(self, checkpoint: int) -> Answer[None]:
-        """Insert a recovery barrier into every channel in recovery; with PUSHED, and before `checkpoint_started`."""
+        """Insert a recovery barrier into every channel in recovery; with PUSHED, after `request_partitions`, and before
+        `checkpoint_started`, which follows."""
 
     @abstractmethod
     def checkpoint_started(self, barrier: Barrier) -> Answer[None]:
@@ -134,7 +138,8 @@ class GatePort(Port):
 
     @abstractmethod
     def checkpoint_stopped(self, checkpoint: int) -> Answer[None]:
-        """The checkpoint was completed or aborted: stop it in every channel."""
+        """The checkpoint was completed or aborted: stop it in every channel. Before `convert`, also one that never
+        starts."""
 
     @abstractmethod
     def convert_to_priority(self, channel: int, seq: int) -> Answer[None]:
@@ -190,34 +195,46 @@ class UnionGatePort(Port):
 
     @abstractmethod
     def recover(self, channel: int, data: Buffer) -> Answer[None]:
-        """The recovery thread hands in a recovered buffer of the channel."""
+        """The recovery thread hands in a recovered buffer of the channel, as in a gate; after `release`, too, where it
+        raises nothing."""
 
     @abstractmethod
     def finish_recovery(self, channel: int) -> Answer[None]:
-        """No recovered buffer of this channel follows."""
+        """No recovered buffer of this channel follows. Called once, also if there was none, and after `release`."""
 
     @abstractmethod
     def convert(self, gate: int) -> Answer[None]:
         """Replace the recovered channels of one gate, whether or not the state of other gates was read.
+
+        Called once for each gate, unless it was refused.
 
         Raises: PortError STATE if a channel of this gate still has state that it cannot hand over.
         """
 
     @abstractmethod
     def request_partitions(self, gate: int) -> Answer[None]:
-        """Request the subpartitions of the channels of one gate."""
+        """Request the subpartitions of the channels of one gate. Called once, after its `convert`.
+
+        Raises: PortError STATE or RELEASED once a release has begun.
+        """
 
     @abstractmethod
     def poll(self) -> Answer[BufferOrEvent | None]:
-        """Take the next element: priority events first, then one of each gate in turn; None if there is none."""
+        """Take the next element: priority events first, then one of each gate in turn; None if there is none.
+
+        Raises: PortError STATE or RELEASED once a release has begun.
+        """
 
     @abstractmethod
     def resume(self, channel: int) -> Answer[None]:
-        """Resume the blocked producer of a channel."""
+        """Resume the blocked producer of a channel.
+
+        Raises: PortError STATE or RELEASED once a release has begun.
+        """
 
     @abstractmethod
     def arrive(self, channel: int, element: Element) -> Answer[None]:
-        """A live element arrives, as in a gate."""
+        """A live element arrives, as in a gate; also after `release`, where it raises nothing."""
 
     @abstractmethod
     def available(self) -> Answer[bool]:

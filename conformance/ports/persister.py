@@ -39,7 +39,7 @@ class PersisterPort(Port):
 
     @abstractmethod
     def stop(self, checkpoint: int) -> Answer[None]:
-        """`checkpoint` was completed or aborted. Changes nothing if a newer checkpoint is known."""
+        """`checkpoint` was completed or aborted, also before it started. Changes nothing if a newer one is known."""
 
     @abstractmethod
     def maybe_persist(self, element: Element) -> Answer[None]:
@@ -55,7 +55,8 @@ class PersisterPort(Port):
 
     @abstractmethod
     def barrier_received(self) -> Answer[bool]:
-        """Whether the barrier of the newest checkpoint was received and that checkpoint is not over."""
+        """Whether the barrier of the newest checkpoint was received and that checkpoint is not over. Allowed in every
+        state; after a failure and after `release`, any answer is right."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[tuple[int, ...]]:

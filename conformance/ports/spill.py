@@ -78,19 +78,19 @@ class SpillPort(Port):
 
     @abstractmethod
     def finish(self) -> Answer[bool]:
-        """Everything was fetched. Returns: whether there is anything to read; if not, there is no file.
+        """Everything was fetched. Returns: whether there is anything to read; if not, there is no file. Called once.
 
         Raises: PortError IO, as `append`.
         """
 
     @abstractmethod
     def discard(self) -> Answer[None]:
-        """The fetching has failed: everything is deleted."""
+        """The fetching has failed: everything is deleted. Called in place of `finish`."""
 
     # ---- thread that drains
     @abstractmethod
     def read(self, most: int) -> Answer[Piece | None]:
-        """Read the next piece, of at most so many records; nothing at the end.
+        """Read the next piece, of at most so many records; nothing at the end, also again. Called after `finish`.
 
         Raises: PortError STATE if the piece before was not committed, or the reader is closed; RELEASED if the files
         were deleted by force; IO.
@@ -98,11 +98,15 @@ class SpillPort(Port):
 
     @abstractmethod
     def commit(self) -> Answer[None]:
-        """The piece that was read last was handed to its channel."""
+        """The piece that was read last was handed to its channel. Called once for each piece."""
 
     @abstractmethod
     def close_reader(self) -> Answer[None]:
-        """Nothing more will be read, and no more snapshot be made. A second call changes nothing."""
+        """Nothing more will be read, and no more snapshot be made.
+
+        Allowed at any moment, also after `force_close`. A second call changes nothing, and neither does one before
+        `finish`, or after it has found nothing to read.
+        """
 
     # ---- thread of the task
     @abstractmethod
@@ -123,14 +127,16 @@ class SpillPort(Port):
 
     @abstractmethod
     def close_snapshot(self, number: int) -> Answer[None]:
-        """Nothing more will be read of this snapshot. A second call changes nothing."""
+        """Nothing more will be read of this snapshot. Allowed at any moment after it was made, also after `force_close`
+        and after a failure. A second call changes nothing."""
 
     # ---- any thread
     @abstractmethod
     def force_close(self) -> Answer[None]:
-        """The task is over: everything is deleted, whoever still reads. A second call changes nothing."""
+        """The task is over: everything is deleted, whoever still reads. Allowed at any moment, also before `finish` and
+        after a failure. A second call changes nothing."""
 
     # ---- observer
     @abstractmethod
     def buffered(self) -> Answer[int]:
-        """Answer how many appended records are in memory because they are not written yet."""
+        """Answer how many appended records are in memory because they are not written yet. Asked before `finish`."""

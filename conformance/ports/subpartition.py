@@ -114,11 +114,13 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def flush(self) -> Answer[None]:
-        """Make all records available that were written so far, also those in an unfinished buffer."""
+        """Make all records available that were written so far, also those in an unfinished buffer. Allowed without a
+        view, after `finish`, and after `release`."""
 
     @abstractmethod
     def finish(self) -> Answer[None]:
-        """Append the end of partition; nothing can be added after it. Signals `DataAvailable` also while blocked."""
+        """Append the end of partition; nothing can be added after it. Signals `DataAvailable` also while blocked. A
+        second call changes nothing, and neither does one after `release`."""
 
     @abstractmethod
     def attach_view(self) -> Answer[None]:
@@ -129,7 +131,8 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def poll(self) -> Answer[BufferAndBacklog | None]:
-        """Hand out the next element, or the readable part of an unfinished buffer, which stays queued.
+        """Hand out the next element, or the readable part of an unfinished buffer, which stays queued; None if nothing
+        can leave. Allowed whenever a view is attached, also without a notification and while blocked.
 
         A timeoutable barrier that is polled stays aligned: its channel state future completes with no data.
         """
@@ -153,11 +156,13 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def aligned_timeout(self, checkpoint: int) -> Answer[None]:
-        """Alignment timeout: if the channel state future of `checkpoint` is open, its barrier becomes unaligned."""
+        """Alignment timeout: if the channel state future of `checkpoint` is open, its barrier becomes unaligned.
+        Otherwise nothing happens, and so after `release`."""
 
     @abstractmethod
     def abort(self, checkpoint: int, reason: CheckpointReason) -> Answer[None]:
-        """`checkpoint` was aborted: its channel state future, if open, fails; its barrier stays where it is."""
+        """`checkpoint` was aborted: its channel state future, if open, fails; its barrier stays where it is. If it is
+        not open, or after `release`, nothing happens."""
 
     @abstractmethod
     def recover(self, element: Element) -> Answer[None]:
@@ -165,7 +170,8 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def finish_recovery(self, block: bool) -> Answer[None]:
-        """All recovered output state was added; with `block`, append a `RecoveryCompletion`, also if there was none."""
+        """All recovered output state was added; with `block`, append a `RecoveryCompletion`, also if there was none.
+        Called once, before anything live is added."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[OutputState]:

@@ -56,18 +56,21 @@ class SubtaskCheckpointPort(Port):
 
     @abstractmethod
     def inputs_failed(self, checkpoint: int) -> Answer[None]:
-        """The inputs will not write the rest of what belongs to an unaligned checkpoint."""
+        """The inputs will not write the rest of what belongs to an unaligned checkpoint, also if it was given up.
+        Called in place of `inputs_done`."""
 
     @abstractmethod
     def trigger(self, barrier: Barrier, timestamp: int) -> Answer[None]:
-        """The task takes its part of a checkpoint (Flink: `checkpointState`).
+        """The task takes its part of a checkpoint (Flink: `checkpointState`). Called after `start_inputs`, also if the
+        checkpoint was aborted or the task was cancelled meanwhile.
 
         `timestamp`: when the checkpoint was triggered, in milliseconds of the clock that `advance` moves.
         """
 
     @abstractmethod
     def decline(self, checkpoint: int, reason: CheckpointReason) -> Answer[None]:
-        """The barrier handler gives a checkpoint up (Flink: `abortCheckpointOnBarrier`)."""
+        """The barrier handler gives a checkpoint up (Flink: `abortCheckpointOnBarrier`): one that the inputs refused,
+        one that has not begun, or one whose barriers are still to come."""
 
     @abstractmethod
     def complete(self, checkpoint: int) -> Answer[None]:

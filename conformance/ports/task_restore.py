@@ -82,7 +82,7 @@ class TaskRestorePort(Port):
     @abstractmethod
     def turn(self) -> Answer[Turn]:
         """One turn of the mailbox loop: run the oldest mail; if there is none, the default action, which takes one
-        element of the gates that the operators read."""
+        element of the gates that the operators read. Allowed after the task is over, too."""
 
     @abstractmethod
     def select(self, gate: int) -> Answer[None]:
@@ -101,7 +101,7 @@ class TaskRestorePort(Port):
     @abstractmethod
     def read(self) -> Answer[bool]:
         """The executor does its next piece of work: it reads, or hands on, the recovered state of one buffer, or it
-        ends the recovered state of a gate; False if there is nothing to do now."""
+        ends the recovered state of a gate; False if there is nothing to do now, as when the task is over."""
 
     # ---- network thread
     @abstractmethod

@@ -133,19 +133,21 @@ class WriterPort(Port):
 
     @abstractmethod
     def complete_future(self, future: int, records: tuple[int, ...]) -> Answer[None]:
-        """The promised buffers are there, and belong to the writer."""
+        """The promised buffers are there, and belong to the writer. Called once, also after `finish_output`, `abort`
+        and `close`."""
 
     @abstractmethod
     def fail_future(self, future: int, reason: CheckpointReason) -> Answer[None]:
-        """The promised buffers will not come. Only the result of this subtask fails with this reason."""
+        """The promised buffers will not come. Only the result of this subtask fails with this reason. Called in place
+        of `complete_future`."""
 
     @abstractmethod
     def finish_input(self, subtask: int, checkpoint: int) -> Answer[None]:
-        """The subtask has handed in all data of its input channels."""
+        """The subtask has handed in all data of its input channels, or there was none. Called once."""
 
     @abstractmethod
     def finish_output(self, subtask: int, checkpoint: int) -> Answer[None]:
-        """The subtask has handed in or promised all data of its result subpartitions."""
+        """The subtask has handed in or promised all data of its result subpartitions, if there was any. Called once."""
 
     @abstractmethod
     def abort(self, subtask: int, checkpoint: int, reason: CheckpointReason) -> Answer[None]:

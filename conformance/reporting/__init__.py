@@ -74,7 +74,7 @@ from conformance.reporting.report_sections import report_page
 from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page, print_reports
 from conformance.reporting.screen import summaries
 from conformance.reporting.showing import print_verdicts
-from conformance.reporting.specification import chapter_file, rules, specification_folder
+from conformance.reporting.specification import part_of, parts_of, rules
 from conformance.reporting.stored import audit_document, audit_lines, audit_table
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
 from conformance.reporting.tables import (
@@ -86,6 +86,7 @@ from conformance.reporting.tables import (
 from conformance.reporting.trials import print_bugs, print_variants
 from conformance.reporting.unexercised import explanation_lines
 from conformance.reporting.verdicts import Remark, Tried, Verdicts, tried_in_check
+from conformance.system.packaged import chapter_file, specification_folder
 from conformance.system.writing import write_json, write_text
 
 __all__ = [
@@ -136,6 +137,8 @@ __all__ = [
     "interruption_lines",
     "kill_matrix",
     "matrix_text",
+    "part_of",
+    "parts_of",
     "print_bugs",
     "print_findings",
     "print_implementations",

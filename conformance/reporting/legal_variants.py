@@ -15,8 +15,9 @@ from conformance.reporting.divergences import what_differs
 from conformance.reporting.documents import DOCUMENT_SCHEMA, Document
 from conformance.reporting.looks import BAD, Slug, simple_table
 from conformance.reporting.markdown import cell, table
-from conformance.reporting.specification import chapter_file, rule_text
+from conformance.reporting.specification import rule_text
 from conformance.reporting.words import plain
+from conformance.system.packaged import chapter_file
 from conformance.system.text import html, markdown_block, markdown_code
 
 

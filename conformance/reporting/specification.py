@@ -8,26 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources.abc import Traversable
 
 from conformance.driver import Property
-from conformance.system.packaged import documentation
+from conformance.system.packaged import chapter, chapter_file
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 """A Markdown link. A link in a quoted rule would be wrong, since a report is not in the folder of the chapters."""
+_SECTION = re.compile(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _RULE = re.compile(r'^<a id="((?:[A-Z]|F[A-Z]|I-|CP)\d+)"></a>(.*?)(?=\n\n|\n<|\Z)', re.MULTILINE | re.DOTALL)
-
-
-def specification_folder() -> Traversable | None:
-    """Return the folder of the chapters: in the installed package, or `docs/specification` in a working copy."""
-    pages = documentation()
-    folder = pages / "specification" if pages is not None else None
-    return folder if folder is not None and folder.is_dir() else None
-
-
-def chapter_file(component: str) -> str:
-    """The name of the file of a component's chapter."""
-    return f"{component}.md"
 
 
 def specification_reference(judged: Property) -> str:
@@ -35,17 +23,28 @@ def specification_reference(judged: Property) -> str:
     return f"{chapter_file(judged.component)}#{judged.invariant}" if judged.invariant else ""
 
 
-def rules(chapter: str) -> dict[str, str]:
+def rules(text: str) -> dict[str, str]:
     """Return the rules of a chapter by number. Each rule is a paragraph in Markdown."""
-    return {number: " ".join(text.split()) for number, text in _RULE.findall(chapter)}
+    return {number: " ".join(rule.split()) for number, rule in _RULE.findall(text)}
+
+
+def parts_of(text: str) -> dict[str, str]:
+    """Return the sections of a page by anchor, as GitHub makes it of a heading, without its rules."""
+    return {_anchor(heading): f"## {heading}\n{body}" for heading, body in _SECTION.findall(text)}
+
+
+def part_of(text: str, anchor: str) -> str | None:
+    """Return the rule or the section of a page that has this anchor, or None if there is none."""
+    return rules(text).get(anchor) or parts_of(text).get(anchor)
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 @cache
 def rule_text(component: str, number: str) -> str | None:
     """Return the paragraph of a rule, or None if there is no such rule or the specification is not installed."""
-    folder = specification_folder()
-    file = folder / chapter_file(component) if folder is not None else None
-    if file is None or not file.is_file():
-        return None
-    found = rules(file.read_text(encoding="utf-8")).get(number)
+    text = chapter(component)
+    found = rules(text).get(number) if text is not None else None
     return _LINK.sub(r"\1 (\2)", found) if found is not None else None

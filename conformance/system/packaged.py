@@ -22,6 +22,25 @@ def documentation() -> Traversable | None:
     return packaged("documentation", "docs")
 
 
+def specification_folder() -> Traversable | None:
+    """Returns the folder of the chapters: in the installed package, or `docs/specification` in a working copy."""
+    pages = documentation()
+    folder = pages / "specification" if pages is not None else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def chapter_file(component: str) -> str:
+    """Returns the name of the file of a component's chapter."""
+    return f"{component}.md"
+
+
+def chapter(component: str) -> str | None:
+    """Returns the chapter of a component, or None if it has none or the specification is not installed."""
+    folder = specification_folder()
+    file = folder / chapter_file(component) if folder is not None else None
+    return file.read_text(encoding="utf-8") if file is not None and file.is_file() else None
+
+
 _TOP = PurePosixPath()
 
 

@@ -44,10 +44,10 @@ OUR_OWN = {
     "conformance/engines/corpus.py": {"file.read_text"},  # data of the package
     "conformance/engines/noticed.py": {"file.read_text"},  # data of the package
     "conformance/ports/changes.py": {"file.read_text"},  # data of the package
-    "conformance/reporting/specification.py": {"file.read_text"},  # data of the package
     "conformance/suite/searches.py": {"path.open"},  # a lock in a folder of the run
     "conformance/system/files.py": {"os.open", "os.fdopen"},  # the one place
     "conformance/system/folders.py": {"os.open"},  # a folder, to write it to the disk
+    "conformance/system/packaged.py": {"file.read_text"},  # data of the package
     "conformance/system/processes.py": {
         "(_PROC / str(pid) / 'stat').read_text",
         "(_PROC / str(pid) / 'statm').read_text",
