@@ -35,7 +35,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "other engines: search, reduction, matrix, workers": ("tests/engines/*",),
     "pytest as implementers run it, and the package": ("tests/suite/*", "tests/building/*"),
     "other languages and Flink, without its jars": ("tests/bridges/*",),
-    "the reference, by hand-written scenarios": ("tests/reference_impl/*", "tests/parts/*", "tests/ports/*"),
+    "the reference, by hand-written scenarios": ("tests/reference_impl/*", "tests/models/*", "tests/ports/*"),
     "what is printed and written": ("tests/reporting/*",),
     "commands, documents, rooms": ("tests/*",),
 }  # fmt: skip

@@ -26,7 +26,7 @@ CHAIN = (
     ("strategies",),
     ("conformance.engines",),
     ("conformance.components",),
-    ("conformance.parts",),
+    ("conformance.models",),
     ("conformance.driver",),
     ("conformance.scenarios",),
     ("conformance.ports",),
@@ -52,7 +52,7 @@ BESIDES = {
 }
 """What the chain does not say. The package `conformance` itself is no room: it holds the version, for everybody."""
 
-NAMELESS = ("driver", "parts", "engines", "campaigns", "reporting", "suite", "bridges/jsonl")
+NAMELESS = ("driver", "models", "engines", "campaigns", "reporting", "suite", "bridges/jsonl")
 """Rooms in which no component is named: they are handed one, or look one up in what they are handed."""
 
 ONLY_IN = {
@@ -205,8 +205,8 @@ def test_the_checker_allows(path: str, source: str) -> None:
     ("path", "source", "line", "name"),
     [
         ("conformance/ports/deque.py", "import conformance.driver", 1, "conformance.driver"),
-        ("conformance/driver/world.py", "from conformance.parts import lane", 1, "conformance.parts.lane"),
-        ("conformance/parts/lane.py", "import conformance.components", 1, "conformance.components"),
+        ("conformance/driver/world.py", "from conformance.models import lane", 1, "conformance.models.lane"),
+        ("conformance/models/lane.py", "import conformance.components", 1, "conformance.components"),
         ("conformance/ports/deque.py", "from conformance import scenarios", 1, "conformance.scenarios"),
         ("conformance/ports/deque.py", "from .. import scenarios", 1, "conformance.scenarios"),
         (

@@ -74,7 +74,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Shared(Generic[LC, VC, *Ops]):
-    """A rule of a part. It is declared once, and each component that has the part adopts it."""
+    """A rule of a model. It is declared once, and each component that has the model adopts it."""
 
     check: Callable[[LC, Seen[VC, *Ops]], Judgement]
     invariant: str
@@ -90,7 +90,7 @@ def shared(
     quiet: bool = False,
     struck: bool = False,
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
-    """Declare the rule of a part, for ledgers that have the part."""
+    """Declare the rule of a model, for ledgers that have the model."""
     return lambda check: Shared(check, invariant, tickets, quiet, struck)
 
 
@@ -189,7 +189,7 @@ class Rules(Generic[L]):
         self, one: Shared[Any, Any, *tuple[Any, ...]], *on: AnyStep, slug: str = "", statement: str = "",
         invariant: str = "", tickets: tuple[str, ...] = (), **rest: Any,
     ) -> None:  # fmt: skip
-        """Adopt the rule of a part for these steps. A component for which it means more gives it another slug."""
+        """Adopt the rule of a model for these steps. A component for which it means more gives it another slug."""
         self._declare(
             on, slug, statement, invariant=invariant or one.invariant, tickets=tickets or one.tickets,
             quiet=one.quiet, struck=one.struck, **rest,

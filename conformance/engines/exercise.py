@@ -18,7 +18,7 @@ from msgspec import Struct
 from conformance.driver import ANSWERS, Component, Kind, Level, Program, Property, Setting
 from conformance.driver.setting import LOCAL, REMOTE
 from conformance.engines.tally import Cases, Tally
-from conformance.parts.designs import recovers
+from conformance.models.designs import recovers
 
 EXPECTED = 10.0
 """A gap is reported if the property would have been judged so often in the setting, had it been judged there as often

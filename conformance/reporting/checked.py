@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.engines import Check, Standing
 from conformance.engines.causes import Cause
-from conformance.parts.words import many
+from conformance.models.words import many
 from conformance.ports import Implementation
 from conformance.reporting.claims import claims_remarks
 from conformance.reporting.divergences import divergence_remarks

@@ -10,7 +10,7 @@ from rich.table import Table
 from conformance.engines import replay
 from conformance.engines.explore import Exploration
 from conformance.engines.recognition import HASH_BITS, Recognition, collision_odds
-from conformance.parts.words import many
+from conformance.models.words import many
 from conformance.reporting.console import CarefulConsole
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.reporting.looks import simple_table

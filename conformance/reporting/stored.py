@@ -8,7 +8,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from conformance.parts.words import are, many
+from conformance.models.words import are, many
 from conformance.reporting.documents import DOCUMENT_SCHEMA
 from conformance.reporting.looks import simple_table
 from conformance.state_files import StateAudit

@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from conformance.driver import AnyStep, Component, FailureClass, with_article
-from conformance.parts.answers import records_by_channel
-from conformance.parts.fault_words import call_at
-from conformance.parts.records import in_words
-from conformance.parts.signal_words import SIGNALS
-from conformance.parts.words import short_name
+from conformance.models.answers import records_by_channel
+from conformance.models.fault_words import call_at
+from conformance.models.records import in_words
+from conformance.models.signal_words import SIGNALS
+from conformance.models.words import short_name
 from conformance.ports import (
     AlignmentTimes,
     Announcement,

@@ -31,7 +31,7 @@ from conformance.driver import (
     always,
     answers_property,
 )
-from conformance.parts.lifetime import fail_step
+from conformance.models.lifetime import fail_step
 from conformance.ports import Answer, Capability, Implementation, KnownBug, Port, Resources
 from conformance.ports.catalogue import INTERFACES as KNOWN_INTERFACES
 from conformance.ports.catalogue import Interface

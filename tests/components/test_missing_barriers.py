@@ -7,7 +7,7 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import check
-from conformance.parts.starts import reason_without_barrier
+from conformance.models.starts import reason_without_barrier
 from conformance.ports import Capability, CheckpointReason, find_implementation
 
 SLUG = "a-missing-recovery-barrier-declines-the-checkpoint"

@@ -31,7 +31,7 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts.records import compare_ids
+from conformance.models.records import compare_ids
 from conformance.ports import Answer, Implementation, KnownBug, Resources, Signal
 from conformance.scenarios import Step
 from tests.engines.toy_gate import (

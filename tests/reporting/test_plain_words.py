@@ -13,7 +13,7 @@ from conformance.driver import Program
 from conformance.engines import Replay, read_scenario, replay
 from conformance.engines.explore import Explorer
 from conformance.engines.scope import scope_of
-from conformance.parts.words import name
+from conformance.models.words import name
 from conformance.ports import (
     Alignment,
     Announcement,

@@ -12,8 +12,8 @@ import pytest
 from conformance import ports
 from conformance.components import COMPONENTS
 from conformance.driver import FailureClass
-from conformance.parts.fault_words import CALLS, HOW, call_at
-from conformance.parts.signal_words import SIGNALS, SUBTASK_CALLS, TASK_STATES
+from conformance.models.fault_words import CALLS, HOW, call_at
+from conformance.models.signal_words import SIGNALS, SUBTASK_CALLS, TASK_STATES
 from conformance.ports import (
     CheckpointDeclined,
     CoordinatorReset,

@@ -16,7 +16,7 @@ import msgspec
 
 from conformance.components import COMPONENTS
 from conformance.driver import AnyStep, FailureClass
-from conformance.parts.fault_words import failure_at
+from conformance.models.fault_words import failure_at
 from conformance.ports import (
     INTERFACES,
     CheckpointReason,

@@ -10,8 +10,8 @@ from conformance.components.barrier_handler import goals, rules
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.components.barrier_handler.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.barriers import TIMEOUT
-from conformance.parts.faults import WithFaults
+from conformance.models.barriers import TIMEOUT
+from conformance.models.faults import WithFaults
 from conformance.ports import BarrierHandlerConfig, BarrierHandlerPort
 
 

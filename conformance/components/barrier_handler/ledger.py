@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from conformance.driver import PortLedger, Seen
-from conformance.parts.barriers import timestamp
+from conformance.models.barriers import timestamp
 from conformance.ports import (
     Alignment,
     BarrierPrioritized,

@@ -7,11 +7,11 @@ from typing import Any
 from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import faults, lifetime
-from conformance.parts.answers import checkpoints
-from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import channels, counted
+from conformance.models import faults, lifetime
+from conformance.models.answers import checkpoints
+from conformance.models.designs import FAULTS, RESOURCES
+from conformance.models.signal_words import signalled
+from conformance.models.words import channels, counted
 from conformance.ports import (
     AlignmentTimes,
     BarrierHandlerPort,

@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Seen, Step, Steps, While, always
-from conformance.parts.answers import checkpoint
-from conformance.parts.barriers import (
+from conformance.models.answers import checkpoint
+from conformance.models.barriers import (
     KINDS,
     ONLY_ALIGNED,
     SUITS,
@@ -22,8 +22,8 @@ from conformance.parts.barriers import (
     timeoutable,
     unaligned,
 )
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import Alignment, AlignmentTimes, Answer, Barrier, BarrierHandlerPort
 
 LIVE = ("live",)

@@ -10,8 +10,8 @@ from conformance.components.chain import buffer_rules, fault_rules, goals, rules
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.steps import DRAIN, PREFIXES, STEPS, THREADS
 from conformance.driver import Component, Settings
-from conformance.parts.designs import BY_CONVERSION, READBACK, recovers
-from conformance.parts.faults import WithFaults
+from conformance.models.designs import BY_CONVERSION, READBACK, recovers
+from conformance.models.faults import WithFaults
 from conformance.ports import (
     Capability,
     ChainCheckpoint,

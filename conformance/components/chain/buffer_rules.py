@@ -6,9 +6,9 @@ from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import NO_CREDIT, NOTHING_RECOVERED, NOTHING_SENT, Took, Transferred
 from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
-from conformance.parts import notice
-from conformance.parts.designs import BEFORE, PUSHED, RESOURCES
-from conformance.parts.words import counted, many, name
+from conformance.models import notice
+from conformance.models.designs import BEFORE, PUSHED, RESOURCES
+from conformance.models.words import counted, many, name
 from conformance.ports import Buffer, Resources
 
 RULES = Rules[Ledger]("chain")

@@ -8,9 +8,9 @@ from conformance.components.chain import steps
 from conformance.components.chain.answers import acknowledged, checkpoint_in_words
 from conformance.components.chain.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, shared
-from conformance.parts import faults
-from conformance.parts.designs import FAULTS, READBACK
-from conformance.parts.faults import struck_by
+from conformance.models import faults
+from conformance.models.designs import FAULTS, READBACK
+from conformance.models.faults import struck_by
 from conformance.ports import CHANNEL_STATE_WRITER, ChainCheckpoint, ChainPort, CheckpointStatus
 
 RULES = Rules[Ledger]("chain")

@@ -10,7 +10,7 @@ from conformance.components.chain.answers import acknowledged, declines, is_unal
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import Took
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, STEPPING, recovers
+from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, STEPPING, recovers
 from conformance.ports import Barrier, ChainCheckpoint, CheckpointStatus, EndOfPartition, Recovery
 
 RULES = Rules[Ledger]("chain")

@@ -24,7 +24,7 @@ from conformance.components.chain.checkpoints import (
 )
 from conformance.components.chain.side import Side
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.parts.notice import Notice
+from conformance.models.notice import Notice
 from conformance.ports import (
     Barrier,
     Buffer,

@@ -27,10 +27,10 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.driver.setting import REMOTE
-from conformance.parts import lifetime
-from conformance.parts.designs import BEFORE, IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, PUSHED, READBACK, RESOURCES
-from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import many, name
+from conformance.models import lifetime
+from conformance.models.designs import BEFORE, IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, PUSHED, READBACK, RESOURCES
+from conformance.models.records import compare_ids, in_words
+from conformance.models.words import many, name
 from conformance.ports import (
     Barrier,
     Buffer,

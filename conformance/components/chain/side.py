@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.parts.credit import Credit
+from conformance.models.credit import Credit
 from conformance.ports import ChainCheckpoint, ChainConfig, ChannelKind, Recovery
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from conformance.components.chain.ledger import Ledger
 from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, AnyStep, Drain, Each, Once, Operands, Steps, While, always
 from conformance.driver.step import FINISH, RUN
-from conformance.parts.answers import records_by_channel
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step
+from conformance.models.answers import records_by_channel
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     Alignment,

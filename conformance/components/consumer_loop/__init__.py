@@ -10,7 +10,7 @@ from conformance.components.consumer_loop import goals, rules
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.components.consumer_loop.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.barriers import TIMEOUT
+from conformance.models.barriers import TIMEOUT
 from conformance.ports import BarrierHandlerConfig, ConsumerLoopPort
 
 

@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 
 from conformance.components.consumer_loop.lane import Lane
 from conformance.driver import PortLedger, Seen
-from conformance.parts.barriers import timestamp
-from conformance.parts.lookers import Lookers
+from conformance.models.barriers import timestamp
+from conformance.models.lookers import Lookers
 from conformance.ports import (
     Alignment,
     Barrier,

@@ -16,10 +16,10 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import lifetime
-from conformance.parts.designs import READBACK, RESOURCES
-from conformance.parts.records import compare_ids, in_words, were
-from conformance.parts.words import channels, name
+from conformance.models import lifetime
+from conformance.models.designs import READBACK, RESOURCES
+from conformance.models.records import compare_ids, in_words, were
+from conformance.models.words import channels, name
 from conformance.ports import (
     Alignment,
     CheckpointDeclined,

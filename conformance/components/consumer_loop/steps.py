@@ -7,9 +7,9 @@ from typing import Any
 
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Step, Steps, While, always
-from conformance.parts.answers import records_by_channel, whether
-from conformance.parts.barriers import aligned, cancellable, passing, timeoutable, timestamp, unaligned
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.models.answers import records_by_channel, whether
+from conformance.models.barriers import aligned, cancellable, passing, timeoutable, timestamp, unaligned
+from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     MOST_QUEUED,
     Alignment,

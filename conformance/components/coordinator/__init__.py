@@ -13,7 +13,7 @@ from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
 from conformance.components.coordinator.prefixes import PREFIXES
 from conformance.components.coordinator.steps import STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.faults import WithFaults
+from conformance.models.faults import WithFaults
 from conformance.ports import Capability, CoordinatorConfig, CoordinatorPort
 
 __all__ = ["COMPONENT", "CoordinatorScenarioConfig", "holding_rules", "result_rules", "telling_rules"]

@@ -9,7 +9,7 @@ from conformance.components.coordinator import steps
 from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.rules import ANY
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts.designs import FAULTS
+from conformance.models.designs import FAULTS
 from conformance.ports import (
     CheckpointAbortNotified,
     CheckpointCompleteNotified,

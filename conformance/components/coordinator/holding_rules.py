@@ -8,7 +8,7 @@ from conformance.components.coordinator.rules import ANY, SETTLING
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts.words import are, many
+from conformance.models.words import are, many
 from conformance.ports import Capability, Message, ReportReceived, Resources
 
 RULES = Rules[Ledger]("coordinator")

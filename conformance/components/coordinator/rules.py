@@ -9,7 +9,7 @@ from conformance.components.coordinator.ledger import Ledger
 from conformance.components.coordinator.sides import Attempt, Checkpoint
 from conformance.components.coordinator.words import attempt, event, report
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts.words import are, many
+from conformance.models.words import are, many
 from conformance.ports import Capability, EventTransmitted, Message, ReportReceived, ReportTransmitted
 
 RULES = Rules[Ledger]("coordinator", answers_property("coordinator"))

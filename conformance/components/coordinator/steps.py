@@ -8,8 +8,8 @@ from conformance.components.coordinator.ledger import ABORTING, MOST_SUBTASKS, L
 from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
 from conformance.components.coordinator.words import event, stored_reports
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step
 from conformance.ports import NO_CHECKPOINT, Answer, CoordinatorPort, Message, Resources
 
 LIVE = ("live",)

@@ -8,7 +8,7 @@ from conformance.components.coordinator.rules import ANY, SETTLING
 from conformance.components.coordinator.words import attempt
 from conformance.components.coordinator.words import told as in_words
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts import lifetime
+from conformance.models import lifetime
 from conformance.ports import (
     Capability,
     CheckpointAbortNotified,

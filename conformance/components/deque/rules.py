@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from conformance.components.deque import steps
 from conformance.components.deque.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import lifetime
-from conformance.parts.designs import RESOURCES
-from conformance.parts.words import many, truth
+from conformance.models import lifetime
+from conformance.models.designs import RESOURCES
+from conformance.models.words import many, truth
 
 RULES = Rules[Ledger]("deque", answers_property("deque"))
 rule, goal = RULES.rule, RULES.goal

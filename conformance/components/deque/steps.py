@@ -7,9 +7,9 @@ from functools import partial
 
 from conformance.components.deque.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Steps, While, always
-from conformance.parts.answers import listed, whether
-from conformance.parts.lifetime import fail_step, resources_step
-from conformance.parts.words import many
+from conformance.models.answers import listed, whether
+from conformance.models.lifetime import fail_step, resources_step
+from conformance.models.words import many
 from conformance.ports import Answer, DequePort, Item
 
 LIVE = ("live",)

@@ -10,8 +10,8 @@ from conformance.components.drainer import goals, rules
 from conformance.components.drainer.ledger import Ledger
 from conformance.components.drainer.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import PUSHED
-from conformance.parts.faults import WithFaults
+from conformance.models.designs import PUSHED
+from conformance.models.faults import WithFaults
 from conformance.ports import DrainerConfig, DrainerPort, Piece
 
 

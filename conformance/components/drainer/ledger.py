@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.parts.lookers import Lookers
+from conformance.models.lookers import Lookers
 from conformance.ports import Buffer, Drained, Element, Piece, Places, RecoveryTrigger
 
 Looker: TypeAlias = Literal["drainer", "writer"] | int

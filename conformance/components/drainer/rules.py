@@ -7,10 +7,10 @@ from typing import Any
 from conformance.components.drainer import steps
 from conformance.components.drainer.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Unsure, answers_property, thread_properties
-from conformance.parts import faults, lifetime
-from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import are, got, many, must_be, name, refusal
+from conformance.models import faults, lifetime
+from conformance.models.designs import FAULTS, RESOURCES
+from conformance.models.records import compare_ids, in_words
+from conformance.models.words import are, got, many, must_be, name, refusal
 from conformance.ports import (
     BUFFER_POOL,
     CheckpointReason,

@@ -7,9 +7,9 @@ from typing import Any
 
 from conformance.components.drainer.ledger import Ledger
 from conformance.driver import BROKEN, DISABLED, Drain, Each, Once, Steps, While, always
-from conformance.parts.answers import records_by_channel, whether
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.models.answers import records_by_channel, whether
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import Answer, Drained, DrainerPort, Piece, RecoveryTrigger
 
 FETCHED, INSTALLED, LIVE = ("fetched",), ("installed",), ("fetched", "installed")

@@ -11,9 +11,9 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.prefixes import PREFIXES
 from conformance.components.gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
-from conformance.parts.designs import BY_CONVERSION, recovers
-from conformance.parts.faults import WithFaults
-from conformance.parts.starts import reason_without_barrier
+from conformance.models.designs import BY_CONVERSION, recovers
+from conformance.models.faults import WithFaults
+from conformance.models.starts import reason_without_barrier
 from conformance.ports import Capability, ChannelKind, GateConfig, GatePort, Recovery
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE

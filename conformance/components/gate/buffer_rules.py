@@ -6,8 +6,8 @@ from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import NO_PRODUCERS
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts.designs import RESOURCES
-from conformance.parts.words import are, counted, many
+from conformance.models.designs import RESOURCES
+from conformance.models.words import are, counted, many
 from conformance.ports import Recovery, Resources
 
 RULES = Rules[Ledger]("gate")

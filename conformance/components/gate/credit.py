@@ -7,7 +7,7 @@ aside for credit.
 
 from __future__ import annotations
 
-from conformance.parts.credit import Demand
+from conformance.models.credit import Demand
 from conformance.ports.elements import Buffer, Element
 
 

@@ -6,10 +6,10 @@ from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import BOTH_KINDS, Polled, Written
 from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
-from conformance.parts import faults, kept_errors
-from conformance.parts.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
-from conformance.parts.records import in_words
-from conformance.parts.words import counted, got
+from conformance.models import faults, kept_errors
+from conformance.models.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
+from conformance.models.records import in_words
+from conformance.models.words import counted, got
 from conformance.ports import ErrorKind, GatePort, Resources
 
 RULES = Rules[Ledger]("gate")

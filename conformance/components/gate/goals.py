@@ -7,8 +7,8 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import Polled, Written
 from conformance.components.gate.side import Side
 from conformance.driver import Rules, Seen
-from conformance.parts import starts
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
+from conformance.models import starts
+from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
 from conformance.ports import Buffer, BufferOrEvent, Resources
 
 RULES = Rules[Ledger]("gate")

@@ -17,10 +17,10 @@ from typing import Any
 from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
 from conformance.driver import BROKEN, FAILING, PortLedger, Seen, Unsure
-from conformance.parts.kept import KEPT, keep
-from conformance.parts.kept_errors import task_fails
-from conformance.parts.notice import Notice, notifies
-from conformance.parts.starts import BARRIER_MEANWHILE, UNOPPOSED, Refusal
+from conformance.models.kept import KEPT, keep
+from conformance.models.kept_errors import task_fails
+from conformance.models.notice import Notice, notifies
+from conformance.models.starts import BARRIER_MEANWHILE, UNOPPOSED, Refusal
 from conformance.ports import (
     CHANNEL_RELEASE,
     CHANNEL_STATE_WRITER,

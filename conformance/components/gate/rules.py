@@ -17,14 +17,14 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.driver.setting import LOCAL
-from conformance.parts import lifetime, notice, recovery, starts
-from conformance.parts.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES, TIMEOUTABLE
-from conformance.parts.input_state import judge_written
-from conformance.parts.kept import must_be_refused
-from conformance.parts.notice import notifies
-from conformance.parts.records import compare_ids
-from conformance.parts.taking import judge_count
-from conformance.parts.words import channels, many, must_fail, must_succeed, name, truth
+from conformance.models import lifetime, notice, recovery, starts
+from conformance.models.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES, TIMEOUTABLE
+from conformance.models.input_state import judge_written
+from conformance.models.kept import must_be_refused
+from conformance.models.notice import notifies
+from conformance.models.records import compare_ids
+from conformance.models.taking import judge_count
+from conformance.models.words import channels, many, must_fail, must_succeed, name, truth
 from conformance.ports import (
     Announcement,
     Buffer,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.components.gate.credit import Credit
-from conformance.parts.lane import Lane, Sent
+from conformance.models.lane import Lane, Sent
 from conformance.ports import CheckpointReason, Recovery, RecoveryCompletion
 from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
 

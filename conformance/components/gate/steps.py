@@ -26,11 +26,11 @@ from conformance.driver import (
     While,
     always,
 )
-from conformance.parts import kept
-from conformance.parts.answers import AVAILABLE, FINISHED, buffers, records_by_channel
-from conformance.parts.faults import fault_step
-from conformance.parts.kept import KEPT
-from conformance.parts.lifetime import cancel_step, fail_step, resources_step, restart_step
+from conformance.models import kept
+from conformance.models.answers import AVAILABLE, FINISHED, buffers, records_by_channel
+from conformance.models.faults import fault_step
+from conformance.models.kept import KEPT
+from conformance.models.lifetime import cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
     CHANNEL_RELEASE,
     Answer,

@@ -13,9 +13,9 @@ from conformance.components.local_channel import goals, rules
 from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
-from conformance.parts.designs import BY_END_OF_RECOVERY, recovers
-from conformance.parts.faults import WithFaults
-from conformance.parts.starts import reason_without_barrier
+from conformance.models.designs import BY_END_OF_RECOVERY, recovers
+from conformance.models.faults import WithFaults
+from conformance.models.starts import reason_without_barrier
 from conformance.ports import Capability, ChannelConfig, LocalChannelPort, Recovery
 
 

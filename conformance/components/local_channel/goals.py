@@ -6,8 +6,8 @@ from conformance.components.local_channel import steps
 from conformance.components.local_channel.ledger import Ledger
 from conformance.components.local_channel.rules import PUSHES, Took
 from conformance.driver import Rules, Seen
-from conformance.parts import faults
-from conformance.parts.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, STEPPING
+from conformance.models import faults
+from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, STEPPING
 from conformance.ports import Barrier, Buffer, LocalChannelPort
 
 RULES = Rules[Ledger]("local-channel")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.driver import PortLedger, Seen
-from conformance.parts.faults import struck_by
-from conformance.parts.input_state import State
-from conformance.parts.lane import Lane, Recovered
-from conformance.parts.notice import Notice
-from conformance.parts.records import in_words
-from conformance.parts.recovery import ends
-from conformance.parts.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
-from conformance.parts.words import name
+from conformance.models.faults import struck_by
+from conformance.models.input_state import State
+from conformance.models.lane import Lane, Recovered
+from conformance.models.notice import Notice
+from conformance.models.records import in_words
+from conformance.models.recovery import ends
+from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
+from conformance.models.words import name
 from conformance.ports import (
     PRODUCER,
     Barrier,

@@ -17,10 +17,10 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import faults, lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import FAULTS, IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
-from conformance.parts.records import compare_ids, in_words, were
-from conformance.parts.words import must_be, must_fail, must_succeed, name
+from conformance.models import faults, lifetime, notice, recovery, starts, taking
+from conformance.models.designs import FAULTS, IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
+from conformance.models.records import compare_ids, in_words, were
+from conformance.models.words import must_be, must_fail, must_succeed, name
 from conformance.ports import Buffer, BufferAndBacklog, ErrorKind
 
 # Without recovered data that is pushed, no operation of this channel waits for another one.

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from conformance.components.local_channel.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Step, Steps, While, always, drain
-from conformance.parts.answers import ADDED, IN_RECOVERY, INSERTED, buffers, records
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step
+from conformance.models.answers import ADDED, IN_RECOVERY, INSERTED, buffers, records
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step
 from conformance.ports import (
     PRODUCER,
     SUBPARTITION_REQUEST,

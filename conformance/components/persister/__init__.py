@@ -10,7 +10,7 @@ from conformance.components.persister import rules
 from conformance.components.persister.ledger import Ledger
 from conformance.components.persister.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.faults import WithFaults
+from conformance.models.faults import WithFaults
 from conformance.ports import PersisterConfig, PersisterPort
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.driver import PortLedger, Seen
-from conformance.parts.input_state import InputState
-from conformance.parts.starts import SUBSUMED, UNOPPOSED, Refusal
+from conformance.models.input_state import InputState
+from conformance.models.starts import SUBSUMED, UNOPPOSED, Refusal
 from conformance.ports import Places
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from conformance.components.persister import steps
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import faults, input_state, lifetime
-from conformance.parts.designs import FAULTS
-from conformance.parts.input_state import judge_written
-from conformance.parts.records import in_words, were
-from conformance.parts.starts import judge_refusal, judge_start
-from conformance.parts.words import counted, many, truth
+from conformance.models import faults, input_state, lifetime
+from conformance.models.designs import FAULTS
+from conformance.models.input_state import judge_written
+from conformance.models.records import in_words, were
+from conformance.models.starts import judge_refusal, judge_start
+from conformance.models.words import counted, many, truth
 from conformance.ports import Capability, CheckpointReason, PersisterPort, Resources
 
 RULES = Rules[Ledger]("persister", answers_property("persister"))

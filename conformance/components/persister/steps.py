@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from conformance.components.persister.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Steps, always
-from conformance.parts.answers import checkpoint, records, whether
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.models.answers import checkpoint, records, whether
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     Alignment,
     Announcement,

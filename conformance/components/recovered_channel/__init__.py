@@ -11,8 +11,8 @@ from conformance.components.recovered_channel import goals, rules
 from conformance.components.recovered_channel.ledger import Ledger
 from conformance.components.recovered_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
-from conformance.parts.designs import BY_CONVERSION, recovers
-from conformance.parts.faults import WithFaults
+from conformance.models.designs import BY_CONVERSION, recovers
+from conformance.models.faults import WithFaults
 from conformance.ports import ChannelConfig, RecoveredChannelPort, Recovery
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, WAITING, Ledger
 from conformance.driver import Rules, Seen
-from conformance.parts import faults
-from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, RECOVER_FIRST, STEPPING
+from conformance.models import faults
+from conformance.models.designs import FAULTS, IN_MEMORY, PUSHED, RECOVER_FIRST, STEPPING
 from conformance.ports import RecoveredChannelPort, Resources
 
 RULES = Rules[Ledger]("recovered-channel")

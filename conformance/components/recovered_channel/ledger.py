@@ -8,12 +8,12 @@ thread offers one, and until then the phase is `waiting`.
 from __future__ import annotations
 
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.parts.faults import struck_by
-from conformance.parts.lane import Recovered
-from conformance.parts.notice import Notice
-from conformance.parts.records import in_words
-from conformance.parts.recovery import ends
-from conformance.parts.starts import Refusal
+from conformance.models.faults import struck_by
+from conformance.models.lane import Recovered
+from conformance.models.notice import Notice
+from conformance.models.records import in_words
+from conformance.models.recovery import ends
+from conformance.models.starts import Refusal
 from conformance.ports import (
     BUFFER_POOL,
     BufferAndBacklog,

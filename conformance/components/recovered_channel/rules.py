@@ -17,10 +17,10 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import faults, lifetime, notice, recovery, starts, taking
-from conformance.parts.designs import AFTER, FAULTS, PUSHED, READBACK, RESOURCES
-from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import are, counted, got, many, must_be, must_fail, must_succeed, name
+from conformance.models import faults, lifetime, notice, recovery, starts, taking
+from conformance.models.designs import AFTER, FAULTS, PUSHED, READBACK, RESOURCES
+from conformance.models.records import compare_ids, in_words
+from conformance.models.words import are, counted, got, many, must_be, must_fail, must_succeed, name
 from conformance.ports import BUFFER_POOL, BufferAndBacklog, DataAvailable, ErrorKind, FaultKind, FaultStruck, Resources
 
 # No operation of this channel takes a lock inside another, so only a broken channel could exercise the rules about

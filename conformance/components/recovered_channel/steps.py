@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from conformance.components.recovered_channel.ledger import EXPOSED, WAITING, Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Steps, While, always
 from conformance.driver.drain import Step
-from conformance.parts.answers import buffers, checkpoint, records, whether
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step, restart_step
+from conformance.models.answers import buffers, checkpoint, records, whether
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
     BUFFER_POOL,
     Alignment,

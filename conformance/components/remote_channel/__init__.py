@@ -10,9 +10,9 @@ from conformance.components.remote_channel import buffer_rules, fault_rules, goa
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
-from conformance.parts.designs import ANYWHERE, BY_END_OF_RECOVERY, NOTHING, recovers
-from conformance.parts.faults import WithFaults
-from conformance.parts.starts import reason_without_barrier
+from conformance.models.designs import ANYWHERE, BY_END_OF_RECOVERY, NOTHING, recovers
+from conformance.models.faults import WithFaults
+from conformance.models.starts import reason_without_barrier
 from conformance.ports import CHANNEL_STATE_WRITER, Capability, ChannelConfig, FaultKind, Recovery, RemoteChannelPort
 from conformance.scenarios import Step
 

@@ -6,9 +6,9 @@ from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import FLOWING, OPEN, Ledger
 from conformance.components.remote_channel.rules import END_TAKEN, NO_CREDIT
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts import lifetime, taking
-from conformance.parts.designs import PUSHED, RESOURCES
-from conformance.parts.words import are, many
+from conformance.models import lifetime, taking
+from conformance.models.designs import PUSHED, RESOURCES
+from conformance.models.words import are, many
 from conformance.ports import CreditAnnounced, Resources
 
 RULES = Rules[Ledger]("remote-channel")

@@ -5,7 +5,7 @@ Specification: remote-channel.md.
 
 from __future__ import annotations
 
-from conformance.parts.credit import Demand
+from conformance.models.credit import Demand
 
 
 class Credit(Demand):

@@ -9,12 +9,12 @@ from conformance.components.remote_channel.buffer_rules import between
 from conformance.components.remote_channel.ledger import OPEN, Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Unsure, shared
-from conformance.parts import faults, recovery
-from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.fault_words import call_at
-from conformance.parts.faults import struck_again, struck_by
-from conformance.parts.notice import notifies
-from conformance.parts.words import are, many, must_succeed
+from conformance.models import faults, recovery
+from conformance.models.designs import FAULTS, RESOURCES
+from conformance.models.fault_words import call_at
+from conformance.models.faults import struck_again, struck_by
+from conformance.models.notice import notifies
+from conformance.models.words import are, many, must_succeed
 from conformance.ports import ErrorKind, RemoteChannelPort, Resources
 
 RULES = Rules[Ledger]("remote-channel")

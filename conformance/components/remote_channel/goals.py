@@ -6,8 +6,8 @@ from conformance.components.remote_channel import steps
 from conformance.components.remote_channel.ledger import Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.driver import Rules, Seen
-from conformance.parts import starts
-from conformance.parts.designs import FAULTS, IN_MEMORY, PUSHED, STEPPING, TIMEOUTABLE
+from conformance.models import starts
+from conformance.models.designs import FAULTS, IN_MEMORY, PUSHED, STEPPING, TIMEOUTABLE
 from conformance.ports import Buffer, Resources
 
 RULES = Rules[Ledger]("remote-channel")

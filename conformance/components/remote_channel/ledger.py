@@ -11,12 +11,12 @@ from typing import Any
 
 from conformance.components.remote_channel.credit import Credit
 from conformance.driver import BROKEN, PortLedger, Seen, Unsure
-from conformance.parts.faults import struck_by
-from conformance.parts.kept import keep
-from conformance.parts.lane import Lane, Sent
-from conformance.parts.notice import Notice
-from conformance.parts.starts import BARRIER_MEANWHILE, DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
-from conformance.parts.words import name
+from conformance.models.faults import struck_by
+from conformance.models.kept import keep
+from conformance.models.lane import Lane, Sent
+from conformance.models.notice import Notice
+from conformance.models.starts import BARRIER_MEANWHILE, DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
+from conformance.models.words import name
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     CONNECTION,

@@ -18,12 +18,12 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import notice, recovery, starts, taking
-from conformance.parts.designs import PUSHED, READBACK, TIMEOUTABLE
-from conformance.parts.input_state import judge_written
-from conformance.parts.kept import must_be_refused
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import must_be, must_fail, must_succeed, name
+from conformance.models import notice, recovery, starts, taking
+from conformance.models.designs import PUSHED, READBACK, TIMEOUTABLE
+from conformance.models.input_state import judge_written
+from conformance.models.kept import must_be_refused
+from conformance.models.signal_words import signalled
+from conformance.models.words import must_be, must_fail, must_succeed, name
 from conformance.ports import (
     Announcement,
     Buffer,

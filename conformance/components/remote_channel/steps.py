@@ -24,11 +24,11 @@ from conformance.driver import (
     While,
     always,
 )
-from conformance.parts import kept
-from conformance.parts.answers import IN_RECOVERY, INSERTED, buffers, records
-from conformance.parts.faults import fault_step
-from conformance.parts.kept import KEPT
-from conformance.parts.lifetime import alive, cancel_step, fail_step, resources_step, restart_step
+from conformance.models import kept
+from conformance.models.answers import IN_RECOVERY, INSERTED, buffers, records
+from conformance.models.faults import fault_step
+from conformance.models.kept import KEPT
+from conformance.models.lifetime import alive, cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     PRODUCER,

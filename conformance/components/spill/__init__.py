@@ -10,7 +10,7 @@ from conformance.components.spill import goals, rules
 from conformance.components.spill.ledger import Ledger
 from conformance.components.spill.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.faults import WithFaults
+from conformance.models.faults import WithFaults
 from conformance.ports import SpillConfig, SpillPort
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from conformance.components.spill import steps
 from conformance.components.spill.ledger import Entry, Ledger
 from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import faults, lifetime
-from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.records import compare_ids, in_words
-from conformance.parts.words import are, many, must_fail, truth
+from conformance.models import faults, lifetime
+from conformance.models.designs import FAULTS, RESOURCES
+from conformance.models.records import compare_ids, in_words
+from conformance.models.words import are, many, must_fail, truth
 from conformance.ports import ErrorKind, Piece, Resources, SpillPort
 
 RULES = Rules[Ledger]("spill", answers_property("spill"))

@@ -8,10 +8,10 @@ from typing import Any
 
 from conformance.components.spill.ledger import Ledger
 from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
-from conformance.parts.answers import whether
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
-from conformance.parts.words import many
+from conformance.models.answers import whether
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step, restart_step
+from conformance.models.words import many
 from conformance.ports import (
     SPILL_DIRECTORY,
     SPILL_FILE_CLOSE,

@@ -10,7 +10,7 @@ from conformance.components.subpartition import fault_rules, goals, rules
 from conformance.components.subpartition.ledger import Ledger
 from conformance.components.subpartition.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.faults import WithFaults
+from conformance.models.faults import WithFaults
 from conformance.ports import Capability, SubpartitionConfig, SubpartitionPort
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import DESERTED, Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts import faults
-from conformance.parts.designs import FAULTS, READBACK, TIMEOUTABLE
+from conformance.models import faults
+from conformance.models.designs import FAULTS, READBACK, TIMEOUTABLE
 from conformance.ports import (
     AVAILABILITY_LISTENER,
     CHANNEL_STATE_WRITER,

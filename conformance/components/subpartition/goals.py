@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.subpartition import steps
 from conformance.components.subpartition.ledger import Ledger
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import READBACK, TIMEOUTABLE
+from conformance.models.designs import READBACK, TIMEOUTABLE
 from conformance.ports import Barrier, BufferAndBacklog, Capability, OutputState
 
 RULES = Rules[Ledger]("subpartition")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.driver import PortLedger, Seen
-from conformance.parts.words import name
+from conformance.models.words import name
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     PRODUCER,

@@ -16,11 +16,11 @@ from conformance.components.subpartition.ledger import (
     Ledger,
 )
 from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import lifetime, taking
-from conformance.parts.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES, TIMEOUTABLE
-from conformance.parts.records import compare_ids, in_words, were
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import must_fail, must_succeed, name, truth
+from conformance.models import lifetime, taking
+from conformance.models.designs import PASSES_LOCALLY, PASSES_REMOTELY, READBACK, RESOURCES, TIMEOUTABLE
+from conformance.models.records import compare_ids, in_words, were
+from conformance.models.signal_words import signalled
+from conformance.models.words import must_fail, must_succeed, name, truth
 from conformance.ports import (
     Availability,
     Buffer,

@@ -7,9 +7,9 @@ from typing import TypeVarTuple
 
 from conformance.components.subpartition.ledger import ALIGNED, DESERTED, TIMEOUTABLE, UNALIGNED, Ledger
 from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
-from conformance.parts.answers import ADDED
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step
+from conformance.models.answers import ADDED
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step
 from conformance.ports import (
     PRODUCER,
     Answer,

@@ -8,7 +8,7 @@ from conformance.components.subtask_checkpoint import goals, rules
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.components.subtask_checkpoint.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.faults import WithFaults
+from conformance.models.faults import WithFaults
 from conformance.ports import SubtaskCheckpointConfig, SubtaskCheckpointPort
 
 TIMEOUT = 10

@@ -6,7 +6,7 @@ from conformance.components.subtask_checkpoint import steps
 from conformance.components.subtask_checkpoint.checkpoint import Stage
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import FAULTS
+from conformance.models.designs import FAULTS
 from conformance.ports import Alignment, CheckpointReason, StatePart, SubtaskCall
 
 RULES = Rules[Ledger]("subtask-checkpoint")

@@ -9,10 +9,10 @@ from conformance.components.subtask_checkpoint.checkpoint import ABORTS, BARRIER
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.components.subtask_checkpoint.words import happens, weighed
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
-from conformance.parts import faults, lifetime
-from conformance.parts.designs import FAULTS, RESOURCES
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import counted, got, many, refusal
+from conformance.models import faults, lifetime
+from conformance.models.designs import FAULTS, RESOURCES
+from conformance.models.signal_words import signalled
+from conformance.models.words import counted, got, many, refusal
 from conformance.ports import (
     OPERATOR_SNAPSHOT,
     Alignment,

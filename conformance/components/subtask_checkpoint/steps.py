@@ -8,8 +8,8 @@ from typing import Any
 from conformance.components.subtask_checkpoint.checkpoint import Checkpoint, Stage
 from conformance.components.subtask_checkpoint.ledger import MOST_CHECKPOINTS, Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Steps, While
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     Alignment,
     Answer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.parts.signal_words import SUBTASK_CALLS
+from conformance.models.signal_words import SUBTASK_CALLS
 from conformance.ports import CheckpointReason, SubtaskCall
 
 

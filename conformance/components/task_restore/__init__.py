@@ -10,8 +10,8 @@ from conformance.components.task_restore import goals, rules
 from conformance.components.task_restore.ledger import Ledger
 from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_partition, read, restore_state, turn
 from conformance.driver import FINISH, RUN, Bound, Component, Operands
-from conformance.parts.designs import recovers
-from conformance.parts.faults import WithFaults
+from conformance.models.designs import recovers
+from conformance.models.faults import WithFaults
 from conformance.ports import Recovery, TaskRestoreConfig, TaskRestorePort
 
 OUTPUT = (1, 2)

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.components.task_restore import steps
 from conformance.components.task_restore.ledger import Ledger
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import IN_MEMORY, PUSHED, RECOVER_FIRST
+from conformance.models.designs import IN_MEMORY, PUSHED, RECOVER_FIRST
 from conformance.ports import GateConverted, Recovery, TaskState, TaskStateChanged, Turn
 
 RULES = Rules[Ledger]("task-restore")

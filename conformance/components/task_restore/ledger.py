@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from conformance.driver import PortLedger, Seen
-from conformance.parts.lookers import Lookers
+from conformance.models.lookers import Lookers
 from conformance.ports import (
     ALL_GATES,
     Buffer,

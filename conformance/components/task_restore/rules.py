@@ -17,12 +17,12 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.parts import faults, lifetime
-from conformance.parts.designs import FAULTS, READBACK, RESOURCES
-from conformance.parts.fault_words import call_at
-from conformance.parts.records import compare_ids, in_words
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import got, must_fail, refusal
+from conformance.models import faults, lifetime
+from conformance.models.designs import FAULTS, READBACK, RESOURCES
+from conformance.models.fault_words import call_at
+from conformance.models.records import compare_ids, in_words
+from conformance.models.signal_words import signalled
+from conformance.models.words import got, must_fail, refusal
 from conformance.ports import (
     CheckpointReason,
     ElementTaken,

@@ -7,9 +7,9 @@ from typing import Any
 
 from conformance.components.task_restore.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, While, always
-from conformance.parts.answers import records_by_channel, whether
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import alive, fail_step, resources_step, restart_step
+from conformance.models.answers import records_by_channel, whether
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import alive, fail_step, resources_step, restart_step
 from conformance.ports import ALL_GATES, Answer, Buffer, EndOfPartition, TaskRestorePort, Turn
 
 DEPLOYED, LIVE, RESTORED = ("deployed",), ("live",), ("live", "over")

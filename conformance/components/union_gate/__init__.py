@@ -11,8 +11,8 @@ from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.settings import SETTINGS
 from conformance.components.union_gate.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
-from conformance.parts.designs import recovers
-from conformance.parts.faults import WithFaults
+from conformance.models.designs import recovers
+from conformance.models.faults import WithFaults
 from conformance.ports import Capability, ChannelKind, GateConfig, Recovery, UnionGateConfig, UnionGatePort
 from conformance.scenarios import Step
 

@@ -6,8 +6,8 @@ from conformance.components.union_gate import steps
 from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.rules import Polled
 from conformance.driver import Rules, Seen
-from conformance.parts import faults
-from conformance.parts.designs import FAULTS, PUSHED, STEPPING
+from conformance.models import faults
+from conformance.models.designs import FAULTS, PUSHED, STEPPING
 from conformance.ports import ErrorKind, Resources, UnionGatePort
 
 RULES = Rules[Ledger]("union-gate")

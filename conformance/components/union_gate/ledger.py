@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import BROKEN, FAILING, PortLedger, Seen
-from conformance.parts.kept import keep, read
-from conformance.parts.kept_errors import task_fails
-from conformance.parts.notice import Notice
+from conformance.models.kept import keep, read
+from conformance.models.kept_errors import task_fails
+from conformance.models.notice import Notice
 from conformance.ports import (
     NETWORK_BUFFER_POOL,
     BufferOrEvent,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.parts.lane import Lane, Sent
-from conformance.parts.words import name
+from conformance.models.lane import Lane, Sent
+from conformance.models.words import name
 from conformance.ports import Buffer, Element, EndOfData, EndOfPartition, Recovery
 
 

@@ -13,7 +13,7 @@ from conformance.components.union_gate.rules import (
     Polled,
 )
 from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Setting, Unsure
-from conformance.parts.words import many
+from conformance.models.words import many
 from conformance.ports import Resources
 from conformance.ports.outcomes import PriorityAvailable
 

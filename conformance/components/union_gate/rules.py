@@ -18,11 +18,11 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.driver.setting import LOCAL
-from conformance.parts import kept_errors, lifetime, notice
-from conformance.parts.designs import FAULTS, PUSHED, RESOURCES
-from conformance.parts.kept import must_be_refused
-from conformance.parts.lane import Sent
-from conformance.parts.words import channels, counted, got, must_succeed, name, truth
+from conformance.models import kept_errors, lifetime, notice
+from conformance.models.designs import FAULTS, PUSHED, RESOURCES
+from conformance.models.kept import must_be_refused
+from conformance.models.lane import Sent
+from conformance.models.words import channels, counted, got, must_succeed, name, truth
 from conformance.ports import BufferOrEvent, Recovery, Resources
 from conformance.ports.elements import Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import ConsumptionResumed, CreditAnnounced, ErrorKind, StateConsumed

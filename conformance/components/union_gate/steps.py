@@ -14,10 +14,10 @@ from conformance.components.union_gate.ledger import Ledger
 from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Once, Step, Steps, While, always
 from conformance.driver.drain import Step as Due
-from conformance.parts.answers import AVAILABLE, FINISHED
-from conformance.parts.faults import fault_step
-from conformance.parts.kept import KEPT
-from conformance.parts.lifetime import fail_step, resources_step
+from conformance.models.answers import AVAILABLE, FINISHED
+from conformance.models.faults import fault_step
+from conformance.models.kept import KEPT
+from conformance.models.lifetime import fail_step, resources_step
 from conformance.ports import Answer, BufferOrEvent, Recovery, RecoveryCompletion, Resources, UnionGatePort
 from conformance.ports.elements import Alignment, EndOfData, EndOfPartition
 

@@ -19,8 +19,8 @@ from conformance.components.writer.steps import (
     start,
 )
 from conformance.driver import Bound, Component, Operands
-from conformance.parts.designs import NOTHING, PUSHED
-from conformance.parts.faults import WithFaults
+from conformance.models.designs import NOTHING, PUSHED
+from conformance.models.faults import WithFaults
 from conformance.ports import SPILL_FILE_READ, SPILL_FILE_READ_ON, Capability, Places, WriterConfig, WriterPort
 
 MOST_RESULTS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
 from conformance.driver import Rules, Seen
-from conformance.parts.designs import FAULTS, PUSHED
+from conformance.models.designs import FAULTS, PUSHED
 from conformance.ports import (
     SPILL_FILE_READ,
     SPILL_FILE_READ_ON,

@@ -10,9 +10,9 @@ from conformance.components.writer.ledger import Ledger
 from conformance.components.writer.results import COMPLETED, Due
 from conformance.components.writer.words import channel_state, executors_of, subtasks
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
-from conformance.parts import lifetime
-from conformance.parts.designs import RESOURCES
-from conformance.parts.words import counted, must_fail, must_succeed
+from conformance.models import lifetime
+from conformance.models.designs import RESOURCES
+from conformance.models.words import counted, must_fail, must_succeed
 from conformance.ports import (
     BufferRecycled,
     ChannelState,

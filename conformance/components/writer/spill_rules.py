@@ -7,7 +7,7 @@ from typing import Any
 from conformance.components.writer import steps
 from conformance.components.writer.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
-from conformance.parts.designs import PUSHED
+from conformance.models.designs import PUSHED
 from conformance.ports import SnapshotClosed
 
 RULES = Rules[Ledger]("writer")

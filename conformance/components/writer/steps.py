@@ -10,9 +10,9 @@ from conformance.components.writer.handed_in import spilled_pieces
 from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
 from conformance.components.writer.words import channel_state, executor_of, executors_of
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
-from conformance.parts.answers import each_of
-from conformance.parts.faults import fault_step
-from conformance.parts.lifetime import fail_step, resources_step, restart_step
+from conformance.models.answers import each_of
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import Answer, ChannelState, CheckpointReason, Request, RequestKind, WriterPort
 
 LIVE = ("live",)

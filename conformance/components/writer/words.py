@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.parts.answers import each_of, listed
-from conformance.parts.records import in_words
+from conformance.models.answers import each_of, listed
+from conformance.models.records import in_words
 from conformance.ports import ChannelState
 
 subtasks = listed("subtask")

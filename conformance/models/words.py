@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.driver import Broken, FailureClass, Judgement
-from conformance.parts.records import compare_ids, in_words
+from conformance.models.records import compare_ids, in_words
 from conformance.ports import (
     Announcement,
     Barrier,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, Unsure, shared
-from conformance.parts.words import got, must_succeed, refusal
+from conformance.models.words import got, must_succeed, refusal
 from conformance.ports import Capability, CheckpointReason, Error
 
 

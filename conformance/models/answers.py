@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from conformance.parts.records import in_words
-from conformance.parts.words import many
+from conformance.models.records import in_words
+from conformance.models.words import many
 
 records = in_words
 """Describes record ids: `records 1, 2`."""

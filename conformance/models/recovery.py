@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
-from conformance.parts.lane import Recovered
-from conformance.parts.records import in_words
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import must_fail, must_succeed, truth
+from conformance.models.lane import Recovered
+from conformance.models.records import in_words
+from conformance.models.signal_words import signalled
+from conformance.models.words import must_fail, must_succeed, truth
 from conformance.ports import BufferAndBacklog, ErrorKind, Signal, StateConsumed
 
 

@@ -19,8 +19,8 @@ from conformance.driver import (
     always,
     shared,
 )
-from conformance.parts.signal_words import signalled
-from conformance.parts.words import are, counted
+from conformance.models.signal_words import signalled
+from conformance.models.words import are, counted
 from conformance.ports import Answer, Port, Resources
 
 MOST_AFTERWARDS = 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.driver import Broken, FailureClass, Unsure
-from conformance.parts.input_state import InputState, judge_written
+from conformance.models.input_state import InputState, judge_written
 
 
 def started(*checkpoints: int) -> InputState:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Seen
-from conformance.parts.notice import Notice, notifies
-from conformance.parts.words import got
+from conformance.models.notice import Notice, notifies
+from conformance.models.words import got
 from conformance.ports import ErrorKind
 
 KEPT = "kept"

@@ -20,10 +20,10 @@ from conformance.driver import (
     Unsure,
     shared,
 )
-from conformance.parts.fault_words import call_at
-from conformance.parts.faults import struck_again, struck_by
-from conformance.parts.notice import notifies
-from conformance.parts.words import got
+from conformance.models.fault_words import call_at
+from conformance.models.faults import struck_again, struck_by
+from conformance.models.notice import notifies
+from conformance.models.words import got
 from conformance.ports import ErrorKind
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
-from conformance.parts.recovery import ends
-from conformance.parts.words import are
+from conformance.models.recovery import ends
+from conformance.models.words import are
 from conformance.ports import BufferAndBacklog, Next
 
 

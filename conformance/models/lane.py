@@ -6,8 +6,8 @@ An element counts as sent when the operation that sends it begins, because anoth
 
 from __future__ import annotations
 
-from conformance.parts.input_state import InputState
-from conformance.parts.records import records
+from conformance.models.input_state import InputState
+from conformance.models.records import records
 from conformance.ports import Alignment, Barrier, Buffer, Element
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, Unsure, shared
-from conformance.parts.records import in_words, were
+from conformance.models.records import in_words, were
 
 ALL = 0
 """An id in `InputState.unsure` that stands for every checkpoint."""

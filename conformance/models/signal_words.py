@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.parts.coordinator_words import COORDINATOR_SIGNALS
-from conformance.parts.fault_words import failure_at
-from conformance.parts.records import in_words
-from conformance.parts.words import taken
+from conformance.models.coordinator_words import COORDINATOR_SIGNALS
+from conformance.models.fault_words import failure_at
+from conformance.models.records import in_words
+from conformance.models.words import taken
 from conformance.ports import (
     BarrierPrioritized,
     BufferRecycled,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.parts.lookers import Lookers
+from conformance.models.lookers import Lookers
 
 
 def test_all_have_found_nothing_when_each_has_looked_since_anything_happened():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.parts.credit import Credit, Demand
+from conformance.models.credit import Credit, Demand
 
 
 def test_credit_is_what_was_announced_less_what_was_sent():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.parts.lane import Lane, Recovered
-from conformance.parts.notice import Notice
+from conformance.models.lane import Lane, Recovered
+from conformance.models.notice import Notice
 from conformance.ports import Alignment, Barrier, Buffer, DataAvailable, Event, PriorityAvailable
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from conformance.driver import Broken, FailureClass, Faults, Judgement, PortLedger, Rules, Seen, Step, Steps, shared
-from conformance.parts.answers import whether
-from conformance.parts.designs import FAULTS, NOTHING
-from conformance.parts.fault_words import call_at
-from conformance.parts.words import must_succeed
+from conformance.models.answers import whether
+from conformance.models.designs import FAULTS, NOTHING
+from conformance.models.fault_words import call_at
+from conformance.models.words import must_succeed
 from conformance.ports import Answer, Capability, ErrorKind, FaultKind, FaultStruck, Places, Port
 
 
