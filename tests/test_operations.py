@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import re
 import textwrap
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import ANSWERS, Program, Violation, answers_property, run_scenario, unexpected
+from conformance.driver import ANSWERS, Program, Run, Violation, answers_property, run_scenario, unexpected
 from conformance.driver.operations import Clause, Operation, must_succeed, operations, phases_of
 from conformance.engines.search import Search
 from conformance.ports import Error, ErrorKind, FaultStruck, Implementation, Port, PortError, find_implementation
@@ -26,7 +27,7 @@ from tests.implementations import with_parts
 OF_EVERY_PORT = {"emit"}
 """What a port inherits and no driver calls."""
 REFERENCES = ("reference", "reference-in-memory", "reference-recover-first")
-SCENARIOS = 100
+SCENARIOS = 80
 KINDS = re.compile(r"\*([\w-]+)\*")
 """A kind of error, or a reason, in the condition of a step that may fail."""
 DEMANDS = ("must fail", "may fail", "must succeed")
@@ -128,28 +129,52 @@ def kinds(clause: Clause) -> set[ErrorKind]:
     return {kind for kind in ErrorKind if kind.value in KINDS.findall(clause.text)} - OF_THE_SUITE
 
 
-WITH_ERRORS = [name for name, component in COMPONENTS.items() if any(step.fails for step in component.steps)]
-
-
-@pytest.mark.parametrize("component", WITH_ERRORS)
+@pytest.mark.parametrize("component", COMPONENTS)
 def test_the_references_answer_what_the_table_says(component):
-    """With errors of the kinds that it names; and what must fail does not succeed, unless it keeps its error."""
-    said = {clause.step: clause for _, fails, clause in clauses(component) if fails}
+    """With errors of the kinds that it names; and what must fail does not succeed, unless it keeps its error. No call
+    comes before the one after which it is said to come, or after the one before which it is said to come."""
+    rows = {clause.step: (method, clause) for method, _, clause in clauses(component)}
+    fails = {clause.step for _, fails, clause in clauses(component) if fails}
+    fresh = {step.name for step in COMPONENTS[component].steps if step.fresh_port}
+    for run in runs(component):
+        before: set[str] = set()
+        for entry in run.entries:
+            name, outcome = entry.step[0], entry.outcome
+            if outcome is None or name not in rows:
+                continue
+            method, clause = rows[name]
+            if name in fails and outcome.paused_at is None and FaultStruck not in map(type, outcome.signals):
+                check(clause, outcome.error)
+            check_order(clause, before)
+            before.add(method)
+            if name in fresh:
+                before = set()
+
+
+def runs(component: str) -> Iterator[Run]:
+    """Runs of the references that have this component."""
     for name in REFERENCES:
         implementation = find_implementation(name)
-        if component not in implementation.components():
-            continue
-        search = Search(Program(COMPONENTS[component], implementation))
-        for number in range(SCENARIOS):
-            _, run = search.run(f"operations {number}", record=True)
-            assert run.violation is None
-            for entry in run.entries:
-                outcome = entry.outcome
-                if outcome is None or outcome.paused_at is not None or entry.step[0] not in said:
-                    continue
-                if any(type(signal) is FaultStruck for signal in outcome.signals):
-                    continue
-                check(said[entry.step[0]], outcome.error)
+        if component in implementation.components():
+            search = Search(Program(COMPONENTS[component], implementation))
+            for number in range(SCENARIOS):
+                _, run = search.run(f"operations {number}", record=True)
+                assert run.violation is None
+                yield run
+
+
+AFTER = re.compile(r"(?:^|: )(?:once[^,]*, )?after `(\w+)`(?: and `(\w+)`)?(?=,| and |$)")
+BEFORE = re.compile(r"(?:^|: )(?:once[^,]*, )?(?:after `\w+` and )?before `(\w+)`(?: and `(\w+)`)?(?=,|$)")
+"""The words at the beginning of a condition that say after or before which calls each call comes. If they go on, as in
+"after `convert` of its gate", they do not say it of the port as a whole."""
+
+
+def check_order(clause: Clause, before: set[str]) -> None:
+    """These calls came before, and they are those after which the condition lets the next one come."""
+    for found in AFTER.finditer(clause.text):
+        assert {one for one in found.groups() if one} <= before, clause
+    for found in BEFORE.finditer(clause.text):
+        assert not {one for one in found.groups() if one} & before, clause
 
 
 def check(clause: Clause, error: Error | None) -> None:
@@ -195,6 +220,25 @@ def test_phases_are_listed_or_left_out(written, meant):
 def test_an_answer_that_the_table_does_not_allow_is_noticed(text, kind):
     with pytest.raises(AssertionError):
         check(Clause("poll", ("live",), text), None if kind is None else Error(kind))
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "right"),
+    [
+        ("after `finish`, also at the end", {"finish"}, True),
+        ("after `finish`, also at the end", set(), False),
+        ("once for each channel, after `convert` and `request`", {"convert"}, False),
+        ("must fail, kind *state*: after `finish`", set(), False),
+        ("after `convert` of its gate", set(), True),
+        ("before `finish` and `discard`", set(), True),
+        ("before `finish` and `discard`", {"discard"}, False),
+        ("after `request` and before `finish`, also twice", {"request", "finish"}, False),
+        ("at any moment, also before `finish`", {"finish"}, True),
+    ],
+)
+def test_a_call_out_of_the_order_that_the_table_gives_is_noticed(text, before, right):
+    with contextlib.nullcontext() if right else pytest.raises(AssertionError):
+        check_order(Clause("poll", ("live",), text), before)
 
 
 # ---- what a violation says -------------------------------------------------------------------------------------------
