@@ -29,10 +29,11 @@ class _Service:
         self._implementations: dict[str, Implementation] = {}
 
     def hello(self, plan: Plan, find: str, components: str) -> Ready:
-        self.wire = Wire(components)
+        known = find_components(components)
+        self.wire = Wire(known)
         self._plan = plan
         module, _, function = find.partition(":")
-        self._names = Names(attrgetter(function)(import_module(module)), find_components(components))
+        self._names = Names(attrgetter(function)(import_module(module)), known)
         self._is_careful = needs_a_worker(plan, self._names)
         for name in plan.implementations:
             self._implementations[name] = found = self._names.find(name)

@@ -190,13 +190,35 @@ class Component:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """The name of a component, and the package that defines it as `COMPONENT`. Nothing is imported yet."""
+
+    name: str
+    package: str
+
+    def imported(self) -> Component:
+        """Import the component and return it."""
+        found = import_module(self.package).COMPONENT
+        assert isinstance(found, Component)
+        assert found.name == self.name, f"{self.package} does not define {self.name}"
+        return found
+
+    def has(self, module: str) -> bool:
+        """Returns whether a module is part of the package."""
+        return module == self.package or module.startswith(f"{self.package}.")
+
+
 class Components(Mapping[str, Component]):
     """Components by name, in the order given. Callers pass this object on, so that a test can pass its own components.
+
+    A component of which only its place is given is imported when it is first asked for: to import all takes a third of
+    the start of a worker, which often needs one.
 
     It is also the `conformance.scenarios.Vocabulary` with which scenarios are read.
     """
 
-    def __init__(self, where: str, components: Sequence[Component]) -> None:
+    def __init__(self, where: str, components: Sequence[Component | Defined]) -> None:
         self.where = where
         """Where this object is defined, as `module:object`. Only this text is sent to another process."""
         self._components = {one.name: one for one in components}
@@ -205,13 +227,25 @@ class Components(Mapping[str, Component]):
         """Returns the component with this name. Raises: KeyError with a text that lists the known names."""
         if name not in self._components:
             raise KeyError(f"there is no component {name!r}; there are {', '.join(sorted(self._components))}")
-        return self._components[name]
+        found = self._components[name]
+        if isinstance(found, Defined):
+            found = self._components[name] = found.imported()
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._components
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._components)
 
     def __len__(self) -> int:
         return len(self._components)
+
+    def need(self, module: str) -> None:
+        """Import the component to which a module belongs, if it is one of these that has not been imported."""
+        for one in tuple(self._components.values()):
+            if isinstance(one, Defined) and one.has(module):
+                self[one.name]
 
     def __reduce__(self) -> tuple[Callable[[str], Components], tuple[str]]:
         return find_components, (self.where,)

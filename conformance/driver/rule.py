@@ -216,3 +216,5 @@ class DocstringsNeeded(RuntimeError):
 
 
 _CURE = "The docstring of a rule is its statement: write one for each rule, and run Python without -OO."
+if DocstringsNeeded.__doc__ is None:  # told at once, also if no component is imported yet
+    raise DocstringsNeeded(_CURE)

@@ -1,7 +1,7 @@
-"""Messages between a driver and its worker process: pickled, and read without importing anything.
+"""Messages between a driver and its worker process: pickled, and read without importing what is not of the suite.
 
-A worker runs code that the driver does not trust to load. So a message has only types that the driver has loaded; in
-the place of any other object there is a text that shows it.
+A worker runs code that the driver does not trust to load. So a message has only types that the driver has loaded, or
+that belong to a component; in the place of any other object there is a text that shows it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 
 import msgspec
 
+from conformance.driver import Components
+
 _LENGTH = struct.Struct("<Q")
 _SHOWN = 160
 _PLAIN = (str, bytes, bool, int, float, complex, list, tuple, dict, set, frozenset, range)
@@ -27,10 +29,11 @@ class Wire:
     """Writes and reads messages. Their data types are those of the suite, and of the package of a component that is not
     of this suite."""
 
-    def __init__(self, where: str = "") -> None:
-        """`where`: the place of the components, `module:object`; empty: those of the suite."""
-        package = where.partition(":")[0].partition(".")[0]
+    def __init__(self, components: Components | None = None) -> None:
+        """`components`: those whose scenarios are in the messages. None: no message has a scenario."""
+        package = "" if components is None else components.where.partition(":")[0].partition(".")[0]
         self._packages = ("conformance", package) if package else ("conformance",)
+        self._components = components
 
     def write(self, descriptor: int, message: Any) -> None:
         """Write a message. Raises: OSError if the other process has ended."""
@@ -58,7 +61,17 @@ class Wire:
 
     def decoded(self, data: bytes) -> Any:
         """Returns the message that was pickled."""
-        return _Unpickler(io.BytesIO(data), self._is_data).load()
+        return _Unpickler(io.BytesIO(data), self._found).load()
+
+    def _found(self, module: str, name: str) -> Any:
+        if module not in sys.modules and self._components is not None:
+            self._components.need(module)
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if not self._is_data(found):
+            raise pickle.UnpicklingError(f"a message has a {module}.{name}")
+        return found
 
     def _is_data(self, found: Any) -> bool:
         """Returns whether this is a class of data, of the suite or of the other package."""
@@ -96,14 +109,9 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, is_data: Callable[[Any], bool]) -> None:
+    def __init__(self, file: io.BytesIO, found: Callable[[str, str], Any]) -> None:
         super().__init__(file)
-        self._is_data = is_data
+        self._found = found
 
     def find_class(self, module: str, name: str) -> Any:
-        found: Any = sys.modules.get(module)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if not self._is_data(found):
-            raise pickle.UnpicklingError(f"a message has a {module}.{name}")
-        return found
+        return self._found(module, name)

@@ -125,7 +125,7 @@ class Worker:
         Raises: Ended, UnusableImplementation, WorkerFailed.
         """
         self._components = components
-        self._wire = Wire(components.where)
+        self._wire = Wire(components)
         memory = new_memory()
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()

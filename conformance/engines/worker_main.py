@@ -60,8 +60,8 @@ class _Service:
         self._baseline: Implementation | None = None
 
     def hello(self, name: str, against: str, components: str, limits: Limits) -> Described:
-        self.wire = Wire(components)
         self._components: Components = find_components(components)
+        self.wire = Wire(self._components)
         self._implementation = found = self._found(name, limits)
         if against:
             self._against, self._baseline = against, self._found(against, limits)

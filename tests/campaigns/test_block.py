@@ -164,7 +164,7 @@ def test_whoever_runs_a_block_looks_its_component_up_where_the_runner_was_told(r
 def test_no_file_says_where_components_stand_but_their_code_counts(tmp_path):
     start(tmp_path, make_plan("mine", ["reference"], scenarios=1, names=MINE), Inline(MINE))
     texts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json")]
-    assert len(texts) == 5
+    assert len(texts) == 6
     assert not any("DEQUE_ONLY" in text or "tests.campaigns" in text for text in texts)
     (tmp_path / "result.json").unlink()
     assert "components (test_block.py)" in read(tmp_path / "code.json", CodeLog).codes[0].files

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
@@ -12,9 +14,10 @@ from pkgutil import iter_modules
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import Component, Kind, Level, Property, Rules, Steps
+from conformance.driver import Component, Defined, Kind, Level, Property, Rules, Steps
 from conformance.ports import known_bugs
 from conformance.ports.catalogue import INTERFACES
+from conformance.scenarios import Scenario
 
 EVERY = [one for component in COMPONENTS.values() for one in component.properties]
 LISTED = Path(__file__).with_name("declared.txt")
@@ -112,6 +115,33 @@ def test_every_interface_has_a_component_that_speaks_to_it():
 def test_to_another_process_goes_only_where_the_components_stand():
     assert pickle.loads(pickle.dumps(COMPONENTS)) is COMPONENTS
     assert len(pickle.dumps(COMPONENTS)) < 200
+
+
+def test_a_component_is_imported_when_it_is_first_asked_for_also_by_a_message():
+    data = pickle.dumps(Scenario("deque", COMPONENTS["deque"].configs[0], ()))
+    program = f"""
+import sys
+from conformance.cli import main
+from conformance.components import COMPONENTS
+from conformance.engines.wire import Wire
+loaded = lambda: [name for name in COMPONENTS if f"conformance.components.{{name.replace('-', '_')}}" in sys.modules]
+assert len(COMPONENTS) == {len(COMPONENTS)} and "gate" in COMPONENTS
+print(loaded(), COMPONENTS["persister"].name, loaded())
+print(Wire(COMPONENTS).decoded({data!r}).component, loaded())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] persister ['persister']\ndeque ['deque', 'persister']\n"
+
+
+def test_the_place_of_a_component_is_that_of_no_other():
+    with pytest.raises(AssertionError, match=r"^conformance\.components\.deque does not define queue"):
+        Defined("queue", "conformance.components.deque").imported()
+    deque = Defined("deque", "conformance.components.deque")
+    assert [deque.has(f"conformance.components.{one}") for one in ("deque", "deque.rules", "deques")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 if __name__ == "__main__":
