@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, TypeVarTuple, overload
+from typing import Any, Generic, TypedDict, TypeVar, TypeVarTuple, Unpack, overload
 
 from conformance.driver.judgement import Judgement, Kind, Level
 from conformance.driver.setting import Never, Setting
@@ -22,6 +22,7 @@ from conformance.driver.step import AnyStep, Seen, Step
 from conformance.ports import Capability
 
 L = TypeVar("L")
+M = TypeVar("M")
 V = TypeVar("V")
 LC = TypeVar("LC", contravariant=True)
 VC = TypeVar("VC")
@@ -74,7 +75,9 @@ class Property:
 
 @dataclass(frozen=True)
 class Shared(Generic[LC, VC, *Ops]):
-    """A rule of a model. It is declared once, and each component that has the model adopts it."""
+    """A rule of a model. It is declared once, and each component whose ledger has the model adopts it.
+
+    The model is a class of `conformance/models`, or the answer to a question that the rule asks each ledger."""
 
     check: Callable[[LC, Seen[VC, *Ops]], Judgement]
     invariant: str
@@ -92,6 +95,18 @@ def shared(
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
     """Declare the rule of a model, for ledgers that have the model."""
     return lambda check: Shared(check, invariant, tickets, quiet, struck)
+
+
+class Adopted(TypedDict, total=False):
+    """What a component may say of a rule that it adopts, in place of what the rule says or besides."""
+
+    slug: str
+    statement: str
+    invariant: str
+    tickets: tuple[str, ...]
+    needs: frozenset[Capability]
+    formerly: tuple[str, ...]
+    never: tuple[Never, ...]
 
 
 class Rules(Generic[L]):
@@ -165,47 +180,55 @@ class Rules(Generic[L]):
         )(check)  # fmt: skip
 
     @overload
-    def adopt(
-        self, one: Shared[L, V, *Ops], *on: Step[L, V, *Ops], slug: str = "", statement: str = "",
-        invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
-    ) -> None: ...  # fmt: skip
+    def adopt(self, one: Shared[L, V, *Ops], *on: Step[L, V, *Ops], **rest: Unpack[Adopted]) -> None: ...
+
+    @overload
+    def adopt(self, one: Shared[L, V], *on: Step[L, V, *tuple[Any, ...]], **rest: Unpack[Adopted]) -> None: ...
+
+    @overload
+    def adopt(self, one: Shared[L, object], *on: Step[L, Any, *tuple[Any, ...]], **rest: Unpack[Adopted]) -> None: ...
 
     @overload
     def adopt(
-        self, one: Shared[L, V], *on: Step[L, V, *tuple[Any, ...]], slug: str = "", statement: str = "",
-        invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
-    ) -> None: ...  # fmt: skip
+        self, one: Shared[M, V, *Ops], *on: Step[L, V, *Ops], of: Callable[[L], M], **rest: Unpack[Adopted]
+    ) -> None: ...
 
     @overload
     def adopt(
-        self, one: Shared[L, object], *on: Step[L, Any, *tuple[Any, ...]], slug: str = "", statement: str = "",
-        invariant: str = "", tickets: tuple[str, ...] = (), needs: frozenset[Capability] = NOTHING,
-        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
+        self, one: Shared[M, V], *on: Step[L, V, *tuple[Any, ...]], of: Callable[[L], M], **rest: Unpack[Adopted]
+    ) -> None: ...
+
+    @overload
+    def adopt(
+        self, one: Shared[M, object], *on: Step[L, Any, *tuple[Any, ...]], of: Callable[[L], M],
+        **rest: Unpack[Adopted],
     ) -> None: ...  # fmt: skip
 
     def adopt(
-        self, one: Shared[Any, Any, *tuple[Any, ...]], *on: AnyStep, slug: str = "", statement: str = "",
-        invariant: str = "", tickets: tuple[str, ...] = (), **rest: Any,
+        self, one: Shared[Any, Any, *tuple[Any, ...]], *on: AnyStep, of: Callable[[Any], Any] | None = None,
+        slug: str = "", statement: str = "", invariant: str = "", tickets: tuple[str, ...] = (), **rest: Any,
     ) -> None:  # fmt: skip
-        """Adopt the rule of a model for these steps. A component for which it means more gives it another slug."""
+        """Adopt the rule of a model for these steps. A component for which it means more gives it another slug.
+
+        `of`: where the ledger has the model of the rule, or what it answers to its question; not needed for a rule of
+        every ledger. It is called whenever the rule is judged, since a restored ledger may have a fresh model.
+        """
+        judge = one.check
         self._declare(
-            on, slug, statement, invariant=invariant or one.invariant, tickets=tickets or one.tickets,
-            quiet=one.quiet, struck=one.struck, **rest,
-        )(one.check)  # fmt: skip
+            on, slug or judge.__name__.replace("_", "-"), statement or judge.__doc__ or "",
+            invariant=invariant or one.invariant, tickets=tickets or one.tickets, quiet=one.quiet, struck=one.struck,
+            **rest,
+        )(judge if of is None else lambda ledger, seen: judge(of(ledger), seen))  # fmt: skip
 
     def _declare(
         self, on: tuple[AnyStep, ...], slug: str = "", statement: str = "", **rest: Any
     ) -> Callable[[F], F]:  # fmt: skip
         def declare(check: F) -> F:
-            sentence = statement or " ".join((check.__doc__ or "").split())
+            sentence = " ".join((statement or check.__doc__ or "").split())
+            name = slug or check.__name__.replace("_", "-")
             if not sentence:
-                raise DocstringsNeeded(f"The rule {check.__name__} of {self.component} has no statement. {_CURE}")
-            names = tuple(step.name for step in on)
-            self.all.append(
-                Property(slug or check.__name__.replace("_", "-"), sentence, self.component, names, check, **rest)
-            )
+                raise DocstringsNeeded(f"The rule {name} of {self.component} has no statement. {_CURE}")
+            self.all.append(Property(name, sentence, self.component, tuple(step.name for step in on), check, **rest))
             return check
 
         return declare

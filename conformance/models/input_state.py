@@ -6,8 +6,6 @@ barrier comes, it is stopped, or a newer checkpoint takes its place. Checkpoint 
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from conformance.driver import Broken, FailureClass, Judgement, Seen, Unsure, shared
 from conformance.models.records import in_words, were
 
@@ -190,16 +188,8 @@ def judge_written(input: InputState, checkpoint: int, got: tuple[int, ...], wher
     return Broken(written_class(expected, tuple(got)), owed, f"{were(got)} written")
 
 
-class OneChannel(Protocol):
-    """A ledger of one channel whose input state can be read back."""
-
-    @property
-    def input(self) -> InputState:
-        """The input state that the channel must have written."""
-
-
 @shared("I-34", ("FLINK-17315",))
-def data_in_front_of_a_barrier_is_written_once(ledger: OneChannel, seen: Seen[tuple[int, ...], int]) -> Judgement:
+def data_in_front_of_a_barrier_is_written_once(input: InputState, seen: Seen[tuple[int, ...], int]) -> Judgement:
     """The input state of a checkpoint contains exactly the records in front of its barrier that the task had not taken
     when the checkpoint started, including those that arrive later, each once and in order."""
-    return judge_written(ledger.input, seen.operands[0], seen.value)
+    return judge_written(input, seen.operands[0], seen.value)

@@ -1,60 +1,69 @@
-"""Errors that are kept: an operation that must be refused may answer nothing, and leave its error to the next reader.
+"""Errors that a component keeps for its consumer, because whoever has met them cannot act on them.
 
-Flink does so in an input channel (`InputChannel.setError`, `checkError`), because the thread that has noticed the error
-is often not the one that can handle it. The reader must be notified then, and its reads answer the error before they
-find nothing. After that the task fails, and nothing is called any more but observers and the release.
+Flink does so in an input channel (`InputChannel.setError`, which notifies the gate, and `checkError`, which throws the
+error in the next poll): a producer, a network thread or a request of partitions meets the error, and the consumer must
+get it. An operation that must be refused may answer nothing as well, and leave its error to the consumer. The consumer
+must be notified then, and its reads answer the error before they find nothing. After that the task fails, and nothing
+is called any more but observers and the release.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
-from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Seen
-from conformance.models.notice import Notice, notifies
+from conformance.driver import (
+    BROKEN,
+    FAILING,
+    Broken,
+    FailureClass,
+    Judgement,
+    PortLedger,
+    Seen,
+    Unsure,
+    shared,
+)
+from conformance.models.consumer import Consumer, notifies
+from conformance.models.fault_words import call_at
+from conformance.models.faults import struck_again, struck_by
 from conformance.models.words import got
 from conformance.ports import ErrorKind
 
 KEPT = "kept"
-"""The phase of a ledger whose port keeps an error for its reader."""
+"""The phase of a ledger whose port keeps the error of an operation that must be refused."""
 
 
-class Keeper(Protocol):
-    """A ledger whose port may keep an error."""
-
-    phase: str
-    kept: str
-    """The name of the operation whose error is kept; empty: none is."""
-
-    @property
-    def notice(self) -> Notice:
-        """The notifications of the reader."""
-
-
-def keep(ledger: Keeper, operation: str) -> None:
+def keep(ledger: PortLedger, consumer: Consumer, operation: str) -> None:
     """Notes that an operation that must be refused answered no error: its error is kept, and only reads follow."""
     ledger.phase = KEPT
-    ledger.kept = operation
+    consumer.refused = operation
 
 
-def read(ledger: Keeper, seen: Seen[Any]) -> None:
+def read(ledger: PortLedger, seen: Seen[Any]) -> None:
     """Notes that a read is over: if it answered the error that was kept, the task fails."""
     if seen.error is not None and ledger.phase == KEPT:
         ledger.phase = BROKEN
 
 
+def task_fails(ledger: PortLedger, keeps: bool) -> None:
+    """Notes that something failed. `keeps`: whether the port keeps the error for a poll. If another operation is in
+    flight, that may get the error, and the ledger will not know."""
+    if not ledger.releasing and ledger.phase != BROKEN:
+        ledger.phase = FAILING if keeps and ledger.flying == 1 else BROKEN
+
+
 def must_be_refused(
-    ledger: Keeper, seen: Seen[object], operation: str, kind: ErrorKind, why: str,
+    ledger: PortLedger, consumer: Consumer, seen: Seen[object], operation: str, kind: ErrorKind, why: str,
     failure: FailureClass = FailureClass.PROTOCOL,
 ) -> Judgement:  # fmt: skip
     """Judges an operation that must be refused, and the reads after it if it answered no error.
 
-    Either the operation answers an error of this kind, or its reader has a reason to read, and the reads answer what
+    Either the operation answers an error of this kind, or its consumer has a reason to read, and the reads answer what
     was there before and then this error. `why` is a clause that gives the reason.
     """
     if ledger.phase != KEPT:
-        if seen.error is None and (ledger.notice.awake or notifies(seen.signals)):
+        if seen.error is None and (consumer.awake or notifies(seen.signals)):
             return False  # the reads tell
-    elif ledger.kept != operation or (seen.error is None and seen.value is not None):
+    elif consumer.refused != operation or (seen.error is None and seen.value is not None):
         return False
     if seen.error is not None and seen.error.kind is kind:
         return True
@@ -62,3 +71,55 @@ def must_be_refused(
         f"{why}: the operation must fail with an error of kind {kind}, or notify its reader, whose read fails with it"
     )
     return Broken(failure, owed, got(seen.error))
+
+
+Met = tuple[PortLedger, bool, bool]
+"""The ledger of a port in which an error was met; whether the task has called the operation that was struck, so that it
+gets the error at once; whether the consumer has a reason to poll, or to ask whether something can be polled."""
+Polled = tuple[PortLedger, Consumer, bool]
+"""A ledger; the consumer for which an error is kept; whether a poll may answer nothing all the same."""
+
+
+@shared("I-22", struck=True)
+def the_consumer_is_told_of_an_error(met: Met, seen: Seen[Any]) -> Judgement:
+    """If something fails of which the consumer must learn by polling, the consumer has a reason to poll, unless an
+    operation of the task has called it and fails with an error of kind io. No such error is of another kind."""
+    ledger, task_has_called, polls_again = met
+    struck = struck_by(seen)
+    if (again := struck_again(ledger.faults, struck)) is not None:
+        return again
+    if seen.error is not None and seen.error.kind is not ErrorKind.IO:
+        owed = f"{call_at(struck.place)} failed, so the operation may fail with an error of kind io only"
+        return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    if seen.error is not None and task_has_called:
+        return True
+    if ledger.releasing:
+        return False  # nobody polls any more
+    if ledger.flying > 1 or ledger.phase == BROKEN:
+        return Unsure("a poll in flight may answer the error, or say that more follows")
+    if polls_again or notifies(seen.signals):
+        return True
+    owed = f"{call_at(struck.place)} failed, and the consumer must be notified, so that it polls and gets the error"
+    return Broken(FailureClass.STUCK, owed, "the consumer was not notified")
+
+
+@shared("I-22")
+def an_error_reaches_whoever_polls(polled: Polled, seen: Seen[Any]) -> Judgement:
+    """While an error is kept for the consumer, a poll fails with an error of kind io, or of kind state if the operation
+    that failed was to be refused as well, or answers an element that was sent before. It answers nothing only if other
+    gates are polled first, or the operation that failed is not over."""
+    ledger, consumer, may_find_nothing = polled
+    if ledger.releasing:
+        return False
+    owed = "an error is kept for the consumer: a poll must fail with an error of kind io, or return an element"
+    if seen.error is not None:
+        if seen.error.kind is ErrorKind.IO or (consumer.either_error and seen.error.kind is ErrorKind.STATE):
+            return True
+        return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    if seen.value is not None:
+        return False
+    return (
+        Unsure("another operation overlapped the poll")
+        if may_find_nothing
+        else Broken(FailureClass.STUCK, owed, "the poll returned nothing")
+    )

@@ -70,6 +70,10 @@ class Recovered:
         self.marks: dict[int, Mark] = {}
         """The recovery barriers, by checkpoint."""
 
+    def in_recovery(self) -> bool:
+        """Returns whether the end of recovered data was not taken yet."""
+        return not self.consumed
+
     def there(self) -> int:
         """Returns the number of recovered buffers that certainly wait."""
         waiting = self.waiting

@@ -97,35 +97,20 @@ def restart_step(steps: Steps[P, L], end: Callable[[L], None]) -> Step[L, Resour
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
-class Awaiting(Protocol):
-    """A ledger that knows for how many things somebody may wait."""
-
-    def most_futures(self) -> int:
-        """Returns the number of futures that the port may hold before its release."""
-
-    def is_over(self) -> bool:
-        """Returns whether the port must have given back all resources."""
-
-
-class Holding(Protocol):
-    """A ledger that knows which resources its port must hold before its release."""
-
-    phase: str
-
-    def holds(self) -> tuple[tuple[str, int], ...]:
-        """Returns the fields of `Resources` whose values the ledger knows, with these values."""
-
-    def is_over(self) -> bool:
-        """Returns whether the port must have given back all resources."""
+Holding = tuple[PortLedger, Callable[[], Sequence[tuple[str, int]]]]
+"""A ledger, and what returns the fields of `Resources` whose values it knows before the release, with these values."""
+Awaiting = tuple[PortLedger, Callable[[], int]]
+"""A ledger, and what returns the number of futures that the port may hold before its release."""
 
 
 @shared("I-93", quiet=True)
-def while_it_lives_a_port_holds_what_it_should(ledger: Holding, seen: Seen[Resources]) -> Judgement:
+def while_it_lives_a_port_holds_what_it_should(holding: Holding, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds exactly one segment for each queued buffer, one listener for each
     attached view and one future for each open channel state future."""
+    ledger, holds = holding
     if ledger.is_over() or ledger.phase == BROKEN:
         return False
-    for what, owed in ledger.holds():
+    for what, owed in holds():
         held = getattr(seen.value, what)
         if held is not None and held != owed:
             kind = FailureClass.LEAKED if held > owed else FailureClass.LOST
@@ -178,13 +163,14 @@ def a_cancellation_deletes_the_files(ledger: Cancellable, seen: Seen[Resources])
 
 
 @shared("I-93", quiet=True)
-def a_future_ends_with_what_it_waits_for(ledger: Awaiting, seen: Seen[Resources]) -> Judgement:
+def a_future_ends_with_what_it_waits_for(awaiting: Awaiting, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds no more open futures than there are things to wait for: the end of
     recovered data, read or taken, the request of the subpartition, a channel state future."""
+    ledger, most_futures = awaiting
     held = seen.value.futures
     if ledger.is_over() or held is None:
         return False
-    if held <= (most := ledger.most_futures()):
+    if held <= (most := most_futures()):
         return True
     owed = f"{are(most, 'thing')} awaited, so the implementation may hold {counted(most, 'futures')}"
     return Broken(FailureClass.ORPHANED, owed, f"it holds {counted(held, 'futures')}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, PortLedger, Seen, shared
 from conformance.models.lane import Recovered
 from conformance.models.records import in_words
 from conformance.models.signal_words import signalled
@@ -18,33 +16,13 @@ def ends(signals: list[Signal]) -> int:
 
 
 # ---- pushing ---------------------------------------------------------------------------------------------------------
-class Releasing(Protocol):
-    """A ledger that knows whether the release of its channel has begun."""
-
-    releasing: bool
-
-
-class Late(Protocol):
-    """A ledger of a channel into which buffers may be pushed after its release."""
-
-    def what_ended_it(self) -> str:
-        """Describes what became of the channel: it was `released` or `converted`."""
-
-    def came_too_late(self) -> bool | None:
-        """Returns True if the channel was released or converted before the push began, and False if its release began
-        during the push; None: the channel was not released."""
-
-
-class Upstream(Protocol):
-    """A ledger of a channel whose pushes wait for the producer's side."""
-
-    def upstream_is_there(self) -> bool | None:
-        """Returns whether the producer's side is ready; None: it was ready before the push began, or the channel is
-        released, or the connection was lost."""
+Lateness = tuple[bool | None, str]
+"""True if the channel was released or converted before the push began, False if its release began during the push,
+None if it was not released; what became of it: it was `released` or `converted`."""
 
 
 @shared("I-94")
-def recovered_data_is_accepted_until_its_end(ledger: Releasing, seen: Seen[None]) -> Judgement:
+def recovered_data_is_accepted_until_its_end(ledger: PortLedger, seen: Seen[None]) -> Judgement:
     """A channel that is not released accepts recovered buffers, and then the end of recovered data."""
     if ledger.releasing:
         return False
@@ -52,59 +30,47 @@ def recovered_data_is_accepted_until_its_end(ledger: Releasing, seen: Seen[None]
 
 
 @shared("I-94", ("FLINK-39521",))
-def a_push_after_the_end_is_refused(ledger: Releasing, seen: Seen[None]) -> Judgement:
+def a_push_after_the_end_is_refused(ledger: PortLedger, seen: Seen[None]) -> Judgement:
     """If a buffer is pushed after the end of recovered data, the channel answers an error of kind state."""
     owed = "the end of recovered data was pushed before"
     return False if ledger.releasing else must_fail(seen.error, ErrorKind.STATE, owed)
 
 
 @shared("I-94", ("FLINK-39521",))
-def a_push_after_release_is_recycled_silently(ledger: Late, seen: Seen[None]) -> Judgement:
+def a_push_after_release_is_recycled_silently(lateness: Lateness, seen: Seen[None]) -> Judgement:
     """If a recovered buffer is pushed into a channel that was released or converted, the channel recycles the buffer,
     answers no error and notifies nobody."""
-    late = ledger.came_too_late()
+    late, ended = lateness
     if late is None:
         return False
     if seen.error is None and not (late and seen.signals):
         return True
-    owed = (
-        f"the channel was {ledger.what_ended_it()}: the push must recycle the buffer, raise no error and notify nobody"
-    )
+    owed = f"the channel was {ended}: the push must recycle the buffer, raise no error and notify nobody"
     if seen.error is None:
         return Broken(FailureClass.PROTOCOL, owed, f"it signalled this: {signalled(seen.signals[0])}")
     return must_succeed(seen.error, owed)
 
 
 @shared("I-92", ("FLINK-40668",))
-def a_push_waits_until_the_upstream_is_there(ledger: Upstream, seen: Seen[None]) -> Judgement:
+def a_push_waits_until_the_upstream_is_there(is_there: bool | None, seen: Seen[None]) -> Judgement:
     """A push of recovered data waits until the producer's side is ready: in a local channel until the subpartition was
     requested, in a remote channel until the producer's first message has arrived."""
-    there = ledger.upstream_is_there()
-    if there is None or there:
-        return there is True
+    if is_there is None or is_there:  # None: it was before the push began, or the channel or its connection is over
+        return is_there is True
     owed = "the producer's side is not ready: the push must wait, or it wakes a consumer that finds no connection"
     return Broken(FailureClass.PROTOCOL, owed, "the push did not wait")
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-class Ending(Protocol):
-    """A ledger of a channel that emits `StateConsumed` when the task takes the end of recovered data."""
-
-    @property
-    def recovered(self) -> Recovered:
-        """The recovered data of the channel."""
-
-    def end_must_come(self) -> bool:
-        """Returns whether the end of recovered data was next when the take began."""
-
-
 @shared("I-09")
-def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+def the_end_of_recovered_data_is_told_once(
+    end: tuple[Recovered, bool], seen: Seen[BufferAndBacklog | None]
+) -> Judgement:
     """When the task takes the end of recovered data, behind all recovered buffers, the take answers nothing and the
     channel emits StateConsumed, once."""
-    told, recovered = ends(seen.signals), ledger.recovered
+    told, (recovered, is_next) = ends(seen.signals), end
     if not told:
-        if seen.value is not None or not ledger.end_must_come():
+        if seen.value is not None or not is_next:
             return False
         owed = (
             "this take reaches the end of recovered data: the channel must signal that its recovered state is consumed"
@@ -126,17 +92,10 @@ def the_end_of_recovered_data_is_told_once(ledger: Ending, seen: Seen[BufferAndB
 
 
 # ---- recovery barriers -----------------------------------------------------------------------------------------------
-class InRecovery(Protocol):
-    """A ledger of a physical channel that can be in recovery."""
-
-    def in_recovery(self) -> bool:
-        """Returns whether the end of recovered data was not taken yet."""
-
-
 @shared("I-41", ("FLINK-39523",))
-def recovery_barriers_are_inserted_in_recovery_only(ledger: InRecovery, seen: Seen[bool, int]) -> Judgement:
+def recovery_barriers_are_inserted_in_recovery_only(recovered: Recovered, seen: Seen[bool, int]) -> Judgement:
     """A channel inserts a recovery barrier exactly if it is in recovery, and answers whether it did."""
-    owed = ledger.in_recovery()
+    owed = recovered.in_recovery()
     if seen.value is owed:
         return True
     no = "" if owed else "not "
@@ -147,10 +106,10 @@ def recovery_barriers_are_inserted_in_recovery_only(ledger: InRecovery, seen: Se
 
 
 @shared("I-89", quiet=True)
-def a_channel_is_in_recovery_until_the_end_was_taken(ledger: InRecovery, seen: Seen[bool]) -> Judgement:
+def a_channel_is_in_recovery_until_the_end_was_taken(recovered: Recovered, seen: Seen[bool]) -> Judgement:
     """A channel into which recovered data is pushed answers that it is in recovery until the task takes the end of
     recovered data; then, and with every other recovery design, it answers that it is not."""
-    owed = ledger.in_recovery()
+    owed = recovered.in_recovery()
     if seen.value is owed:
         return True
     why = "has not been taken yet" if owed else "was taken, or nothing is pushed into this channel"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, TypeVar
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, Unsure, shared
+from conformance.driver import AnyStep, Broken, FailureClass, Judgement, PortLedger, Rules, Seen, Unsure, shared
+from conformance.models.designs import PUSHED
 from conformance.models.words import got, must_succeed, refusal
 from conformance.ports import Capability, CheckpointReason, Error
+
+L = TypeVar("L", bound=PortLedger)
 
 
 class Refusal(NamedTuple):
@@ -34,27 +37,20 @@ def reason_without_barrier(capabilities: Collection[Capability]) -> CheckpointRe
     return CheckpointReason.DECLINED_TASK_NOT_READY if first_design else CheckpointReason.DECLINED
 
 
-class Starting(Protocol):
-    """A ledger that knows for which reasons a checkpoint must be refused."""
-
-    def refuses(self, checkpoint: int) -> Refusal | Unsure:
-        """Returns the reasons to refuse the start now."""
-
-
-class Marked(Starting, Protocol):
-    """A ledger of something with recovery barriers."""
-
-    without_barrier: CheckpointReason
-    """The reason for which a checkpoint is declined whose recovery barrier is missing; `refuses` says *declined*."""
+Refuses = Callable[[int], Refusal | Unsure]
+"""Returns the reasons to refuse the start of a checkpoint now."""
+Marked = tuple[Refuses, CheckpointReason]
+"""Of something with recovery barriers: the reasons to refuse the start; the reason for which a checkpoint is declined
+whose recovery barrier is missing, where the reasons say *declined*."""
 
 
 def judge_refusal(
-    ledger: Starting, checkpoint: int, error: Error | None, reason: CheckpointReason,
+    refuses: Refuses, checkpoint: int, error: Error | None, reason: CheckpointReason,
     without_barrier: CheckpointReason = CheckpointReason.DECLINED,
 ) -> Judgement:  # fmt: skip
     """Judges a start that must be refused for this reason. If there are two reasons, either of them may be given.
     `without_barrier`: what the engine says in place of *declined*."""
-    against = ledger.refuses(checkpoint)
+    against = refuses(checkpoint)
     if isinstance(against, Unsure):
         return against
     if reason not in against.reasons:
@@ -66,10 +62,10 @@ def judge_refusal(
     return Broken(FailureClass.PROTOCOL, owed, got(error))
 
 
-def judge_start(ledger: Starting, checkpoint: int, error: Error | None, recovers: bool = True) -> Judgement:
+def judge_start(refuses: Refuses, checkpoint: int, error: Error | None, recovers: bool = True) -> Judgement:
     """Judges a start that must succeed, because there is no reason to refuse it. `recovers`: whether the component has
     recovery barriers, so that the message speaks of them."""
-    against = ledger.refuses(checkpoint)
+    against = refuses(checkpoint)
     if isinstance(against, Unsure):
         return against
     if against.reasons:
@@ -83,38 +79,43 @@ def judge_start(ledger: Starting, checkpoint: int, error: Error | None, recovers
 
 
 @shared("I-37", ("FLINK-21104", "FLINK-20097"))
-def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Marked, seen: Seen[None, int]) -> Judgement:
+def a_newer_barrier_subsumes_an_older_checkpoint(marked: Marked, seen: Seen[None, int]) -> Judgement:
     """If a checkpoint starts after the barrier of a newer checkpoint was received, the start is refused with an error
     of kind checkpoint and the reason subsumed."""
-    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED, ledger.without_barrier)
+    refuses, without_barrier = marked
+    return judge_refusal(refuses, seen.operands[0], seen.error, CheckpointReason.SUBSUMED, without_barrier)
 
 
 @shared("I-42", ("FLINK-38544",))
-def a_missing_recovery_barrier_declines_the_checkpoint(ledger: Marked, seen: Seen[None, int]) -> Judgement:
+def a_missing_recovery_barrier_declines_the_checkpoint(marked: Marked, seen: Seen[None, int]) -> Judgement:
     """If a checkpoint starts in a channel in recovery that has no recovery barrier for it, the start is refused with an
     error of kind checkpoint and the reason declined, so that only this checkpoint fails; with the capability
     not-ready-without-barrier, the reason is declined-task-not-ready."""
-    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.DECLINED, ledger.without_barrier)
+    refuses, without_barrier = marked
+    return judge_refusal(refuses, seen.operands[0], seen.error, CheckpointReason.DECLINED, without_barrier)
 
 
 @shared("I-53", ("FLINK-20654",))
-def checkpoints_are_declined_until_channels_are_physical(ledger: Starting, seen: Seen[None, int]) -> Judgement:
+def checkpoints_are_declined_until_channels_are_physical(refuses: Refuses, seen: Seen[None, int]) -> Judgement:
     """If a checkpoint starts before the recovered channels are converted, the start is refused with an error of kind
     checkpoint and the reason declined-task-not-ready."""
-    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.DECLINED_TASK_NOT_READY)
+    return judge_refusal(refuses, seen.operands[0], seen.error, CheckpointReason.DECLINED_TASK_NOT_READY)
 
 
 @shared("I-54")
-def a_checkpoint_starts_if_nothing_speaks_against_it(ledger: Starting, seen: Seen[None, int]) -> Judgement:
+def a_checkpoint_starts_if_nothing_speaks_against_it(refuses: Refuses, seen: Seen[None, int]) -> Judgement:
     """The start of a checkpoint succeeds unless a newer barrier was received, the recovery barrier is missing in a
     channel in recovery, or a channel is not physical."""
-    return judge_start(ledger, seen.operands[0], seen.error)
+    return judge_start(refuses, seen.operands[0], seen.error)
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------
-def a_recovery_barrier_was_missing(ledger: Marked, seen: Seen[None, int]) -> bool:
-    """A checkpoint was declined because its recovery barrier was missing."""
-    return refusal(seen.error) is ledger.without_barrier
+def see_missing_barriers(rules: Rules[L], on: AnyStep, without_barrier: Callable[[L], CheckpointReason]) -> None:
+    """Declares the goal that the start of a checkpoint is declined with this reason."""
+    rules.sight(
+        "a-recovery-barrier-was-missing", "A checkpoint was declined because its recovery barrier was missing.", on,
+        lambda ledger, seen: refusal(seen.error) is without_barrier(ledger), needs=PUSHED,
+    )  # fmt: skip
 
 
 def a_checkpoint_was_subsumed(ledger: object, seen: Seen[None, int]) -> bool:

@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
-from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.driver import Broken, FailureClass, Judgement, PortLedger, Seen, shared
 from conformance.models.recovery import ends
-from conformance.models.words import are
+from conformance.models.words import Description, are
 from conformance.ports import BufferAndBacklog, Next
 
-
-class Answering(Protocol):
-    """A ledger that knows when a take must answer something."""
-
-    def must_answer(self) -> bool:
-        """Returns whether something could certainly be taken when the take began."""
-
-    def first(self) -> str:
-        """Describes what the next take must find."""
-
-
-class Numbered(Protocol):
-    """A ledger that knows the sequence number of the next element."""
-
-    def next_number(self, has_priority: bool) -> int | None:
-        """Returns the sequence number that the next element with or without priority must carry; None: any."""
-
-
-class Counting(Protocol):
-    """A ledger that knows how many buffers are queued."""
-
-    def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and the highest number that an implementation may answer because it
-        counts other things, too."""
-
-
-class Following(Protocol):
-    """A ledger that knows what follows the element that a take hands out."""
-
-    def follows(self, taken: BufferAndBacklog) -> tuple[Next, ...]:
-        """Returns the next types that a take may answer with this element. If there are several, the first one names
-        what certainly follows, or what may follow."""
-
-
-class Ended(Protocol):
-    """A ledger of a queue whose producer can finish."""
-
-    released: bool
+Found = tuple[bool, Description]
+"""Whether something could certainly be taken when a take began; what that is."""
+Numbers = Callable[[bool], int | None]
+"""Returns the sequence number that the next element with or without priority must carry; None: any."""
+Counted = tuple[int, int]
+"""The number of queued buffers; the highest number that an implementation may answer, since it counts other things,
+too."""
+Follows = Callable[[BufferAndBacklog], tuple[Next, ...]]
+"""Returns the next types that a take may answer with this element. If there are several, the first one names what
+certainly follows, or what may follow."""
 
 
 @shared("I-16")
-def a_take_answers_what_is_there(ledger: Answering, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+def a_take_answers_what_is_there(found: Found, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """If an element or the end of recovered data can be taken when a take begins, the take hands out an element or the
     end of recovered data."""
-    if not ledger.must_answer():
+    must_answer, first = found
+    if not must_answer:
         return False
     if seen.value is not None or ends(seen.signals):
         return True
-    return Broken(
-        FailureClass.STUCK, f"{ledger.first()} could be taken when the take began", "the take returned nothing"
-    )
+    return Broken(FailureClass.STUCK, f"{first()} could be taken when the take began", "the take returned nothing")
 
 
 _NONE = Next.NONE
@@ -76,28 +47,28 @@ def judge_next(owed: tuple[Next, ...], told: Next) -> Judgement:
 
 
 @shared("I-16")
-def the_next_type_names_what_can_be_taken(ledger: Following, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+def the_next_type_names_what_can_be_taken(follows: Follows, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
     if seen.value is None:
         return False
-    return judge_next(ledger.follows(seen.value), seen.value.next)
+    return judge_next(follows(seen.value), seen.value.next)
 
 
 @shared("I-19")
-def sequence_numbers_have_no_gaps(ledger: Numbered, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+def sequence_numbers_have_no_gaps(next_number: Numbers, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """Elements carry the sequence numbers 0, 1, 2 and so on in the order in which they are taken, priority events
     included; the recovered buffers of a channel have a sequence of their own."""
     if seen.value is None:
         return False
-    owed = ledger.next_number(seen.value.element.data_type.has_priority)
+    owed = next_number(seen.value.element.data_type.has_priority)
     if owed is None or seen.value.seq == owed:
         return owed is not None
     what = f"the element must carry sequence number {owed}"
     return Broken(FailureClass.PROTOCOL, what, f"it carries {seen.value.seq}")
 
 
-def judge_count(counted: tuple[int, int], got: int) -> Judgement:
-    """Judges whether the number of buffers in use lies between the two numbers of `Counting.counted`."""
+def judge_count(counted: Counted, got: int) -> Judgement:
+    """Judges whether the number of buffers in use lies between the two numbers of `Counted`."""
     least, most = counted
     if least <= got <= most:
         return least > 0
@@ -106,14 +77,14 @@ def judge_count(counted: tuple[int, int], got: int) -> Judgement:
 
 
 @shared("I-21", ("FLINK-39018",), quiet=True)
-def buffers_in_use_count_what_waits(ledger: Counting, seen: Seen[int]) -> Judgement:
+def buffers_in_use_count_what_waits(counted: Counted, seen: Seen[int]) -> Judgement:
     """The number of buffers in use counts all queued buffers, recovered ones included; it may also count queued events,
     recovery barriers, the end of recovered data and the backlog of a remote producer."""
-    return judge_count(ledger.counted(), seen.value)
+    return judge_count(counted, seen.value)
 
 
 @shared("I-33")
-def nothing_is_accepted_after_the_end(ledger: Ended, seen: Seen[bool]) -> Judgement:
+def nothing_is_accepted_after_the_end(ledger: PortLedger, seen: Seen[bool]) -> Judgement:
     """If the producer adds an element after the end of partition or after release, the element is rejected: the answer
     is false."""
     if seen.value is False:

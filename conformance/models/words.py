@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from conformance.driver import Broken, FailureClass, Judgement
 from conformance.models.records import compare_ids, in_words
@@ -21,6 +21,9 @@ from conformance.ports import (
     RecoveryCompletion,
     RecoveryMetadata,
 )
+
+Description = Callable[[], str]
+"""Describes something when a message needs it."""
 
 
 def name(element: Element) -> str:

@@ -17,8 +17,14 @@ from conformance.driver import Judgement, PortLedger, Rules, Seen, Steps, always
 from conformance.ports import Answer, DequePort
 
 
+class Counter:
+    __slots__ = ("count",)
+    count: int
+
+
 class Mine(PortLedger):
-    __slots__ = ("owed",)
+    __slots__ = ("counter", "owed")
+    counter: Counter
     owed: int
 
     def learn(self, seen: Seen[int | None]) -> None:
@@ -45,6 +51,11 @@ def contains_priority(port: DequePort, ledger: Mine, handle: int) -> Answer[bool
 @shared("I-20")
 def answers_a_number(ledger: Mine, seen: Seen[int | None]) -> Judgement:
     return seen.value is not None
+
+
+@shared("I-21")
+def answers_the_count(counter: Counter, seen: Seen[int | None]) -> Judgement:
+    return seen.value == counter.count
 """
 
 _RIGHT = """
@@ -60,6 +71,7 @@ def it_knows(ledger: Mine, seen: Seen[bool, int]) -> Judgement:
 
 
 RULES.adopt(answers_a_number, poll)
+RULES.adopt(answers_the_count, poll, of=lambda ledger: ledger.counter)
 """
 
 _WRONG = {
@@ -92,9 +104,25 @@ _WRONG = {
         '@STEPS.step("observer", ("live",), when=always, learn=Mine.learn)\n'
         "def another(port: DequePort, ledger: Mine) -> Answer[tuple[int, ...]]:\n    return port.items()\n",
     ),
-    "a rule of a part that is adopted for a step with another answer": (
+    "a shared rule that is adopted for a step with another answer": (
         'of "adopt" of "Rules"',
         "RULES.adopt(answers_a_number, contains_priority)\n",
+    ),
+    "a rule of a model that is adopted for a step with another answer": (
+        'of "adopt" of "Rules"',
+        "RULES.adopt(answers_the_count, contains_priority, of=lambda ledger: ledger.counter)\n",
+    ),
+    "a rule of a model without a selector": (
+        'incompatible type "Shared[Counter, int | None]"; expected "Shared[Mine, int | None]"',
+        "RULES.adopt(answers_the_count, poll)\n",
+    ),
+    "a selector of another model": (
+        'incompatible type "Callable[[Mine], int]"; expected "Callable[[Mine], Counter]"',
+        "RULES.adopt(answers_the_count, poll, of=lambda ledger: ledger.owed)\n",
+    ),
+    "a selector that the ledger does not have": (
+        '"Mine" has no attribute "count"',
+        "RULES.adopt(answers_the_count, poll, of=lambda ledger: ledger.count)\n",
     ),
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from conformance.models.consumer import Consumer
 from conformance.models.lane import Lane, Recovered
-from conformance.models.notice import Notice
 from conformance.ports import Alignment, Barrier, Buffer, DataAvailable, Event, PriorityAvailable
 
 
@@ -104,26 +104,26 @@ def test_what_stands_in_front_of_a_barrier():
 
 # ---- notices ---------------------------------------------------------------------------------------------------------
 def test_who_takes_has_followed_what_he_was_told():
-    notice = Notice()
-    notice.hear([DataAvailable()])
-    assert notice.awake
-    notice.begin_take()
-    notice.took(more=False)
-    assert not notice.awake
-    notice.begin_take()
-    notice.hear([PriorityAvailable(0)])
-    notice.took(more=False)
-    assert notice.awake
+    consumer = Consumer()
+    consumer.hear([DataAvailable()])
+    assert consumer.awake
+    consumer.begin_take()
+    consumer.took(more=False)
+    assert not consumer.awake
+    consumer.begin_take()
+    consumer.hear([PriorityAvailable(0)])
+    consumer.took(more=False)
+    assert consumer.awake
 
 
 def test_a_priority_event_that_was_taken_before_it_was_told_of_is_stale():
-    notice = Notice()
-    notice.hear_numbers([PriorityAvailable(3)], next_number=4)
-    assert notice.stale
-    assert notice.announced == -1
-    notice.hear_numbers([PriorityAvailable(4)], next_number=4)
-    assert notice.announced == 4
-    notice.begin_take()
-    assert notice.told == 4
-    notice.took(more=True, number=4)
-    assert (notice.announced, notice.stale, notice.awake) == (-1, False, True)
+    consumer = Consumer()
+    consumer.hear_numbers([PriorityAvailable(3)], next_number=4)
+    assert consumer.stale
+    assert consumer.announced == -1
+    consumer.hear_numbers([PriorityAvailable(4)], next_number=4)
+    assert consumer.announced == 4
+    consumer.begin_take()
+    assert consumer.told == 4
+    consumer.took(more=True, number=4)
+    assert (consumer.announced, consumer.stale, consumer.awake) == (-1, False, True)

@@ -6,7 +6,7 @@ from conformance.components.chain import steps
 from conformance.components.chain.ledger import Ledger
 from conformance.components.chain.rules import NO_CREDIT, NOTHING_RECOVERED, NOTHING_SENT, Took, Transferred
 from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
-from conformance.models import notice
+from conformance.models import consumer
 from conformance.models.designs import BEFORE, PUSHED, RESOURCES
 from conformance.models.words import counted, many, name
 from conformance.ports import Buffer, Resources
@@ -120,7 +120,7 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
 
 # ---- the consumer sleeps ---------------------------------------------------------------------------------------------
 RULES.adopt(
-    notice.a_consumer_that_finds_nothing_may_sleep, steps.consume,
+    consumer.a_consumer_that_finds_nothing_may_sleep, steps.consume, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-chain-lets-its-consumer-sleep",),
     never=(Never(BEFORE, "A poll that answers nothing has taken the end of recovered data."),),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from conformance.components.chain.checkpoints import (
 )
 from conformance.components.chain.side import Side
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.models.notice import Notice
+from conformance.models.consumer import Consumer
 from conformance.ports import (
     Barrier,
     Buffer,
@@ -51,11 +51,10 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "acknowledged", "asked_for", "began_in_recovery", "broke", "completed", "config", "consuming", "converted",
-        "cuts", "declined", "fell_back", "generation", "known", "newest", "notice", "origin", "over", "passes_blocked",
-        "reading", "recoveries", "saved", "sides", "unwritten", "urgent", "vain",
+        "acknowledged", "asked_for", "began_in_recovery", "broke", "completed", "config", "consumer", "consuming",
+        "converted", "cuts", "declined", "fell_back", "generation", "known", "newest", "origin", "over",
+        "passes_blocked", "reading", "recoveries", "saved", "sides", "unwritten", "urgent",
     )  # fmt: skip
-    most_in_vain = 3
 
     def __init__(
         self, config: ChainConfig, recoveries: tuple[str, ...], passes_blocked: bool, can_fail: Places
@@ -90,11 +89,9 @@ class Ledger(PortLedger):
         """The checkpoint of this run from which the chain was restored; 0: none."""
         self.converted = config.recovery is Recovery.NONE
         self.sides = [Side(config, channel) for channel in range(len(config.channels))]
-        self.notice = Notice()
+        self.consumer = Consumer(most_empty_takes=3)
         self.consuming = False
         """Whether the consumer is in the middle of something: a poll, or a checkpoint that it was asked for."""
-        self.vain = 0
-        """Number of the last polls that found nothing, while nothing else happened. Each had a reason."""
         self.urgent: dict[str, int] = {}
         """By what the barrier must pass, a channel in which an unaligned barrier was due when the last poll began."""
         self.known: list[int] = []
@@ -193,7 +190,7 @@ class Ledger(PortLedger):
         """Notes the notifications of the consumer, and the credit that is announced to the producers."""
         for signal in signals:
             if type(signal) is DataAvailable or type(signal) is PriorityAvailable:
-                self.notice.awake = True
+                self.consumer.awake = True
             elif type(signal) is CreditAnnounced:
                 self._credit_announced(self.sides[signal.channel], signal.credit)
             elif type(signal) is StateConsumed:
@@ -217,7 +214,7 @@ class Ledger(PortLedger):
 
     def sent(self, channel: int, *rest: object) -> None:
         """Notes that the producer of a channel has sent something, so that an element may be able to leave it."""
-        self.vain = 0
+        self.consumer.empty_takes = 0
         self.sides[channel].idle = False
 
     def data_sent(self, channel: int, *rest: object) -> None:
@@ -265,12 +262,12 @@ class Ledger(PortLedger):
     def recovered(self, channel: int) -> None:
         """Notes that a record of the input state was pushed into the gate."""
         self.end()
-        self.vain = 0
+        self.consumer.empty_takes = 0
         self.sides[channel].input_next += 1
 
     def recovery_finished(self, channel: int) -> None:
         """Notes that the input state of a channel was pushed completely."""
-        self.vain = 0
+        self.consumer.empty_takes = 0
         self.sides[channel].input_done = True
         self._advance()
 
@@ -298,7 +295,7 @@ class Ledger(PortLedger):
     def begin_transfer(self, channel: int) -> None:
         """Notes that a transfer begins, which acts on all notifications until now."""
         self.flying += 1
-        self.vain = 0
+        self.consumer.empty_takes = 0
         side = self.sides[channel]
         side.idle = True
         side.had = side.credit.granted
@@ -333,7 +330,7 @@ class Ledger(PortLedger):
         """Notes that a poll of the consumer begins, which acts on all notifications until now."""
         self.flying += 1
         self.consuming = True
-        self.notice.awake = False
+        self.consumer.awake = False
         self.urgent = {side.must_pass(): side.channel for side in self.sides if side.due}
 
     def consumed(self, seen: Seen[Consumed | None]) -> None:
@@ -341,10 +338,10 @@ class Ledger(PortLedger):
         self.flying -= 1
         self.consuming = False
         if seen.value is None:
-            self.vain += 1
+            self.consumer.empty_takes += 1
             return
-        self.vain = 0
-        self.notice.awake |= seen.value.more
+        self.consumer.empty_takes = 0
+        self.consumer.awake |= seen.value.more
         side, element = self.sides[seen.value.channel], seen.value.element
         if type(element) is Buffer:
             self._counted(side, element.ids)

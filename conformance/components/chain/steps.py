@@ -125,7 +125,7 @@ def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def awake(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a poll of the consumer when it has a reason to poll."""
-    return NO_OPERANDS if ledger.notice.awake else DISABLED
+    return NO_OPERANDS if ledger.consumer.awake else DISABLED
 
 
 def triggers(ledger: Ledger) -> Sequence[tuple[int]]:

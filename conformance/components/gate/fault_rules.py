@@ -6,7 +6,7 @@ from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import BOTH_KINDS, Polled, Written
 from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
-from conformance.models import faults, kept_errors
+from conformance.models import faults, kept
 from conformance.models.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
 from conformance.models.records import in_words
 from conformance.models.words import counted, got
@@ -24,8 +24,14 @@ adopt(
     needs=FAULTS,
     never=(Never(BEFORE, "A recovered channel writes nothing."), *BOTH_KINDS),
 )
-adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS, never=BOTH_KINDS)
-adopt(kept_errors.an_error_reaches_whoever_polls, steps.poll_for_the_error, needs=FAULTS, never=BOTH_KINDS)
+adopt(
+    kept.the_consumer_is_told_of_an_error, *_KEPT,
+    of=lambda ledger: (ledger, ledger.sending is None, ledger.consumer.awake), needs=FAULTS, never=BOTH_KINDS,
+)  # fmt: skip
+adopt(
+    kept.an_error_reaches_whoever_polls, steps.poll_for_the_error,
+    of=lambda ledger: (ledger, ledger.consumer, not ledger.alone), needs=FAULTS, never=BOTH_KINDS,
+)  # fmt: skip
 
 
 @rule(steps.persisted, invariant="I-34", needs=FAULTS | READBACK, quiet=True, never=BOTH_KINDS)

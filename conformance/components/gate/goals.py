@@ -8,7 +8,7 @@ from conformance.components.gate.rules import Polled, Written
 from conformance.components.gate.side import Side
 from conformance.driver import Rules, Seen
 from conformance.models import starts
-from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RECOVER_FIRST, STEPPING
+from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, READBACK, RECOVER_FIRST, STEPPING
 from conformance.ports import Buffer, BufferOrEvent, Resources
 
 RULES = Rules[Ledger]("gate")
@@ -96,7 +96,7 @@ def data_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Started) -> bo
     return seen.error is None and ledger.sending is not None
 
 
-goal(steps.checkpoint_started, needs=PUSHED)(starts.a_recovery_barrier_was_missing)
+starts.see_missing_barriers(RULES, steps.checkpoint_started, lambda ledger: ledger.without_barrier)
 goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
 
 

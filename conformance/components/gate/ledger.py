@@ -17,9 +17,8 @@ from typing import Any
 from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Side
 from conformance.driver import BROKEN, FAILING, PortLedger, Seen, Unsure
-from conformance.models.kept import KEPT, keep
-from conformance.models.kept_errors import task_fails
-from conformance.models.notice import Notice, notifies
+from conformance.models.consumer import Consumer, notifies
+from conformance.models.kept import KEPT, keep, task_fails
 from conformance.models.starts import BARRIER_MEANWHILE, UNOPPOSED, Refusal
 from conformance.ports import (
     CHANNEL_RELEASE,
@@ -37,7 +36,6 @@ from conformance.ports.elements import Announcement, Barrier, Element, EndOfPart
 from conformance.ports.outcomes import (
     ConsumptionResumed,
     CreditAnnounced,
-    PriorityAvailable,
     Signal,
     StateConsumed,
 )
@@ -54,10 +52,10 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
-        "converted", "converting", "credited", "exclusive", "floating", "kept", "left_open", "marked", "mistold",
-        "most_recovered", "moving", "newest", "notice", "overlapped", "owed_refusal", "pushing", "recovery", "sending",
-        "sides", "start_is_unsure", "started", "starting", "stirred", "stopped", "stopping", "times_out", "unreleased",
-        "unstarted", "urged", "without_barrier", "woken",
+        "consumer", "converted", "converting", "credited", "exclusive", "floating", "left_open", "marked", "mistold",
+        "most_recovered", "moving", "newest", "overlapped", "pushing", "recovery", "sending", "sides",
+        "start_is_unsure", "started", "starting", "stirred", "stopped", "stopping", "times_out", "unreleased",
+        "unstarted", "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -87,16 +85,7 @@ class Ledger(PortLedger):
         self.sides = [side.fresh() for side in self.sides]
         self.converted = self.recovery is Recovery.NONE
         self.begin_life("converted" if self.converted else "recovering")
-        self.owed_refusal = False
-        """Whether the operation that failed was to be refused as well: the port may keep either error."""
-        self.kept = ""
-        """The name of the step whose error the gate keeps for its reader; empty: it keeps none."""
-        self.notice = Notice()
-        self.urged = False
-        """Whether the consumer has a reason to look for a priority event: a notification since its last poll began, or
-        the last poll said that one follows."""
-        self.woken = 0
-        """Number of polls in a row that answered nothing, were overlapped by nothing, and notified the consumer."""
+        self.consumer = Consumer()
         self.mistold = 0
         """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
         self.stirred = False
@@ -234,18 +223,6 @@ class Ledger(PortLedger):
         """Returns whether the gate was released before the push began."""
         return self.released
 
-    def task_has_called(self) -> bool:
-        """Returns whether the operation that was struck is one of the task, and not an arrival."""
-        return self.sending is None
-
-    def polls_again(self) -> bool:
-        """Returns whether the consumer has a reason to poll."""
-        return self.notice.awake
-
-    def may_find_nothing(self) -> bool:
-        """Returns whether another operation overlapped the poll: that which failed may not be over."""
-        return not self.alone
-
     def is_unsure(self, checkpoint: int) -> bool:
         """Returns whether the ledger cannot know of any channel what must have been written for the checkpoint."""
         return False not in [side.input.is_unsure(checkpoint) for side in self.sides]
@@ -267,7 +244,7 @@ class Ledger(PortLedger):
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the consumer and to producers."""
-        self.notice.hear(signals)
+        self.consumer.hear(signals)
         for signal in signals:
             if type(signal) is StateConsumed:
                 side = self.sides[signal.channel]
@@ -276,8 +253,6 @@ class Ledger(PortLedger):
                 side.consumed = side.told_end = True
             elif type(signal) is ConsumptionResumed:
                 self.sides[signal.channel].resumed = True
-            elif type(signal) is PriorityAvailable:
-                self.urged = True
             elif type(signal) is CreditAnnounced and (credit := self.sides[signal.channel].credit) is not None:
                 credit.granted += signal.credit
             elif type(signal) is FaultStruck and signal.place == CHANNEL_RELEASE:
@@ -317,7 +292,7 @@ class Ledger(PortLedger):
         """Notes that the conversion is over: the channels are physical, or the conversion was refused."""
         self.converting = False
         if seen.error is None and self.conversion_loses():
-            keep(self, "convert")
+            keep(self, self.consumer, "convert")
         elif seen.error is None:
             self.converted = True
             self.phase = "converted"
@@ -359,7 +334,7 @@ class Ledger(PortLedger):
     def begin_poll(self) -> None:
         """Notes that a poll begins."""
         self.begin_alone()
-        self.notice.awake = self.urged = False
+        self.consumer.begin_take()
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll is over, and which element it answered."""
@@ -368,14 +343,14 @@ class Ledger(PortLedger):
         if not alone:
             self.stirred = True
         if taken is None:
-            self.woken = self.woken + 1 if alone and notifies(seen.signals) else 0
+            self.consumer.empty_takes = self.consumer.empty_takes + 1 if alone and notifies(seen.signals) else 0
             if alone:
                 self.stirred = False
             self._forget_turns()
             return
-        self.woken = 0
-        self.notice.awake |= taken.more or taken.more_priority
-        self.urged |= taken.more_priority
+        self.consumer.empty_takes = 0
+        self.consumer.awake |= taken.more or taken.more_priority
+        self.consumer.expects_priority |= taken.more_priority
         side, element = self.sides[taken.channel], taken.element
         if not element.data_type.has_priority:
             for other in self.sides:
@@ -514,7 +489,7 @@ class Ledger(PortLedger):
     def begin_last_polls(self) -> None:
         """Notes that a poll begins while the gate keeps an error."""
         self.begin_alone()
-        self.notice.awake = False
+        self.consumer.awake = False
 
     def last_poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that this poll is over, and whether it answered the error."""
@@ -527,11 +502,11 @@ class Ledger(PortLedger):
     def poll_failed(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll failed with the channel state writer."""
         self._task_failed(seen)
-        self.alone = self.notice.awake = False
+        self.alone = self.consumer.awake = False
 
     def setup_failed(self, seen: Seen[None]) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
-        self.owed_refusal = not self.converted and self.conversion_loses() is not False
+        self.consumer.either_error = not self.converted and self.conversion_loses() is not False
         self._break(keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.end()

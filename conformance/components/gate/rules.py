@@ -17,11 +17,11 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.driver.setting import LOCAL
-from conformance.models import lifetime, notice, recovery, starts
+from conformance.models import consumer, lifetime, recovery, starts
+from conformance.models.consumer import notifies
 from conformance.models.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES, TIMEOUTABLE
 from conformance.models.input_state import judge_written
 from conformance.models.kept import must_be_refused
-from conformance.models.notice import notifies
 from conformance.models.records import compare_ids
 from conformance.models.taking import judge_count
 from conformance.models.words import channels, many, must_fail, must_succeed, name, truth
@@ -250,7 +250,9 @@ def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judg
         return False
     owed = "polls found nothing three times in a row, so the consumer must be left alone until something happens"
     return (
-        ledger.woken < 2 or not notifies(seen.signals) or Broken(FailureClass.STUCK, owed, "it was notified each time")
+        ledger.consumer.empty_takes < 2
+        or not notifies(seen.signals)
+        or Broken(FailureClass.STUCK, owed, "it was notified each time")
     )
 
 
@@ -281,21 +283,25 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
 def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have
     ended."""
-    if ledger.notice.awake or ledger.all_ended():
+    if ledger.consumer.awake or ledger.all_ended():
         return False
     owed = "the consumer was not notified since its last poll, so the gate must not be available"
     return not seen.value or Broken(FailureClass.PROTOCOL, owed, "the gate says that it is available")
 
 
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *steps.MOVES, steps.poll_for_the_error,
-    tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"),
-    formerly=("the-consumer-is-told-of-what-can-be-polled",),
+    consumer.the_consumer_is_told_of_what_waits, *steps.MOVES, steps.poll_for_the_error,
+    of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
+    tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"), formerly=("the-consumer-is-told-of-what-can-be-polled",),
 )  # fmt: skip
 
 
 adopt(
-    notice.priority_is_told_apart_from_data, *steps.MOVES, tickets=("FLINK-20383", "FLINK-39018"), never=(NO_PRODUCERS,)
+    consumer.priority_is_told_apart_from_data,
+    *steps.MOVES,
+    of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent),
+    tickets=("FLINK-20383", "FLINK-39018"),
+    never=(NO_PRODUCERS,),
 )
 
 
@@ -325,7 +331,7 @@ def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     if not ledger.conversion_loses():
         return False
     owed = "the conversion would lose state of a channel"
-    return must_be_refused(ledger, seen, steps.convert.name, ErrorKind.STATE, owed, FailureClass.LOST)
+    return must_be_refused(ledger, ledger.consumer, seen, steps.convert.name, ErrorKind.STATE, owed, FailureClass.LOST)
 
 
 @rule(steps.convert, steps.convert_again, invariant="I-26")
@@ -343,7 +349,9 @@ def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[object]
     if seen.error is None and not ledger.conversion_loses():
         return False  # the gate has converted its channels
     owed = "the channels are not converted yet"
-    return must_be_refused(ledger, seen, steps.request_partitions_too_early.name, ErrorKind.STATE, owed)
+    return must_be_refused(
+        ledger, ledger.consumer, seen, steps.request_partitions_too_early.name, ErrorKind.STATE, owed
+    )
 
 
 @rule(steps.end_of_output_state, steps.end_of_output_state_again, invariant="I-18")
@@ -404,7 +412,11 @@ def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -
     return Broken(FailureClass.PROTOCOL, owed, f"the signals resumed the producers of {channels(told_to)}")
 
 
-adopt(recovery.a_push_after_release_is_recycled_silently, steps.recover_after_release)
+adopt(
+    recovery.a_push_after_release_is_recycled_silently,
+    steps.recover_after_release,
+    of=lambda ledger: (ledger.came_too_late(), ledger.what_ended_it()),
+)
 
 
 @rule(steps.convert_to_priority, invariant="I-48", tickets=("FLINK-19681",), needs=TIMEOUTABLE)
@@ -424,18 +436,26 @@ def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) ->
 adopt(
     starts.checkpoints_are_declined_until_channels_are_physical,
     steps.checkpoint_started,
+    of=lambda ledger: ledger.refuses,
     never=(Never(AFTER, "All channels are physical."), NOTHING_RECOVERED),
 )
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint,
     steps.checkpoint_started,
+    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
     needs=PUSHED,
     never=(NO_PRODUCERS,),
 )
-adopt(starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started, never=(NO_PRODUCERS,))
+adopt(
+    starts.a_newer_barrier_subsumes_an_older_checkpoint,
+    steps.checkpoint_started,
+    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
+    never=(NO_PRODUCERS,),
+)
 adopt(
     starts.a_checkpoint_starts_if_nothing_speaks_against_it,
     steps.checkpoint_started,
+    of=lambda ledger: ledger.refuses,
     tickets=("FLINK-39018",),
     never=(NO_PRODUCERS,),
 )

@@ -307,7 +307,7 @@ def request_partitions(port: GatePort, ledger: Ledger) -> Answer[None]:
 def _request_early(ledger: Ledger, seen: Seen[None]) -> None:
     """Notes that the request was refused, at once or by an error that is kept, or that it converted the channels."""
     if seen.error is None and ledger.conversion_loses():
-        kept.keep(ledger, "request_partitions_too_early")
+        kept.keep(ledger, ledger.consumer, "request_partitions_too_early")
     elif seen.error is None:
         ledger.converted = True
         ledger.request(seen)
@@ -437,7 +437,7 @@ def _go_on(ledger: Ledger) -> Operands | None:
     if ledger.phase == "starting":
         return checkpoint_started(ledger.marked)
     if ledger.phase == "failing":
-        return poll_for_the_error() if ledger.notice.awake else None
+        return poll_for_the_error() if ledger.consumer.awake else None
     return _flow(ledger) if ledger.phase == "live" else None
 
 
@@ -446,14 +446,14 @@ def _recover(ledger: Ledger) -> Operands | None:
         return due
     if ledger.conversion_loses() is False:
         return convert()
-    return poll() if ledger.notice.awake else None
+    return poll() if ledger.consumer.awake else None
 
 
 def _flow(ledger: Ledger) -> Operands | None:
     """The consumer polls as long as it has a reason to. Then blocked producers are resumed, and finally they finish."""
     if due := _first(recovery_completion, completes, ledger) or _first(finish_recovery, finishes, ledger):
         return due
-    if ledger.notice.awake:
+    if ledger.consumer.awake:
         return poll()
     if due := _first(end_of_output_state, to_track, ledger) or _first(resume, is_blocked, ledger):
         return due

@@ -38,7 +38,7 @@ def a_priority_event_passed_a_blocked_channel(ledger: Ledger, seen: Took) -> boo
 @goal(steps.take, needs=STEPPING)
 def an_announced_priority_event_was_gone(ledger: Ledger, seen: Took) -> bool:
     """The consumer was notified of a barrier that it had already taken."""
-    return ledger.notice.stale and not _priority(seen)
+    return ledger.consumer.stale and not _priority(seen)
 
 
 @goal(steps.take)
@@ -86,7 +86,7 @@ def a_buffer_was_pushed_behind_the_recovery_barrier(ledger: Ledger, seen: Starte
 @goal(steps.checkpoint_started, needs=PUSHED)
 def a_recovery_barrier_was_missing(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint was declined because its recovery barrier was missing."""
-    return seen.error is not None and ledger.in_recovery() and not ledger.lane.marks
+    return seen.error is not None and ledger.lane.in_recovery() and not ledger.lane.marks
 
 
 @goal(steps.checkpoint_started, needs=PUSHED)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.driver import PortLedger, Seen
+from conformance.models.consumer import Consumer
 from conformance.models.faults import struck_by
 from conformance.models.input_state import State
 from conformance.models.lane import Lane, Recovered
-from conformance.models.notice import Notice
 from conformance.models.records import in_words
 from conformance.models.recovery import ends
 from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
@@ -40,12 +40,11 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "adding", "alone", "barrier_added", "busy", "copied_to", "end_left", "heard_from", "hidden", "in_memory",
-        "lane", "marked", "missed", "must", "must_learn", "must_priority", "newest", "next_live", "next_record",
-        "notice", "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored",
-        "started", "stopped", "to_recover", "urged", "vain", "was_over", "was_unrequested", "without_barrier",
+        "adding", "alone", "barrier_added", "busy", "consumer", "copied_to", "end_left", "heard_from", "hidden",
+        "in_memory", "lane", "marked", "missed", "must", "must_learn", "must_priority", "newest", "next_live",
+        "next_record", "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored",
+        "started", "stopped", "to_recover", "was_over", "was_unrequested", "without_barrier",
     )  # fmt: skip
-    most_in_vain = 2
 
     def __init__(
         self, recovery: Recovery, handed_over: int, passes_blocked: bool, can_fail: Places,
@@ -76,12 +75,7 @@ class Ledger(PortLedger):
         """Whether live data must wait behind recovered data."""
         self.end_left = self.in_memory
         """Whether the end of recovered data, which may have been handed over too, may still be in the channel."""
-        self.notice = Notice(bool(handed_over))  # at the conversion the gate asks for the buffers in use
-        self.urged = False
-        """Whether the consumer has a reason to expect a priority event: a notification, or the last answer."""
-        self.vain = 0
-        """Number of takes in a row that answered nothing, each of which had a reason, with no other operation in
-        between."""
+        self.consumer = Consumer(bool(handed_over))  # at the conversion the gate asks for the buffers in use
         self.next_live = 0
         """The sequence number of the next live element that is taken."""
         self.adding = False
@@ -122,10 +116,6 @@ class Ledger(PortLedger):
         """The recovered data of the channel."""
         return self.lane
 
-    def in_recovery(self) -> bool:
-        """Returns whether the end of recovered data was not taken yet."""
-        return not self.lane.consumed
-
     def priority_passes(self) -> bool:
         """Returns whether a priority event can be taken now, if there is one."""
         return self.requested and (self.passes_blocked or not self.lane.blocked)
@@ -161,7 +151,7 @@ class Ledger(PortLedger):
         urgent = self.lane.urgent
         if self.producer_has_failed():
             return False
-        return bool(urgent) and (urgent[0].sure or self.notice.announced == self.next_live)
+        return bool(urgent) and (urgent[0].sure or self.consumer.announced == self.next_live)
 
     def urgent_waits(self) -> bool:
         """Returns whether a priority event waits of which the channel must have notified the consumer, because it was
@@ -260,8 +250,7 @@ class Ledger(PortLedger):
     # ---- the producer ----------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer."""
-        self.notice.hear_numbers(signals, self.next_live)
-        self.urged |= self.notice.announced >= self.next_live
+        self.consumer.hear_numbers(signals, self.next_live)
 
     def begin_add(self, element: Element) -> None:
         """Notes that the producer begins to add an element without priority."""
@@ -271,7 +260,7 @@ class Ledger(PortLedger):
     def _adds(self) -> None:
         self.adding = True
         self.alone = False
-        self.vain = 0
+        self.consumer.empty_takes = 0
 
     def begin_data(self) -> None:
         """Notes that the producer begins to add a buffer with the next record."""
@@ -332,14 +321,14 @@ class Ledger(PortLedger):
         self.was_unrequested = not self.requested
         self.pushing = True
         self.alone = False
-        self.vain = 0
+        self.consumer.empty_takes = 0
 
     # ---- the task --------------------------------------------------------------------------------------------------
     def begin_request(self) -> None:
         """Notes that the request of the subpartition begins."""
         self.afterlife += self.released
         self.requesting = True
-        self.vain = 0
+        self.consumer.empty_takes = 0
 
     def request_struck(self, seen: Seen[None]) -> None:
         """Notes that the subpartition was not there yet, or cannot be had at all."""
@@ -358,13 +347,10 @@ class Ledger(PortLedger):
     def begin_take(self) -> None:
         """Notes that a take begins, and what it must find."""
         self.afterlife += self.released
-        if not self.notice.awake:
-            self.vain = -1  # a take without a reason does not count
         self.must = self.something_waits()
         self.must_priority = self.must and self.must_come_first()
         self.must_learn = self.error_waits()
-        self.notice.begin_take()
-        self.urged = False
+        self.consumer.begin_counted_take()
         self.busy = True
         self.alone = not (self.adding or self.pushing)
 
@@ -373,19 +359,19 @@ class Ledger(PortLedger):
         lane, taken = self.lane, seen.value
         self.busy = self.alone = False
         if taken is None:
-            self.notice.took(False)
+            self.consumer.took(False)
             self.end_left = False
-            self.vain += 1
+            self.consumer.empty_takes += 1
             if ends(seen.signals):
-                self.vain = 0
+                self.consumer.empty_takes = 0
                 lane.consumed = True
                 lane.marks = {}
                 self.hidden = bool(lane.waiting)
             return
-        self.vain = 0
+        self.consumer.empty_takes = 0
         has_priority = taken.element.data_type.has_priority
-        self.urged |= taken.next is _PRIORITY
-        self.notice.took(taken.next != "none", taken.seq if has_priority else -1)
+        self.consumer.expects_priority |= taken.next is _PRIORITY
+        self.consumer.took(taken.next != "none", taken.seq if has_priority else -1)
         if self.hidden and not has_priority:
             lane.take_recovered(taken.seq)
             self.hidden = not lane.consumed or bool(lane.waiting)
@@ -400,20 +386,21 @@ class Ledger(PortLedger):
     def break_down(self, seen: Seen[Any], *checkpoint: int) -> None:
         """Notes that a take, or the start of a checkpoint, failed with the channel state writer."""
         super().break_down(seen)
-        self.busy = self.alone = self.notice.awake = self.urged = False
+        self.busy = self.alone = False
+        self.consumer.leave()
         self.lane.input.failed += checkpoint
 
     def resume(self) -> None:
         """Notes that the consumer resumed the channel."""
         self.lane.blocked = False
-        self.vain = 0
+        self.consumer.empty_takes = 0
 
     def begin_mark(self, checkpoint: int) -> None:
         """Notes that the insertion of a recovery barrier begins, if the channel is in recovery."""
-        self.vain = 0
+        self.consumer.empty_takes = 0
         self.newest = max(self.newest, checkpoint)
         self.marked = checkpoint
-        if self.in_recovery():
+        if self.lane.in_recovery():
             self.lane.begin_mark(checkpoint)
 
     def end_mark(self, checkpoint: int) -> None:
@@ -423,7 +410,7 @@ class Ledger(PortLedger):
     def begin_start(self, checkpoint: int) -> None:
         """Notes that the start of a checkpoint begins."""
         self.busy = True
-        self.vain = 0
+        self.consumer.empty_takes = 0
         self.newest = max(self.newest, checkpoint)
         self.started = checkpoint
 
@@ -449,7 +436,7 @@ class Ledger(PortLedger):
     def begin_stop(self, checkpoint: int) -> None:
         """Notes that the stop of a checkpoint begins."""
         self.busy = True
-        self.vain = 0
+        self.consumer.empty_takes = 0
         self.newest = max(self.newest, checkpoint)
 
     def stop(self, checkpoint: int) -> None:
@@ -473,15 +460,17 @@ class Ledger(PortLedger):
     def release(self) -> None:
         """Notes that a release of the channel is over."""
         super().release()
-        self.notice.awake = self.urged = self.end_left = False
-        self.marked = self.vain = 0
+        self.end_left = False
+        self.consumer.leave()
+        self.marked = self.consumer.empty_takes = 0
 
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; operations in flight are abandoned."""
         if self.busy:
             self.lane.input.forget_pending()
         super().fail()
-        self.notice.awake = self.pushing = self.busy = self.adding = self.alone = self.urged = False
+        self.pushing = self.busy = self.adding = self.alone = False
+        self.consumer.leave()
 
     def restore(self, seen: Seen[tuple[int, ...]], checkpoint: int) -> None:
         """Begins with a fresh channel that recovers the input state of a checkpoint as it was written."""

@@ -17,7 +17,7 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.models import faults, lifetime, notice, recovery, starts, taking
+from conformance.models import consumer, faults, lifetime, recovery, starts, taking
 from conformance.models.designs import FAULTS, IN_MEMORY, PASSES_LOCALLY, PUSHED, READBACK, RESOURCES
 from conformance.models.records import compare_ids, in_words, were
 from conformance.models.words import must_be, must_fail, must_succeed, name
@@ -161,9 +161,15 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
     )
 
 
-adopt(recovery.the_end_of_recovered_data_is_told_once, steps.take, needs=PUSHED, never=(END_TAKEN,))
-adopt(taking.a_take_answers_what_is_there, steps.take)
-adopt(taking.sequence_numbers_have_no_gaps, steps.take)
+adopt(
+    recovery.the_end_of_recovered_data_is_told_once,
+    steps.take,
+    of=lambda ledger: (ledger.recovered, ledger.end_must_come()),
+    needs=PUSHED,
+    never=(END_TAKEN,),
+)
+adopt(taking.a_take_answers_what_is_there, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
+adopt(taking.sequence_numbers_have_no_gaps, steps.take, of=lambda ledger: ledger.next_number)
 
 
 @rule(steps.take, invariant="I-16", tickets=("FLINK-40519",))
@@ -192,7 +198,7 @@ def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
 def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) -> Judgement:
     """If the consumer was notified of a priority event, the priority event that it takes carries the sequence number of
     the notification."""
-    told = ledger.notice.told
+    told = ledger.consumer.told
     if told < 0 or seen.value is None or not seen.value.element.data_type.has_priority:
         return False
     if seen.value.seq == told:
@@ -206,12 +212,12 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
 @rule(steps.take, *ADDS, invariant="I-31", quiet=True)
 def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the consumer was notified of a priority event that it has not taken, a priority event waits."""
-    if ledger.notice.announced < ledger.next_live or ledger.released:
+    if ledger.consumer.announced < ledger.next_live or ledger.released:
         return False
     if ledger.lane.urgent:
         return True
     owed = "no priority event waits, so the consumer must not be notified of one"
-    return Broken(FailureClass.PROTOCOL, owed, f"it was notified of sequence number {ledger.notice.announced}")
+    return Broken(FailureClass.PROTOCOL, owed, f"it was notified of sequence number {ledger.consumer.announced}")
 
 
 @rule(
@@ -246,12 +252,17 @@ def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
 
 
 adopt(taking.nothing_is_accepted_after_the_end, steps.add_after_end)
-adopt(recovery.a_push_waits_until_the_upstream_is_there, *PUSHES, needs=PUSHED)
+adopt(recovery.a_push_waits_until_the_upstream_is_there, *PUSHES, of=Ledger.upstream_is_there, needs=PUSHED)
 adopt(
     recovery.recovered_data_is_accepted_until_its_end, *PUSHES, needs=PUSHED,
     formerly=("recovered-data-is-accepted-in-recovery",),
 )  # fmt: skip
-adopt(recovery.a_push_after_release_is_recycled_silently, *PUSHES, needs=PUSHED)
+adopt(
+    recovery.a_push_after_release_is_recycled_silently,
+    *PUSHES,
+    of=lambda ledger: (ledger.came_too_late(), ledger.what_ended_it()),
+    needs=PUSHED,
+)
 adopt(
     recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED,
     formerly=("a-push-after-recovery-is-refused",),
@@ -270,34 +281,35 @@ def a_blocked_channel_is_resumed_unless_released(ledger: Ledger, seen: Seen[None
 _HOLDS = ("a-local-channel-holds-what-it-should-and-releases-all",)
 
 adopt(
-    recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recovery,
+    recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recovery, of=lambda ledger: ledger.lane,
     formerly=("a-channel-says-whether-it-is-in-recovery",),
 )  # fmt: skip
 adopt(
-    taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES,
+    taking.buffers_in_use_count_what_waits, steps.in_use, of=Ledger.counted, needs=RESOURCES,
     formerly=("buffers-in-use-count-every-queued-buffer",),
 )  # fmt: skip
 adopt(
-    lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",),
-    formerly=_HOLDS,
+    lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, of=lambda ledger: (ledger, ledger.holds),
+    needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
 )  # fmt: skip
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
 )  # fmt: skip
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, steps.request_subpartition, steps.take, steps.resume,
-    steps.in_use,
+    consumer.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, steps.request_subpartition, steps.take, steps.resume,
+    steps.in_use, of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
     tickets=("FLINK-39018", "FLINK-40521"),
 )  # fmt: skip
 
 
 adopt(
-    notice.priority_is_told_apart_from_data, steps.unaligned_barrier, steps.take,
+    consumer.priority_is_told_apart_from_data, steps.unaligned_barrier, steps.take,
+    of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent),
     tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY,
     formerly=("priority-events-are-told-apart-from-data",),
 )  # fmt: skip
 adopt(
-    notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
+    consumer.a_consumer_that_finds_nothing_may_sleep, steps.take, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-channel-lets-its-consumer-sleep",),
 )  # fmt: skip
 adopt(
@@ -305,7 +317,12 @@ adopt(
     needs=FAULTS,
 )  # fmt: skip
 adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
-adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES)
+adopt(
+    lifetime.a_future_ends_with_what_it_waits_for,
+    steps.resources,
+    of=lambda ledger: (ledger, ledger.most_futures),
+    needs=RESOURCES,
+)
 adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel)
 
 
@@ -319,18 +336,26 @@ def a_released_channel_requests_nothing(ledger: Ledger, seen: Seen[None]) -> Jud
 
 
 # ---- checkpoints: starts that succeed or are refused -----------------------------------------------------------------
-adopt(recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier, needs=PUSHED)
 adopt(
-    starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started, tickets=("FLINK-21104",),
+    recovery.recovery_barriers_are_inserted_in_recovery_only,
+    steps.insert_recovery_barrier,
+    of=lambda ledger: ledger.lane,
+    needs=PUSHED,
+)
+adopt(
+    starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started,
+    of=lambda ledger: (ledger.refuses, ledger.without_barrier), tickets=("FLINK-21104",),
     formerly=("a-newer-barrier-subsumes-the-checkpoint",),
 )  # fmt: skip
 adopt(
-    starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started, tickets=("FLINK-39523",),
-    needs=PUSHED, never=(END_TAKEN,),
+    starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started,
+    of=lambda ledger: (ledger.refuses, ledger.without_barrier), tickets=("FLINK-39523",), needs=PUSHED,
+    never=(END_TAKEN,),
 )  # fmt: skip
 adopt(
-    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, invariant="I-41",
-    tickets=("FLINK-39018", "FLINK-39523"), formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
+    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, of=lambda ledger: ledger.refuses,
+    invariant="I-41", tickets=("FLINK-39018", "FLINK-39523"),
+    formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
 )  # fmt: skip
 
 # ---- checkpoints: written data ---------------------------------------------------------------------------------------

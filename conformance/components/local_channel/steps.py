@@ -90,7 +90,7 @@ def may_take(ledger: Ledger) -> Sequence[tuple[()]]:
     else."""
     if ledger.released:
         return alive(ledger)
-    return NO_OPERANDS if (ledger.requested or ledger.notice.awake) and not ledger.marked else DISABLED
+    return NO_OPERANDS if (ledger.requested or ledger.consumer.awake) and not ledger.marked else DISABLED
 
 
 def may_resume(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -298,7 +298,7 @@ def _due(ledger: Ledger) -> drain.Step | None:
         return push_recovered() if ledger.to_recover else finish_recovered()
     if ledger.producer_has_failed() and not ledger.hidden:
         return resume() if ledger.lane.blocked else take()
-    if ledger.notice.awake:
+    if ledger.consumer.awake:
         return take()
     return resume() if ledger.lane.blocked else None
 

@@ -24,14 +24,14 @@ Written = Seen[tuple[int, ...], int]
 def a_newer_barrier_subsumes_an_older_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """If a checkpoint starts after the barrier of a newer checkpoint was received, the start is refused with an error
     of kind checkpoint and the reason subsumed."""
-    return judge_refusal(ledger, seen.operands[0], seen.error, CheckpointReason.SUBSUMED)
+    return judge_refusal(ledger.refuses, seen.operands[0], seen.error, CheckpointReason.SUBSUMED)
 
 
 @rule(steps.start, invariant="I-37", tickets=("FLINK-20645",))
 def a_checkpoint_starts_unless_a_newer_barrier_is_here(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """The start of a checkpoint succeeds unless the barrier of a newer checkpoint was received, in whatever order
     checkpoints start."""
-    return judge_start(ledger, seen.operands[0], seen.error, recovers=False)
+    return judge_start(ledger.refuses, seen.operands[0], seen.error, recovers=False)
 
 
 @rule(*steps.BARRIERS, invariant="I-36", tickets=("FLINK-21104",))
@@ -106,7 +106,12 @@ def a_late_stop_loses_nothing(ledger: Ledger, seen: Written) -> Judgement:
     return judge_written(ledger.input, seen.operands[0], seen.value) if ledger.stopped_late else False
 
 
-RULES.adopt(input_state.data_in_front_of_a_barrier_is_written_once, steps.persisted, needs=READBACK)
+RULES.adopt(
+    input_state.data_in_front_of_a_barrier_is_written_once,
+    steps.persisted,
+    of=lambda ledger: ledger.input,
+    needs=READBACK,
+)
 
 
 @rule(steps.resources, invariant="I-93", needs=RESOURCES)

@@ -8,9 +8,9 @@ thread offers one, and until then the phase is `waiting`.
 from __future__ import annotations
 
 from conformance.driver import BROKEN, PortLedger, Seen
+from conformance.models.consumer import Consumer
 from conformance.models.faults import struck_by
 from conformance.models.lane import Recovered
-from conformance.models.notice import Notice
 from conformance.models.records import in_words
 from conformance.models.recovery import ends
 from conformance.models.starts import Refusal
@@ -42,10 +42,9 @@ class Ledger(PortLedger):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "busy", "checkpoints", "converted", "converting", "elsewhere", "had", "late_stop", "next_record", "notice",
-        "offering", "recovered", "recovery", "stopped", "vain", "was_finished", "was_over",
+        "busy", "checkpoints", "consumer", "converted", "converting", "elsewhere", "had", "late_stop", "next_record",
+        "offering", "recovered", "recovery", "stopped", "was_finished", "was_over",
     )  # fmt: skip
-    most_in_vain = 2
 
     def __init__(self, recovery: str, can_fail: Places) -> None:
         super().__init__(can_fail)
@@ -57,7 +56,7 @@ class Ledger(PortLedger):
         """Begins with a fresh channel."""
         self.begin_life(EXPOSED if self.can_fail else "open")
         self.recovered = Recovered()
-        self.notice = Notice()
+        self.consumer = Consumer()
         self.converted = self.converting = False
         """Whether the channel was converted; whether a conversion is in flight."""
         self.busy = False
@@ -68,9 +67,6 @@ class Ledger(PortLedger):
         """Whether a push that the buffer pool has refused took its memory from somewhere else."""
         self.was_over = False
         """Whether the channel was released before the last operation of the recovery thread began."""
-        self.vain = 0
-        """Number of takes in a row that answered nothing, each of which had a reason, with no other operation in
-        between."""
         self.had = 0
         """What `readable` returned when the last operation of the task began."""
         self.was_finished = False
@@ -178,7 +174,7 @@ class Ledger(PortLedger):
     # ---- updates ---------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer, and that a push begins to wait for a buffer."""
-        self.notice.hear(signals)
+        self.consumer.hear(signals)
         if self.phase == EXPOSED and self.busy and REFUSED in signals:
             self.phase = WAITING
 
@@ -186,7 +182,7 @@ class Ledger(PortLedger):
         """Notes that an operation of the recovery thread begins, which is possible after release, too."""
         self.afterlife += self.released
         self.was_over = self.released
-        self.vain = 0
+        self.consumer.empty_takes = 0
 
     def begin_push(self, count: int) -> None:
         """Notes that a push begins; the task may take its buffer at once."""
@@ -233,9 +229,7 @@ class Ledger(PortLedger):
     def begin_take(self) -> None:
         """Notes that a take begins."""
         self.afterlife += self.released
-        if not self.notice.awake:
-            self.vain = -1  # a take without a reason does not count
-        self.notice.begin_take()
+        self.consumer.begin_counted_take()
         self.had = self.readable()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
@@ -243,11 +237,11 @@ class Ledger(PortLedger):
         if seen.value is None:
             took_end = ends(seen.signals) > 0
             self.recovered.consumed |= took_end
-            self.vain = 0 if took_end or seen.error is not None else self.vain + 1
+            self.consumer.empty_takes = 0 if took_end or seen.error is not None else self.consumer.empty_takes + 1
         else:
-            self.vain = 0
+            self.consumer.empty_takes = 0
             self.recovered.take_recovered(seen.value.seq)
-            self.notice.took(seen.value.next != "none")
+            self.consumer.took(seen.value.next != "none")
 
     def hear_of(self, checkpoint: int) -> None:
         """Notes that a step names a checkpoint."""
@@ -297,10 +291,10 @@ class Ledger(PortLedger):
     def release(self) -> None:
         """Notes that the channel was released."""
         super().release()
-        self.notice.awake = False
-        self.vain = 0
+        self.consumer.awake = False
+        self.consumer.empty_takes = 0
 
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; a push in flight is abandoned."""
         super().fail()
-        self.notice.awake = self.busy = self.offering = self.converting = False
+        self.consumer.awake = self.busy = self.offering = self.converting = False

@@ -17,7 +17,7 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.models import faults, lifetime, notice, recovery, starts, taking
+from conformance.models import consumer, faults, lifetime, recovery, starts, taking
 from conformance.models.designs import AFTER, FAULTS, PUSHED, READBACK, RESOURCES
 from conformance.models.records import compare_ids, in_words
 from conformance.models.words import are, counted, got, many, must_be, must_fail, must_succeed, name
@@ -59,18 +59,25 @@ def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Buffer
 adopt(
     recovery.the_end_of_recovered_data_is_told_once,
     steps.take,
+    of=lambda ledger: (ledger.recovered, ledger.end_must_come()),
     formerly=("the-end-of-recovered-state-is-told-once",),
     never=(RELEASED,),
 )
-adopt(taking.a_take_answers_what_is_there, steps.take, never=(RELEASED,))
+adopt(
+    taking.a_take_answers_what_is_there,
+    steps.take,
+    of=lambda ledger: (ledger.must_answer(), ledger.first),
+    never=(RELEASED,),
+)
 adopt(
     taking.sequence_numbers_have_no_gaps,
     steps.take,
+    of=lambda ledger: ledger.next_number,
     formerly=("recovered-buffers-are-numbered-without-gaps",),
     never=(RELEASED,),
 )
 
-adopt(taking.the_next_type_names_what_can_be_taken, steps.take, never=(RELEASED,))
+adopt(taking.the_next_type_names_what_can_be_taken, steps.take, of=lambda ledger: ledger.follows, never=(RELEASED,))
 
 
 @rule(steps.take, invariant="I-21", never=(RELEASED,))
@@ -91,7 +98,12 @@ adopt(
     formerly=("state-is-accepted-until-its-end",),
     never=(RELEASED,),
 )
-adopt(recovery.a_push_after_release_is_recycled_silently, *steps.PUSHES, steps.push_after_end)
+adopt(
+    recovery.a_push_after_release_is_recycled_silently,
+    *steps.PUSHES,
+    steps.push_after_end,
+    of=lambda ledger: (ledger.came_too_late(), ledger.what_ended_it()),
+)
 adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED, never=(RELEASED,))
 
 
@@ -249,7 +261,7 @@ def a_failed_channel_holds_no_buffer_twice(ledger: Ledger, seen: Seen[Resources]
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 adopt(
     starts.checkpoints_are_declined_until_channels_are_physical, steps.checkpoint_started,
-    formerly=("checkpoints-are-declined-until-the-channel-is-physical",),
+    of=lambda ledger: ledger.refuses, formerly=("checkpoints-are-declined-until-the-channel-is-physical",),
 )  # fmt: skip
 
 
@@ -284,22 +296,30 @@ def _remembers(ledger: Ledger, seen: Seen[int]) -> Judgement:
 # ---- resources and notifications -------------------------------------------------------------------------------------
 _HOLDS = ("a-recovered-channel-holds-what-it-should-and-releases-all",)
 
-adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES, never=(RELEASED,))
+adopt(taking.buffers_in_use_count_what_waits, steps.in_use, of=Ledger.counted, needs=RESOURCES, never=(RELEASED,))
 adopt(
     lifetime.while_it_lives_a_port_holds_what_it_should,
     steps.resources,
+    of=lambda ledger: (ledger, ledger.holds),
     needs=RESOURCES,
     formerly=_HOLDS,
     never=(RELEASED,),
 )
 adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, needs=RESOURCES, formerly=_HOLDS)
-adopt(lifetime.a_future_ends_with_what_it_waits_for, steps.resources, needs=RESOURCES, never=(RELEASED,))
+adopt(
+    lifetime.a_future_ends_with_what_it_waits_for,
+    steps.resources,
+    of=lambda ledger: (ledger, ledger.most_futures),
+    needs=RESOURCES,
+    never=(RELEASED,),
+)
 adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel, steps.convert)
 adopt(
-    notice.a_consumer_that_finds_nothing_may_sleep, steps.take,
+    consumer.a_consumer_that_finds_nothing_may_sleep, steps.take, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-channel-lets-its-consumer-sleep",), never=(RELEASED,),
 )  # fmt: skip
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
-    tickets=("FLINK-39018", "FLINK-20145"), never=(RELEASED,),
+    consumer.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
+    of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first), tickets=("FLINK-39018", "FLINK-20145"),
+    never=(RELEASED,),
 )  # fmt: skip

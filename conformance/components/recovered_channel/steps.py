@@ -184,7 +184,7 @@ def _finish(ledger: Ledger) -> Step | None:
 
 
 def _take(ledger: Ledger) -> Step | None:
-    return take() if ledger.phase in OPEN and ledger.notice.awake else None
+    return take() if ledger.phase in OPEN and ledger.consumer.awake else None
 
 
 def _over(ledger: Ledger) -> bool:

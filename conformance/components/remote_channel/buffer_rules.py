@@ -146,7 +146,7 @@ def between(least: int, most: int) -> str:
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
-adopt(taking.buffers_in_use_count_what_waits, steps.in_use, needs=RESOURCES)
+adopt(taking.buffers_in_use_count_what_waits, steps.in_use, of=Ledger.counted, needs=RESOURCES)
 
 
 @rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True)

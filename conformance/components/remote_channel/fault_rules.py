@@ -10,10 +10,10 @@ from conformance.components.remote_channel.ledger import OPEN, Ledger
 from conformance.components.remote_channel.rules import Took
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Unsure, shared
 from conformance.models import faults, recovery
+from conformance.models.consumer import notifies
 from conformance.models.designs import FAULTS, RESOURCES
 from conformance.models.fault_words import call_at
 from conformance.models.faults import struck_again, struck_by
-from conformance.models.notice import notifies
 from conformance.models.words import are, many, must_succeed
 from conformance.ports import ErrorKind, RemoteChannelPort, Resources
 
@@ -44,7 +44,7 @@ def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any
         return False
     if (again := struck_again(ledger.faults, struck)) is not None:
         return again
-    if seen.error is None and (notifies(seen.signals) or ledger.notice.awake):
+    if seen.error is None and (notifies(seen.signals) or ledger.consumer.awake):
         return True
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True
@@ -72,7 +72,7 @@ def the_consumer_is_told_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judge
     was notified since its last take began, or that take said that something follows."""
     if ledger.phase not in OPEN or ledger.polling or ledger.releasing:
         return False
-    if notifies(seen.signals) or ledger.notice.awake:
+    if notifies(seen.signals) or ledger.consumer.awake:
         return True
     owed = "the error of the producer has arrived, so the consumer must have been notified"
     return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")

@@ -11,10 +11,10 @@ from typing import Any
 
 from conformance.components.remote_channel.credit import Credit
 from conformance.driver import BROKEN, PortLedger, Seen, Unsure
+from conformance.models.consumer import Consumer
 from conformance.models.faults import struck_by
 from conformance.models.kept import keep
 from conformance.models.lane import Lane, Sent
-from conformance.models.notice import Notice
 from conformance.models.starts import BARRIER_MEANWHILE, DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
 from conformance.models.words import name
 from conformance.ports import (
@@ -32,7 +32,6 @@ from conformance.ports import (
     FaultStruck,
     Next,
     Places,
-    PriorityAvailable,
     Signal,
     StateConsumed,
 )
@@ -49,11 +48,10 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "announced", "arriving", "astray", "buffers", "checkpointing", "credit", "crossed", "disturbed", "end_left",
-        "error_came", "error_comes", "errors", "first_number", "forgotten", "handed_over", "input", "kept", "lane",
-        "last_barrier", "may_hold", "moving", "must_learn", "newest", "notice", "over", "polling", "producer_failed",
-        "records", "recovery", "said", "start_is_unsure", "times_out", "trespassing", "tried", "twice", "urged",
-        "without_barrier",
+        "announced", "arriving", "astray", "buffers", "checkpointing", "consumer", "credit", "crossed", "disturbed",
+        "end_left", "error_came", "error_comes", "errors", "first_number", "forgotten", "handed_over", "input", "lane",
+        "last_barrier", "may_hold", "moving", "must_learn", "newest", "over", "polling", "producer_failed", "records",
+        "recovery", "said", "start_is_unsure", "times_out", "trespassing", "tried", "twice", "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -84,17 +82,13 @@ class Ledger(PortLedger):
         inserted and the checkpoint has not started.
         """
         self.begin_life("new")
-        self.kept = ""
-        """The name of the step whose error the channel keeps; empty: it keeps none."""
         self.lane = Lane(handed_over, self.recovery == "pushed")
         self.input = self.lane.input
         """The input state that the channel must have written."""
         self.credit = Credit(*self.buffers)
         self.end_left = self.recovery == "in-memory"
         """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
-        self.notice = Notice(awake=self.end_left)  # at the conversion the gate asks for the buffers in use
-        self.urged = False
-        """Whether the gate knows of a priority event: it was told of one, or the last take said that one follows."""
+        self.consumer = Consumer(awake=self.end_left)  # at the conversion the gate asks for the buffers in use
         self.twice = False
         """Whether the channel said more than once that recovery is over, or in a channel that never was in recovery."""
         self.over = False
@@ -254,10 +248,6 @@ class Ledger(PortLedger):
         """Describes the first priority event that waits."""
         return name(self.lane.urgent[0].element)
 
-    def in_recovery(self) -> bool:
-        """Returns whether the end of recovered data was not taken yet."""
-        return not self.lane.consumed
-
     def upstream_is_there(self) -> bool | None:
         """Returns whether the producer has sent an element; None: it sent a forbidden one or has failed, or the release
         has begun."""
@@ -281,12 +271,10 @@ class Ledger(PortLedger):
     # ---- updates: the connection -----------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the gate and to the producer."""
-        self.notice.hear(signals)
+        self.consumer.hear(signals)
         announced = False
         for signal in signals:
-            if type(signal) is PriorityAvailable:
-                self.urged = True
-            elif type(signal) is StateConsumed:
+            if type(signal) is StateConsumed:
                 self.twice = self.lane.consumed
                 self.lane.consumed = True
                 self.credit.borrow()
@@ -348,14 +336,14 @@ class Ledger(PortLedger):
         """Notes that a forbidden element was refused, at once or by an error that is kept for the next take."""
         self.lose_the_connection()
         if seen.error is None and not self.releasing:
-            keep(self, operation)
+            keep(self, self.consumer, operation)
 
     def lose_the_connection(self, *operands: object) -> None:
         """Notes that the connection is lost, or that the task failed: nothing can be taken any more."""
         self.end()
         if not self.released:
             self.phase = "broken"
-        self.notice.awake = False
+        self.consumer.awake = False
 
     # ---- updates: data ---------------------------------------------------------------------------------------------
     def begin_push(self) -> None:
@@ -475,14 +463,13 @@ class Ledger(PortLedger):
         """Notes that an operation has failed. A take that is in flight may hand out a buffer that the task keeps."""
         super().break_down(seen)
         self.may_hold += self.polling
-        self.polling = self.notice.awake = False
+        self.polling = self.consumer.awake = False
 
     # ---- updates: the task -----------------------------------------------------------------------------------------
     def begin_take(self) -> None:
         """Notes that a take begins."""
         self.begin_alone()
-        self.notice.begin_take()
-        self.urged = False
+        self.consumer.begin_take()
         self.polling = True
         self.must_learn = self.error_came
 
@@ -493,11 +480,11 @@ class Ledger(PortLedger):
         if seen.error is not None:
             self.break_down(seen)
             return
-        self.notice.took(taken is not None and taken.next != "none")
+        self.consumer.took(taken is not None and taken.next != "none")
         if taken is None:
             self.end_left = False
             return
-        self.urged = self.urged or taken.next == "priority"
+        self.consumer.expects_priority |= taken.next == "priority"
         element = taken.element
         if element.data_type.has_priority:
             del lane.urgent[0]
@@ -662,13 +649,13 @@ class Ledger(PortLedger):
         if self.checkpointing:
             self.input.leave_unsure()
         self.may_hold += self.polling
-        self.polling = self.notice.awake = False
+        self.polling = self.consumer.awake = False
 
     def release(self) -> None:
         """Notes that the release is over. The task still holds the buffers that it took."""
         self.end()
         super().release()
-        self.notice.awake = False
+        self.consumer.awake = False
 
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; operations in flight are abandoned."""
@@ -678,4 +665,4 @@ class Ledger(PortLedger):
         self.credit.held += self.credit.returning + self.polling
         self.credit.returning = 0
         self.arriving = None
-        self.notice.awake = self.polling = False
+        self.consumer.awake = self.polling = False

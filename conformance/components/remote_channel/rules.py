@@ -18,7 +18,7 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.models import notice, recovery, starts, taking
+from conformance.models import consumer, recovery, starts, taking
 from conformance.models.designs import PUSHED, READBACK, TIMEOUTABLE
 from conformance.models.input_state import judge_written
 from conformance.models.kept import must_be_refused
@@ -149,7 +149,7 @@ def the_end_of_recovery_is_told_once(ledger: Ledger, seen: Took) -> Judgement:
     return recovery.ends(seen.signals) > 0
 
 
-adopt(taking.a_take_answers_what_is_there, steps.take)
+adopt(taking.a_take_answers_what_is_there, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
 
 
 @rule(steps.take, invariant="I-22", after_learning=True)
@@ -189,8 +189,10 @@ def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
 
 
 adopt(
-    notice.priority_is_told_apart_from_data, steps.timeoutable_barrier, steps.unaligned_barrier,
-    steps.convert_to_priority, steps.take, formerly=("the-gate-is-told-of-priority",),
+    consumer.priority_is_told_apart_from_data, steps.timeoutable_barrier, steps.unaligned_barrier,
+    steps.convert_to_priority, steps.take,
+    of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent),
+    formerly=("the-gate-is-told-of-priority",),
 )  # fmt: skip
 
 
@@ -207,10 +209,11 @@ def priority_is_told_with_its_number(ledger: Ledger, seen: Seen[None, int]) -> J
 
 
 adopt(
-    notice.the_consumer_is_told_of_what_waits, steps.buffer, steps.event, steps.aligned_barrier,
+    consumer.the_consumer_is_told_of_what_waits, steps.buffer, steps.event, steps.aligned_barrier,
     steps.timeoutable_barrier, steps.unaligned_barrier, steps.recovery_completion, steps.end_of_partition,
     steps.push_recovered, steps.finish_recovered, steps.request_subpartition, steps.take, steps.convert_to_priority,
-    tickets=("FLINK-20145",), formerly=("the-gate-is-told-of-what-can-be-taken",),
+    of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first), tickets=("FLINK-20145",),
+    formerly=("the-gate-is-told-of-what-can-be-taken",),
 )  # fmt: skip
 
 
@@ -222,7 +225,7 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[object]) -> Judgem
     owed = f"the next sequence number is {ledger.number(ledger.lane.arrived)}, and the element carries another one"
     if ledger.releasing:
         return RELEASING
-    return must_be_refused(ledger, seen, steps.receive_out_of_order.name, ErrorKind.REORDERING, owed)
+    return must_be_refused(ledger, ledger.consumer, seen, steps.receive_out_of_order.name, ErrorKind.REORDERING, owed)
 
 
 @rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
@@ -242,28 +245,46 @@ def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[object]) -> Jud
     owed = "an element that blocks the producer arrived with a backlog above 0"
     if ledger.releasing:
         return RELEASING
-    return must_be_refused(ledger, seen, steps.blocked_with_backlog.name, ErrorKind.ARGUMENT, owed)
+    return must_be_refused(ledger, ledger.consumer, seen, steps.blocked_with_backlog.name, ErrorKind.ARGUMENT, owed)
 
 
 # ---- recovery --------------------------------------------------------------------------------------------------------
-adopt(recovery.a_push_waits_until_the_upstream_is_there, steps.push_recovered, steps.finish_recovered, needs=PUSHED)
-adopt(recovery.a_push_after_release_is_recycled_silently, steps.push_after_release, needs=PUSHED)
+adopt(
+    recovery.a_push_waits_until_the_upstream_is_there,
+    steps.push_recovered,
+    steps.finish_recovered,
+    of=Ledger.upstream_is_there,
+    needs=PUSHED,
+)
+adopt(
+    recovery.a_push_after_release_is_recycled_silently,
+    steps.push_after_release,
+    of=lambda ledger: (ledger.came_too_late(), ledger.what_ended_it()),
+    needs=PUSHED,
+)
 adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED)
 adopt(
-    recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier, needs=PUSHED,
-    formerly=("only-a-channel-in-recovery-is-marked",),
+    recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier,
+    of=lambda ledger: ledger.lane, needs=PUSHED, formerly=("only-a-channel-in-recovery-is-marked",),
 )  # fmt: skip
-adopt(recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recovery)
+adopt(recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recovery, of=lambda ledger: ledger.lane)
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-adopt(starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started)
+adopt(
+    starts.a_newer_barrier_subsumes_an_older_checkpoint,
+    steps.checkpoint_started,
+    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
+)
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint,
     steps.checkpoint_started,
+    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
     needs=PUSHED,
     never=(END_TAKEN,),
 )
-adopt(starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started)
+adopt(
+    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, of=lambda ledger: ledger.refuses
+)
 
 
 @rule(

@@ -534,12 +534,12 @@ def _due(ledger: Ledger) -> Operands | None:
     for checkpoint in lane.marks:
         return checkpoint_started(checkpoint)
     if ledger.error_came:
-        return take() if ledger.notice.awake else None
+        return take() if ledger.consumer.awake else None
     if not lane.arrived:  # pushes wait until the producer sends an element, which a blocked or finished one cannot
         return release() if lane.blocked or ledger.over else event(NOTHING)
     if not lane.finishing:
         return finish_recovered()
-    if ledger.notice.awake:
+    if ledger.consumer.awake:
         return take()
     return recycle(held) if held else None
 

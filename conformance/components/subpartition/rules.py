@@ -89,7 +89,7 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Polled) ->
     return Broken(kind, f"{name(owed)} must come next", _answered(seen.value))
 
 
-adopt(taking.sequence_numbers_have_no_gaps, steps.poll)
+adopt(taking.sequence_numbers_have_no_gaps, steps.poll, of=lambda ledger: ledger.next_number)
 
 
 @rule(steps.poll, invariant="I-15", tickets=_TICKET)
@@ -133,7 +133,12 @@ def what_is_announced_can_be_polled(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.PROTOCOL, owed, _answered(None))
 
 
-adopt(taking.a_take_answers_what_is_there, steps.poll, formerly=("a-poll-hands-out-what-is-readable",))
+adopt(
+    taking.a_take_answers_what_is_there,
+    steps.poll,
+    of=lambda ledger: (ledger.must_answer(), ledger.first),
+    formerly=("a-poll-hands-out-what-is-readable",),
+)
 
 
 # ---- notifications, and what a poll says about the next element ------------------------------------------------------
@@ -349,7 +354,13 @@ def a_newer_timeoutable_barrier_fails_the_older_channel_state_future(ledger: Led
 
 # ---- resources, and elements that nobody polls -----------------------------------------------------------------------
 _HELD = ("a-subpartition-holds-what-it-should-and-releases-all",)
-adopt(lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, needs=RESOURCES, formerly=_HELD)
+adopt(
+    lifetime.while_it_lives_a_port_holds_what_it_should,
+    steps.resources,
+    of=lambda ledger: (ledger, ledger.holds),
+    needs=RESOURCES,
+    formerly=_HELD,
+)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, formerly=_HELD)
 
 

@@ -33,7 +33,7 @@ def two_gates_had_priority_events_at_once(ledger: Ledger, seen: Seen[None, int])
 @goal(steps.poll, needs=STEPPING)
 def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled) -> bool:
     """The consumer was notified of a priority event, and its poll answered none."""
-    if not ledger.urged or ledger.urged_again:
+    if not ledger.consumer.expects_priority or ledger.urged_again:
         return False
     return seen.value is None or not seen.value.element.data_type.has_priority
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from conformance.components.union_gate.lines import Gate, Line
 from conformance.driver import BROKEN, FAILING, PortLedger, Seen
-from conformance.models.kept import keep, read
-from conformance.models.kept_errors import task_fails
-from conformance.models.notice import Notice
+from conformance.models.consumer import Consumer
+from conformance.models.kept import keep, read, task_fails
 from conformance.ports import (
     NETWORK_BUFFER_POOL,
     BufferOrEvent,
@@ -49,10 +48,10 @@ class Ledger(PortLedger):
     """
 
     __slots__ = (
-        "after_end", "due_urgent", "error_kept", "events", "gates", "idle", "in_hand", "in_poll", "in_poll_of_released",
-        "interrupted", "kept", "kinds", "lines", "mixed", "notice", "owed_refusal", "passes_blocked", "probe", "raced",
-        "recovery", "recovery_busy", "refusing", "released_from", "released_in_poll", "released_under_push", "sending",
-        "sent", "starved", "urged", "urged_again",
+        "after_end", "consumer", "due_urgent", "error_kept", "events", "gates", "in_hand", "in_poll",
+        "in_poll_of_released", "interrupted", "kinds", "lines", "mixed", "passes_blocked", "probe", "raced", "recovery",
+        "recovery_busy", "refusing", "released_from", "released_in_poll", "released_under_push", "sending", "sent",
+        "starved", "urged_again",
     )  # fmt: skip
 
     def __init__(
@@ -73,8 +72,6 @@ class Ledger(PortLedger):
     def restore(self) -> None:
         """Begins with a fresh union."""
         self.begin_life("recovering")
-        self.owed_refusal = False
-        """Whether the operation that failed was to be refused as well: the port may keep either error."""
         self.gates: list[Gate] = []
         self.lines: list[Line] = []
         for kinds in self.kinds:
@@ -100,17 +97,14 @@ class Ledger(PortLedger):
         self.released_under_push = self.released_in_poll = False
         """Whether the release began while an operation of the recovery thread was in flight; whether it began during a
         poll."""
-        self.kept = ""
-        """The name of the step whose error a gate keeps for its reader; empty: it keeps none."""
-        self.notice = Notice()
-        self.urged = self.urged_again = False
-        """Whether the consumer was notified of a priority event; whether that happened during the current or last
-        poll."""
+        self.consumer = Consumer()
+        self.urged_again = False
+        """Whether the consumer was notified of a priority event during the current or last poll."""
         self.probe = True
         """Whether the consumer will ask next whether the union is available."""
-        self.idle = self.starved = self.after_end = 0
-        """Number of empty polls in a row; number of those in a row in which an element had to be found; number of polls
-        since all gates have ended."""
+        self.starved = self.after_end = 0
+        """Number of empty polls in a row in which an element had to be found; number of polls since all gates have
+        ended."""
         self.due_urgent = False
         """Whether the last poll had to find a priority event when it began."""
         self.error_kept = False
@@ -131,7 +125,7 @@ class Ledger(PortLedger):
 
     def something_waits(self) -> bool:
         """Returns whether an element can certainly be polled and the consumer will not ask whether there is one."""
-        if not (self.notice.awake or not self.probe) or self.phase == BROKEN:
+        if not (self.consumer.awake or not self.probe) or self.phase == BROKEN:
             return False
         return self.phase == FAILING or self.due() is not None
 
@@ -188,19 +182,11 @@ class Ledger(PortLedger):
 
     def is_empty(self) -> bool:
         """Returns whether there were so many empty polls in a row that the union has nothing."""
-        return self.idle > len(self.gates) + 1 + self.turns_of_ends()
-
-    def task_has_called(self) -> bool:
-        """Returns True: only conversions and requests fail, which are the task's."""
-        return True
+        return self.consumer.empty_takes > len(self.gates) + 1 + self.turns_of_ends()
 
     def polls_again(self) -> bool:
         """Returns whether the consumer will poll, or ask whether something can be polled."""
-        return self.notice.awake or self.urged or self.probe
-
-    def may_find_nothing(self) -> bool:
-        """Returns whether other gates, which have nothing, may still be polled first."""
-        return not self.is_empty()
+        return self.consumer.awake or self.consumer.expects_priority or self.probe
 
     def strikable(self) -> Sequence[tuple[str, str]]:
         """Returns the faults that can strike in this phase or a later one, as operands of a step."""
@@ -262,12 +248,12 @@ class Ledger(PortLedger):
         self.flying -= 1
         self.refusing = False
         if seen.error is None and self.phase == "recovering":
-            keep(self, "convert_early")
-            self.idle = 0
+            keep(self, self.consumer, "convert_early")
+            self.consumer.empty_takes = 0
 
     def read(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll is over before which a gate kept an error."""
-        self.idle += 1
+        self.consumer.empty_takes += 1
         read(self, seen)
 
     def begin_request(self, gate: int) -> None:
@@ -287,7 +273,7 @@ class Ledger(PortLedger):
     def setup_failed(self, seen: Seen[None], gate: int) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
         self.error_kept = True
-        self.owed_refusal, self.refusing = self.refusing, False
+        self.consumer.either_error, self.refusing = self.refusing, False
         task_fails(self, keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.flying -= 1
@@ -298,7 +284,7 @@ class Ledger(PortLedger):
             self.poll(seen)
             return
         self.flying -= 1
-        self.in_poll = self.notice.awake = self.urged = False
+        self.in_poll = self.consumer.awake = self.consumer.expects_priority = False
         if not self.failed:
             self.phase = BROKEN
 
@@ -335,17 +321,17 @@ class Ledger(PortLedger):
         """Notes that an operation is over after which the gate may have notified the consumer."""
         self.flying -= 1
         gate.busy -= 1
-        self.idle = 0
+        self.consumer.empty_takes = 0
         if self.in_poll:
             self.interrupted = gate
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the consumer."""
-        self.notice.hear(signals)
+        self.consumer.hear(signals)
         for signal in signals:
             if type(signal) is PriorityAvailable:
-                self.urged = self.urged_again = True
+                self.urged_again = True
             elif type(signal) is StateConsumed:
                 line = self.lines[signal.channel]
                 line.consumed = self.raced = True
@@ -388,17 +374,17 @@ class Ledger(PortLedger):
             return
         taken = seen.value
         self.after_end += self.phase == "ended"
-        self.notice.awake = taken is not None and taken.more
-        self.probe = not self.notice.awake
+        self.consumer.awake = taken is not None and taken.more
+        self.probe = not self.consumer.awake
         if taken is None:
-            self.urged = self.urged_again or (self.urged and self.due_urgent)
-            self.idle += 1
-            if self.idle >= len(self.gates) and not self.mixed:
+            self.consumer.expects_priority = self.urged_again or (self.consumer.expects_priority and self.due_urgent)
+            self.consumer.empty_takes += 1
+            if self.consumer.empty_takes >= len(self.gates) and not self.mixed:
                 self.raced = False
             self.starved = self.starved + 1 if True in [gate.due for gate in self.gates] else 0
             return
-        self.idle = self.starved = 0
-        self.urged = taken.more_priority or self.urged_again
+        self.consumer.empty_takes = self.starved = 0
+        self.consumer.expects_priority = taken.more_priority or self.urged_again
         line = self.lines[taken.channel]
         if not taken.element.data_type.has_priority:
             for gate in self.gates:
@@ -416,7 +402,7 @@ class Ledger(PortLedger):
         """Notes that the consumer asked whether the union is available."""
         self.probe = False
         if seen.value:
-            self.notice.awake = True
+            self.consumer.awake = True
         elif not self.flying:
             self.raced = False
             for line in self.lines:
@@ -439,7 +425,7 @@ class Ledger(PortLedger):
         self.released_in_poll = self.in_poll
         self.failed = True
         self.phase = "failed"
-        self.notice.awake = self.probe = self.urged = False
+        self.consumer.awake = self.probe = self.consumer.expects_priority = False
         for line in self.lines:
             line.drop()
 

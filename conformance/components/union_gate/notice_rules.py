@@ -29,7 +29,7 @@ def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
     says that more follows, or the poll notifies the consumer."""
     if seen.value is None or ledger.failed or ledger.phase == "ended" or (line := ledger.due()) is None:
         return False
-    if ledger.notice.awake:
+    if ledger.consumer.awake:
         return True
     if ledger.mixed:
         return MIXED
@@ -88,13 +88,14 @@ def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) ->
 def empty_polls_do_not_go_on_for_ever(ledger: Ledger, seen: Polled) -> Judgement:
     """After more empty polls in a row than there are gates plus one, with no other operation in between, a poll does
     not notify the consumer (after correspondingly more, if ends of recovered data take turns of their own)."""
-    if not ledger.idle or ledger.failed or ledger.phase == "ended":
+    if not ledger.consumer.empty_takes or ledger.failed or ledger.phase == "ended":
         return False
-    if not ledger.notice.awake or not ledger.is_empty():
-        return not ledger.notice.awake
+    if not ledger.consumer.awake or not ledger.is_empty():
+        return not ledger.consumer.awake
     if ledger.due() is not None:
         return False
-    owed = f"{ledger.idle} polls in a row found nothing, and no other operation has run: nobody must be notified"
+    empty = ledger.consumer.empty_takes
+    owed = f"{empty} polls in a row found nothing, and no other operation has run: nobody must be notified"
     return Broken(FailureClass.PROTOCOL, owed, "the last poll notified the consumer")
 
 

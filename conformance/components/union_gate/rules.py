@@ -18,7 +18,7 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.driver.setting import LOCAL
-from conformance.models import kept_errors, lifetime, notice
+from conformance.models import consumer, kept, lifetime
 from conformance.models.designs import FAULTS, PUSHED, RESOURCES
 from conformance.models.kept import must_be_refused
 from conformance.models.lane import Sent
@@ -253,14 +253,16 @@ def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgemen
 
 
 adopt(
-    notice.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.poll_for_the_error, steps.available,
+    consumer.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.poll_for_the_error, steps.available,
+    of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
     tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"), formerly=("no-wake-up-is-lost",), never=(AFTER_RELEASE,),
 )  # fmt: skip
 
 
 adopt(
-    notice.priority_is_told_apart_from_data, *steps.FEEDS, steps.poll,
-    tickets=("FLINK-20145",), formerly=("the-consumer-is-told-of-priority-events",), never=(AFTER_RELEASE,),
+    consumer.priority_is_told_apart_from_data, *steps.FEEDS, steps.poll,
+    of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent), tickets=("FLINK-20145",),
+    formerly=("the-consumer-is-told-of-priority-events",), never=(AFTER_RELEASE,),
 )  # fmt: skip
 
 
@@ -274,15 +276,14 @@ adopt(
 def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """After more empty polls in a row than there are gates plus one, with no other operation in between, the union
     answers that it is not available (after correspondingly more, if ends of recovered data take turns of their own)."""
-    if not ledger.idle or ledger.failed or ledger.phase == "ended":
+    if not ledger.consumer.empty_takes or ledger.failed or ledger.phase == "ended":
         return False
     if not seen.value or not ledger.is_empty():
         return not seen.value
     if ledger.due() is not None:
         return False
-    owed = (
-        f"{ledger.idle} polls in a row found nothing, and no other operation has run: the union must not be available"
-    )
+    empty = ledger.consumer.empty_takes
+    owed = f"{empty} polls in a row found nothing, and no other operation has run: the union must not be available"
     return Broken(FailureClass.PROTOCOL, owed, "the union says that it is available")
 
 
@@ -368,12 +369,14 @@ def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[object]) -> Ju
     whoever polls next."""
     if ledger.failed or not any(gate.must_refuse() for gate in ledger.gates):
         return False
-    if seen.error is None and ledger.kept and ledger.idle + 1 < len(ledger.gates):
+    if seen.error is None and ledger.consumer.refused and ledger.consumer.empty_takes + 1 < len(ledger.gates):
         return False  # a poll may ask a gate that has nothing, and leaves the others to the next polls
-    if seen.error is None and not ledger.kept and ledger.probe:
+    if seen.error is None and not ledger.consumer.refused and ledger.probe:
         return False  # the consumer asks whether the union is available before it waits
     owed = "the gate has state that a conversion would lose"
-    return must_be_refused(ledger, seen, steps.convert_early.name, ErrorKind.STATE, owed, FailureClass.LOST)
+    return must_be_refused(
+        ledger, ledger.consumer, seen, steps.convert_early.name, ErrorKind.STATE, owed, FailureClass.LOST
+    )
 
 
 @rule(steps.poll, invariant="I-26", never=(AFTER_RELEASE,))
@@ -464,10 +467,17 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
 
 _KEPT = (steps.convert, steps.convert_early, steps.request_partitions)
 """Steps after whose failure the gate keeps the error, or answers it."""
-adopt(kept_errors.the_consumer_is_told_of_an_error, *_KEPT, needs=FAULTS, never=(*BOTH_KINDS, AFTER_RELEASE))
 adopt(
-    kept_errors.an_error_reaches_whoever_polls,
+    kept.the_consumer_is_told_of_an_error,
+    *_KEPT,
+    of=lambda ledger: (ledger, True, ledger.polls_again()),
+    needs=FAULTS,
+    never=(*BOTH_KINDS, AFTER_RELEASE),
+)
+adopt(
+    kept.an_error_reaches_whoever_polls,
     steps.poll_for_the_error,
+    of=lambda ledger: (ledger, ledger.consumer, not ledger.is_empty()),
     needs=FAULTS,
     never=(*BOTH_KINDS, AFTER_RELEASE),
 )

@@ -118,7 +118,7 @@ def may_poll(ledger: Ledger) -> Sequence[tuple[()]]:
         return NO_OPERANDS
     if ledger.phase == "ended":
         return NO_OPERANDS if ledger.after_end < 2 else DISABLED
-    if not (ledger.notice.awake or ledger.urged):
+    if not (ledger.consumer.awake or ledger.consumer.expects_priority):
         return DISABLED
     if ledger.phase == "recovering" and ledger.recovery is Recovery.IN_MEMORY and any(map(may_request, ledger.gates)):
         return DISABLED  # Flink converts and requests in one mail, so that no poll comes between
@@ -246,7 +246,7 @@ def _go_on(ledger: Ledger) -> Due | None:
 def _learn_of_the_error(ledger: Ledger) -> Due | None:
     if ledger.phase != "failing":
         return None
-    if ledger.notice.awake or ledger.urged:
+    if ledger.consumer.awake or ledger.consumer.expects_priority:
         return poll_for_the_error()
     return available() if ledger.probe else None
 
@@ -269,7 +269,7 @@ def _complete(ledger: Ledger) -> Due | None:
 
 def _consume(ledger: Ledger) -> Due | None:
     ended = ledger.phase == "ended"
-    if ledger.notice.awake or ledger.urged:
+    if ledger.consumer.awake or ledger.consumer.expects_priority:
         return poll() if not ended or ledger.after_end < 2 else None
     if ledger.probe and not ended:
         return available()
