@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from conformance.ports import (
     NO_CHECKPOINT,
@@ -39,17 +39,23 @@ from .messages import Acknowledged, CloseGate, Downward, GateClosed, Upward
 from .protocol import Protocol
 from .up import Unblocked
 
+MainThread: TypeAlias = "list[tuple[Coordinator, str, tuple[Any, ...]]]"
+"""The turns of the main thread of a job master: of each its coordinator, a name in `TURNS`, and operands.
+
+(Flink: `ComponentMainThreadExecutor`, which all coordinators of a job share.)
+"""
+
 
 class Coordinator(Faulty, CoordinatorPort):
     """Runs what happens in the main thread of the job master in the order in which it was queued."""
 
-    def __init__(self, config: CoordinatorConfig, protocol: Protocol) -> None:
+    def __init__(self, config: CoordinatorConfig, protocol: Protocol, main_thread: MainThread | None = None) -> None:
+        """`main_thread`: that of the job; a coordinator that stands alone has its own."""
+        self.queue: MainThread = [] if main_thread is None else main_thread
         self.faults = Faults(self)
         self.parallelism = config.parallelism
         self.down: DownGate = protocol.down() if config.checkpointing else NoGates()
         self.up = protocol.up(self) if config.checkpointing else Unblocked(self)
-        self.queue: list[tuple[str, tuple[Any, ...]]] = []
-        """The turns of the main thread: a name in `TURNS`, and operands."""
         self.attempts: dict[tuple[int, int], Attempt] = {}
         """By subtask and number."""
         self.newest: list[int] = [-1] * config.parallelism
@@ -70,13 +76,13 @@ class Coordinator(Faulty, CoordinatorPort):
     # ---- the main thread
     def later(self, name: str, *operands: Any) -> None:
         """O1. Queue a turn."""
-        self.queue.append((name, operands))
+        self.queue.append((self, name, operands))
         self.emit(TurnQueued())
 
     def turn(self) -> None:
-        """O1."""
-        name, operands = self.queue.pop(0)
-        TURNS[name](self, *operands)
+        """O1. The next turn, whichever coordinator has queued it."""
+        coordinator, name, operands = self.queue.pop(0)
+        TURNS[name](coordinator, *operands)
 
     def tell(self, signal: Signal) -> bool:
         """O49 to O51. Call the coordinator. Answers whether it throws, which must not end the turn."""
@@ -383,7 +389,7 @@ class Coordinator(Faulty, CoordinatorPort):
         """O48."""
         self.unfinished.clear()
         self.results.clear()
-        self.queue.clear()
+        self.queue[:] = [turn for turn in self.queue if turn[0] is not self]
 
 
 TURNS: Mapping[str, Callable[..., None]] = {

@@ -7,7 +7,8 @@ gate tells its reader that something can be polled only after it has released th
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 from conformance.ports import (
     CHANNEL_RELEASE,
@@ -19,9 +20,6 @@ from conformance.ports import (
     BufferOrEvent,
     ChannelConfig,
     ChannelKind,
-    ConsumptionResumed,
-    CreditAnnounced,
-    DataAvailable,
     Element,
     EndOfPartition,
     ErrorKind,
@@ -29,11 +27,8 @@ from conformance.ports import (
     GatePort,
     Next,
     PortError,
-    PriorityAvailable,
     Recovery,
     Resources,
-    Signal,
-    StateConsumed,
 )
 from conformance.scheduling import Lock, Pause
 
@@ -42,6 +37,8 @@ from ..faults import Faults, Faulty
 from ..held import together
 from .buffer_manager import FloatingPool
 from .channel import END_OF_RECOVERED_STATE, Channel, PhysicalChannel
+from .channel_info import ChannelInfo, numbering
+from .listener import GateListener, GateSignals
 from .local_channel import LocalChannel
 from .prioritized_deque import PrioritizedDeque
 from .recovered_channel import RecoveredChannel
@@ -49,16 +46,6 @@ from .remote_channel import RemoteChannel
 
 _BEFORE_ALL = -(2**31)
 """The last priority at the start: below every sequence number."""
-
-
-class GateListener(Protocol):
-    """What a gate under a union tells that union, which reads it in the place of a consumer."""
-
-    async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
-        """G6, union-gate.md U1, U2. Data, or a priority event, can be polled, and could not be polled before."""
-
-    def gate_tells(self, gate: Gate, signal: Signal) -> None:
-        """G7, union-gate.md U5."""
 
 
 class Gate(Faulty, GatePort):
@@ -71,13 +58,15 @@ class Gate(Faulty, GatePort):
         listener: GateListener | None = None,
         index: int = 0,
         faults: Faults | None = None,
+        make_channel: MakeChannel | None = None,
     ):
-        """`listener`: the union that reads the gate. `faults`: those of the union; otherwise the gate has its own."""
+        """`listener`, `faults`, `make_channel`: those of the task or union that reads the gate, or the gate's own."""
         self.config = config
         self.design = design
-        self.listener = listener
-        self.faults = faults or Faults(self)
         self.index = index
+        self.listener: GateListener = listener or GateSignals(self, numbering([len(config.channels)]))
+        self.make_channel = make_channel or physical_channel
+        self.faults = faults or Faults(self)
         suffix = f" {index}" if index else ""
         self.lock = Lock(f"gate{suffix} lock", "gate lock", index)
         self.request_lock = Lock(f"request{suffix} lock", "request lock", index)
@@ -90,7 +79,7 @@ class Gate(Faulty, GatePort):
         self.requested = self.released = False
         """Requested: whether the producers were asked for data. Released: whether the gate was closed."""
         self.channels: list[Channel] = [
-            self.physical_channel(number, (), 0)
+            self.make_channel(self, number, (), 0)
             if self.converted
             else RecoveredChannel(ChannelConfig(config.recovery), self, number)
             for number in range(len(config.channels))
@@ -110,15 +99,6 @@ class Gate(Faulty, GatePort):
         """Unrestored, the state of the tracker: the channels whose end of output state was not noted yet."""
         self.is_available = False
         """Available: whether the gate says that something can be polled."""
-
-    def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """G9. Make a physical channel, with what its recovered channel hands over and knows."""
-        config = ChannelConfig(
-            self.config.recovery, handed_over, self.config.exclusive_buffers, self.config.floating_buffers
-        )
-        if self.config.channels[number] is ChannelKind.LOCAL:
-            return LocalChannel(config, self.design, self, number, last_stopped, faults=self.faults)
-        return RemoteChannel(config, self, number, last_stopped, self.pool, self.faults)
 
     def physical(self, number: int) -> PhysicalChannel:
         """G10, G14, G18, G20, G21, G25. The physical channel with this number.
@@ -159,7 +139,7 @@ class Gate(Faulty, GatePort):
         if self.config.channels[old.index] is ChannelKind.REMOTE:
             self.faults.reach(NETWORK_BUFFER_POOL)
         handed_over = await old.hand_over()
-        new = self.physical_channel(old.index, handed_over, old.last_stopped())
+        new = self.make_channel(self, old.index, handed_over, old.last_stopped())
         waiting = new.in_use()
         await old.release()
         available = False
@@ -242,33 +222,24 @@ class Gate(Faulty, GatePort):
 
     async def announce(self, data: bool, priority: bool) -> None:
         """G6. The caller does not hold the gate lock."""
-        if self.listener is not None and (data or priority):
-            await self.outside
+        if data or priority:
             await self.listener.gate_available(self, data, priority)
-            return
-        if priority:
-            self.emit(PriorityAvailable(-1))
-        if data:
-            self.emit(DataAvailable())
-
-    def emit(self, signal: Signal) -> None:
-        """G6, G7. A gate under a union tells the union instead."""
-        if self.listener is None:
-            super().emit(signal)
-        else:
-            self.listener.gate_tells(self, signal)
 
     def state_consumed(self, channel: Channel) -> None:
         """G7."""
-        self.emit(StateConsumed(channel.index))
+        self.listener.state_consumed(self.info(channel))
 
     def consumption_resumed(self, channel: Channel) -> None:
         """G7."""
-        self.emit(ConsumptionResumed(channel.index))
+        self.listener.consumption_resumed(self.info(channel))
 
     def credit_announced(self, channel: Channel, credit: int) -> None:
         """G7."""
-        self.emit(CreditAnnounced(credit, channel.index))
+        self.listener.credit_announced(self.info(channel), credit)
+
+    def info(self, channel: Channel) -> ChannelInfo:
+        """G7. How the listener, which may read several gates, knows a channel."""
+        return ChannelInfo(self.index, channel.index)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
@@ -419,6 +390,24 @@ class Gate(Faulty, GatePort):
     def resources(self) -> Resources:
         """G26."""
         return together([channel.resources() for channel in self.channels])
+
+
+def physical_channel(
+    gate: Gate, number: int, handed_over: tuple[int, ...], last_stopped: int
+) -> LocalChannel | RemoteChannel:
+    """G9. Make a physical channel, with what its recovered channel hands over and knows.
+
+    (Flink: `RecoveredInputChannel.toInputChannel`.)
+    """
+    kind, recovery = gate.config.channels[number], gate.config.recovery
+    config = ChannelConfig(recovery, handed_over, gate.config.exclusive_buffers, gate.config.floating_buffers)
+    if kind is ChannelKind.LOCAL:
+        return LocalChannel(config, gate.design, gate, number, last_stopped, faults=gate.faults)
+    return RemoteChannel(config, gate, number, last_stopped, gate.pool, gate.faults)
+
+
+MakeChannel: TypeAlias = Callable[[Gate, int, tuple[int, ...], int], PhysicalChannel]
+"""G9. Makes the physical channel of a gate with this number: with what was handed over, and last stopped."""
 
 
 def is_newer(seq: int, last: int) -> bool:

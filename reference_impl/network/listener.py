@@ -1,4 +1,4 @@
-"""Whom a channel tells something. Specification: gate.md."""
+"""Whom a channel, or a gate, tells something. Specification: gate.md."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from conformance.ports import (
     PriorityAvailable,
     StateConsumed,
 )
+
+from .channel_info import ChannelInfo, Numbering
 
 
 class Listener(Protocol):
@@ -61,3 +63,49 @@ class Signals:
     def credit_announced(self, channel: Any, credit: int) -> None:
         """remote-channel.md R17."""
         self.port.emit(CreditAnnounced(credit, channel.index))
+
+
+class GateListener(Protocol):
+    """What a gate tells the task or the union that reads it. It has released its gate lock then."""
+
+    async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
+        """G6, union-gate.md U1, U2. Data, or a priority event, can be polled, and could not be polled before.
+
+        (Flink: `InputGate.getAvailableFuture`, `getPriorityEventAvailableFuture`.)
+        """
+
+    def state_consumed(self, channel: ChannelInfo) -> None:
+        """G7, union-gate.md U5. The end of recovered data was taken (Flink: `getStateConsumedFuture`)."""
+
+    def consumption_resumed(self, channel: ChannelInfo) -> None:
+        """G7, union-gate.md U5. The producer, in another process, is to go on (Flink: `resumeConsumption`)."""
+
+    def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
+        """G7, union-gate.md U5. The producer, in another process, gets credit (Flink: `notifyCreditAvailable`)."""
+
+
+class GateSignals:
+    """The listener of a gate that stands alone, or of a union: it emits the signals of a port."""
+
+    def __init__(self, port: Port, numbers: Numbering) -> None:
+        self.port = port
+        self.numbers = numbers
+
+    async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
+        """G6, union-gate.md U1, U2."""
+        if priority:
+            self.port.emit(PriorityAvailable(-1))
+        if data:
+            self.port.emit(DataAvailable())
+
+    def state_consumed(self, channel: ChannelInfo) -> None:
+        """G7, union-gate.md U5."""
+        self.port.emit(StateConsumed(self.numbers.number(channel)))
+
+    def consumption_resumed(self, channel: ChannelInfo) -> None:
+        """G7, union-gate.md U5."""
+        self.port.emit(ConsumptionResumed(self.numbers.number(channel)))
+
+    def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
+        """G7, union-gate.md U5."""
+        self.port.emit(CreditAnnounced(credit, self.numbers.number(channel)))

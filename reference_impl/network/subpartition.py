@@ -120,8 +120,7 @@ class Subpartition(Faulty, SubpartitionPort):
         if type(element) is Barrier and element.alignment is Alignment.TIMEOUTABLE:
             self.fail_channel_state_future()
             self.faults.reach(CHANNEL_STATE_WRITER)
-            self.channel_state_future = element.checkpoint
-            self.written[element.checkpoint] = OutputState(StateStatus.PENDING)
+            self.open_channel_state_future(element.checkpoint)
         self.backlog += queued.is_buffer
         self.queue.add(queued)
         return False
@@ -269,18 +268,23 @@ class Subpartition(Faulty, SubpartitionPort):
         if self.channel_state_future == checkpoint:
             self.fail_channel_state_future()
 
-    def complete_channel_state_future(self, ids: tuple[int, ...]) -> None:
-        """S12, S18. Give these records to the channel state writer; there may be none."""
-        assert self.channel_state_future is not None
-        self.write(self.channel_state_future, ids)
-        self.channel_state_future = None
-
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """S3, S12, S18. The channel state writer has the output state of a checkpoint."""
+        """S3. The channel state writer has the output state of a checkpoint (Flink: `addOutputData`)."""
         self.written[checkpoint] = OutputState(StateStatus.WRITTEN, ids)
 
+    def open_channel_state_future(self, checkpoint: int) -> None:
+        """S4. The channel state writer waits for the output state of a checkpoint (Flink: `addOutputDataFuture`)."""
+        self.channel_state_future = checkpoint
+        self.written[checkpoint] = OutputState(StateStatus.PENDING)
+
+    def complete_channel_state_future(self, ids: tuple[int, ...]) -> None:
+        """S12, S18. The writer gets these records; there may be none (Flink: `completeChannelStateFuture`)."""
+        assert self.channel_state_future is not None
+        self.written[self.channel_state_future] = OutputState(StateStatus.WRITTEN, ids)
+        self.channel_state_future = None
+
     def fail_channel_state_future(self) -> None:
-        """S4, S13, S26. Nothing happens if no channel state future is open."""
+        """S4, S13, S26. Nothing happens if none is open (Flink: `completeChannelStateFuture` with an error)."""
         if self.channel_state_future is not None:
             self.written[self.channel_state_future] = OutputState(StateStatus.FAILED)
             self.channel_state_future = None

@@ -5,17 +5,15 @@ The union has the queue of a gate one level up: gates stand in it instead of cha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from conformance.ports import (
     Buffer,
     BufferOrEvent,
-    ConsumptionResumed,
-    CreditAnnounced,
-    DataAvailable,
     Element,
-    PriorityAvailable,
+    GateConfig,
     Resources,
-    Signal,
-    StateConsumed,
     UnionGateConfig,
     UnionGatePort,
 )
@@ -24,36 +22,52 @@ from conformance.scheduling import Lock
 from ..design import Design
 from ..faults import Faults, Faulty
 from ..held import together
+from .channel_info import ChannelInfo, numbering
 from .gate import Gate
+from .listener import GateListener, GateSignals
 from .prioritized_deque import PrioritizedDeque
+
+MakeGate: TypeAlias = Callable[[GateConfig, int, GateListener], Gate]
+"""Makes the gate with this number; what it tells is for this listener."""
 
 
 class UnionGate(Faulty, UnionGatePort):
     """The union lock guards the queue and available, and nothing else; no other lock is taken while it is held."""
 
-    def __init__(self, config: UnionGateConfig, design: Design) -> None:
+    def __init__(
+        self,
+        config: UnionGateConfig,
+        design: Design,
+        listener: GateListener | None = None,
+        make_gate: MakeGate | None = None,
+    ) -> None:
+        """`listener`, `make_gate`: those of the task that reads the union; otherwise it has its own."""
         self.lock = Lock("union lock")
+        self.design = design
         self.faults = Faults(self)
-        self.gates = [Gate(one, design, self, index, self.faults) for index, one in enumerate(config.gates)]
+        self.numbers = numbering(len(one.channels) for one in config.gates)
+        self.listener: GateListener = listener or GateSignals(self, self.numbers)
+        make_gate = make_gate or self.make_gate
+        self.gates = [make_gate(one, index, self) for index, one in enumerate(config.gates)]
         """Gates: the gates of the union, in their order."""
-        self.places = [(gate, number) for gate in self.gates for number in range(len(gate.channels))]
-        """By the number of a channel among all: its gate, and its number there."""
-        self.offsets = [sum(len(one.channels) for one in config.gates[:index]) for index in range(len(config.gates))]
-        """First channel: by gate, the number of its first channel among all."""
         self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
         """Queue: the gates that may have something; priority elements have a priority event."""
         self.is_available = False
         """Available: whether the union says that something can be polled."""
 
+    def make_gate(self, config: GateConfig, index: int, listener: GateListener) -> Gate:
+        """U5. A gate of a union that stands alone."""
+        return Gate(config, self.design, listener, index, self.faults)
+
     async def recover(self, channel: int, data: Buffer) -> None:
         """U11."""
-        gate, number = self.places[channel]
-        await gate.recover(number, data)
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].recover(info.channel, data)
 
     async def finish_recovery(self, channel: int) -> None:
         """U11."""
-        gate, number = self.places[channel]
-        await gate.finish_recovery(number)
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].finish_recovery(info.channel)
 
     async def convert(self, gate: int) -> None:
         """U12."""
@@ -65,27 +79,26 @@ class UnionGate(Faulty, UnionGatePort):
 
     async def resume(self, channel: int) -> None:
         """U13."""
-        gate, number = self.places[channel]
-        await gate.resume(number)
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].resume(info.channel)
 
     async def arrive(self, channel: int, element: Element) -> None:
         """U13."""
-        gate, number = self.places[channel]
-        await gate.arrive(number, element)
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].arrive(info.channel, element)
 
     # ---- what the gates tell ---------------------------------------------------------------------------------------
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
         """U1 to U4."""
+        await gate.outside
         async with self.lock:
             changed = self.enqueue(gate, priority and gate.has_priority())
             first_priority = changed and self.with_data.contains_priority(gate) and self.with_data.priority == 1
             available = (changed and len(self.with_data) == 1) or self.finished()
             if available:
                 self.is_available = True
-        if first_priority:
-            self.emit(PriorityAvailable(-1))
-        if available:
-            self.emit(DataAvailable())
+        if available or first_priority:
+            await self.listener.gate_available(self, available, first_priority)
 
     def enqueue(self, gate: Gate, priority: bool) -> bool:
         """U1, U2, U8. Put a gate into the queue, or move it to the priority elements. The caller holds the union lock.
@@ -109,16 +122,17 @@ class UnionGate(Faulty, UnionGatePort):
         """U1, U2, U8. Whether this very gate stands in the queue."""
         return any(one is gate for one in self.with_data)
 
-    def gate_tells(self, gate: Gate, signal: Signal) -> None:
+    def state_consumed(self, channel: ChannelInfo) -> None:
         """U5."""
-        offset = self.offsets[gate.index]
-        if type(signal) is StateConsumed:
-            signal = StateConsumed(offset + signal.channel)
-        elif type(signal) is ConsumptionResumed:
-            signal = ConsumptionResumed(offset + signal.channel)
-        elif type(signal) is CreditAnnounced:
-            signal = CreditAnnounced(signal.credit, offset + signal.channel)
-        self.emit(signal)
+        self.listener.state_consumed(channel)
+
+    def consumption_resumed(self, channel: ChannelInfo) -> None:
+        """U5."""
+        self.listener.consumption_resumed(channel)
+
+    def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
+        """U5."""
+        self.listener.credit_announced(channel, credit)
 
     # ---- task thread -----------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
@@ -140,7 +154,7 @@ class UnionGate(Faulty, UnionGatePort):
                 self.is_available = self.finished()
         if taken is None:
             return None
-        return BufferOrEvent(self.offsets[gate.index] + taken.channel, taken.element, more, more_priority)
+        return BufferOrEvent(self.numbers.first[gate.index] + taken.channel, taken.element, more, more_priority)
 
     def queue_again(self, gate: Gate, taken: BufferOrEvent | None) -> None:
         """U8. The caller holds the union lock."""

@@ -20,6 +20,7 @@ from conformance.ports import (
     InputsCheckpointStopped,
     Resources,
 )
+from conformance.scheduling import Clock
 
 from ..faults import Faults, Faulty
 
@@ -40,10 +41,11 @@ class State(Enum):
 class BarrierHandler(Faulty, BarrierHandlerPort):
     """At most one checkpoint is in progress at a time: the current one."""
 
-    def __init__(self, config: BarrierHandlerConfig) -> None:
+    def __init__(self, config: BarrierHandlerConfig, clock: Clock | None = None, faults: Faults | None = None) -> None:
+        """`clock`, `faults`: those of the task; a handler that stands alone has its own."""
         self.config = config
-        self.faults = Faults(self)
-        self.now = 0
+        self.faults = faults or Faults(self)
+        self.clock = clock or Clock()
         self.state = State.OVER
         self.current = 0
         """Current: the newest checkpoint of which the task has heard; 0: none."""
@@ -116,8 +118,8 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
     # ---- time ------------------------------------------------------------------------------------------------------
     async def advance(self, milliseconds: int) -> None:
         """H16, H17."""
-        self.now += milliseconds
-        if self.due is None or self.now < self.due:
+        self.clock.advance(milliseconds)
+        if self.due is None or self.clock.now < self.due:
             return
         self.due = None
         if self.state is not State.ALIGNING:
@@ -143,16 +145,16 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.state = State.ALIGNING
         self.received = list(self.ended)
         if alignment is Alignment.TIMEOUTABLE:
-            self.due = max(self.now, timestamp + self.config.timeout)
+            self.due = max(self.clock.now, timestamp + self.config.timeout)
 
     async def receive(self, channel: int, alignment: Alignment, timestamp: int) -> None:
         """H4 to H8, H22. A barrier of the current checkpoint is here. The first one starts the alignment."""
         if not self.came:
-            self.start = self.now
-            self.start_delay = max(0, self.now - timestamp)
+            self.start = self.clock.now
+            self.start_delay = max(0, self.clock.now - timestamp)
         self.received[channel] = self.came = True
         self.announced.pop(channel, None)
-        late = alignment is Alignment.TIMEOUTABLE and self.now - timestamp > self.config.timeout
+        late = alignment is Alignment.TIMEOUTABLE and self.clock.now - timestamp > self.config.timeout
         await self.go_on(alignment is Alignment.UNALIGNED or (late and not all(self.received)))
 
     async def go_on(self, unaligned: bool) -> None:
@@ -204,7 +206,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.emit(InputsCheckpointStopped(self.current))
         self.state = State.OVER
         if self.start is not None:
-            self.duration = self.now - self.start
+            self.duration = self.clock.now - self.start
         self.start = None
         self.received = [False] * self.config.channels
         self.came = False
@@ -221,7 +223,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
 
     def alignment_times(self) -> AlignmentTimes:
         """H24."""
-        duration = self.duration if self.start is None else self.now - self.start
+        duration = self.duration if self.start is None else self.clock.now - self.start
         return AlignmentTimes(duration, self.start_delay)
 
     def resources(self) -> Resources:

@@ -1,96 +1,100 @@
-"""The smallest job: producers, the network, one gate, and a consumer that counts records. Specification: chain.md."""
+"""The smallest job: producers, the network, one gate, and a consumer that counts records. Specification: chain.md.
+
+The consumer is a task without a loop: what its gate tells is a signal of the chain, and a scenario says when it takes.
+"""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Coroutine
 from typing import Any
 
 from conformance.ports import (
     BUFFER_POOL,
     Alignment,
     Barrier,
+    BarrierHandlerConfig,
     Buffer,
     ChainCheckpoint,
     ChainConfig,
     ChainPort,
-    ChannelKind,
+    CheckpointReason,
     CheckpointStatus,
     Consumed,
     CreditAnnounced,
+    DataAvailable,
     Element,
     EndOfPartition,
     GateConfig,
+    Port,
     PortError,
+    PriorityAvailable,
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
     Resources,
-    Signal,
+    StateConsumed,
     SubpartitionConfig,
+    WriterConfig,
 )
 
 from ..design import Design
 from ..faults import Faults, Faulty
 from ..held import together
-from ..network.channel import PhysicalChannel
-from ..network.gate import Gate
-from ..network.local_channel import LocalChannel
-from ..network.reader import Reader
-from ..network.remote_channel import RemoteChannel
-from ..network.subpartition import Subpartition
-from ..state.drainer.lists import ListDrainer, Slices
-from .channel_state import ChannelStates
-from .task import Task
+from ..network.channel_info import ChannelInfo, numbering
+from ..network.producers import Producers
+from ..state.drainer.lists import ListDrainer
+from ..state.writer.at_once import WriterAtOnce
+from .checkpoints import TaskCheckpoints
+from .inputs import Inputs
+from .operators import Counting, Outputs
+from .states import TaskStates, WritingSubpartition
+from .task import Task, TaskListener
+
+CONSUMER = 0
+"""The consumer as a subtask of the writer. The producer of channel 0 is subtask 1, and so on."""
 
 
-class ChainSubpartition(Subpartition):
-    """The subpartition of a producer, whose output state is written."""
+class ChainListener(TaskListener):
+    """The signals of the gate are signals of the chain; its credit goes to readers as well."""
 
-    def __init__(self, config: SubpartitionConfig, design: Design, chain: Chain, channel: int) -> None:
-        super().__init__(config, design, chain.faults)
-        self.chain = chain
-        self.channel = channel
+    def __init__(self, port: Port, upstream: Producers) -> None:
+        super().__init__(upstream)
+        self.port = port
 
-    def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """C2, C25."""
-        super().write(checkpoint, ids)
-        self.chain.states.write_output(self.channel, checkpoint, ids)
+    async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
+        """gate.md G6."""
+        if priority:
+            self.port.emit(PriorityAvailable(-1))
+        if data:
+            self.port.emit(DataAvailable())
 
+    def state_consumed(self, channel: ChannelInfo) -> None:
+        """gate.md G7."""
+        self.port.emit(StateConsumed(channel.channel))
 
-class ChainGate(Gate):
-    """The gate of a chain. What it has to tell a producer goes to the reader of that producer's subpartition."""
-
-    def __init__(self, config: GateConfig, design: Design, chain: Chain) -> None:
-        self.chain = chain
-        super().__init__(config, design, faults=chain.faults)
-
-    def physical_channel(self, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
-        """C25, gate.md G9. A local channel gets the subpartition of its producer, each channel its writer."""
-        channel = super().physical_channel(number, handed_over, last_stopped)
-        if isinstance(channel, LocalChannel):
-            channel.subpartition = self.chain.subpartitions[number]
-            self.chain.local[number] = channel
-        elif isinstance(channel, RemoteChannel):
-            self.chain.remote[number] = channel
-        channel.persister.writer = partial(self.chain.states.add_input, number)
-        return channel
-
-    def emit(self, signal: Signal) -> None:
-        """gate.md G6, G7. The signals of the gate are signals of the chain."""
-        self.chain.emit(signal)
-
-    def consumption_resumed(self, channel: Any) -> None:
-        """C9."""
-        self.chain.reader(channel.index).resume()
-
-    def credit_announced(self, channel: Any, credit: int) -> None:
+    def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
         """C8."""
-        self.chain.emit(CreditAnnounced(credit, channel.index))
-        self.chain.reader(channel.index).add_credit(credit)
+        self.port.emit(CreditAnnounced(credit, channel.channel))
+        self.upstream.add_credit(channel, credit)
+
+
+class ChainOutputs(Outputs):
+    """The consumer has no outputs. What its producers have written belongs to its checkpoints."""
+
+    def __init__(self) -> None:
+        self.unwritten: list[int] = []
+        """Unwritten: the checkpoints for which output state of a channel could not be written."""
+
+    def why_unwritten(self, checkpoint: int) -> CheckpointReason | None:
+        """C23, C31."""
+        return CheckpointReason.IO_EXCEPTION if checkpoint in self.unwritten else None
 
 
 class Chain(Faulty, ChainPort):
-    """Has the states of the producers and of the consumer. Readers, drainer and task have their own."""
+    """Producers, drainer and task have states of their own.
+
+    A producer may be ahead of the others by several checkpoints, so that each has an executor and files of its own.
+    """
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
         """C28."""
@@ -98,29 +102,36 @@ class Chain(Faulty, ChainPort):
         self.faults = Faults(self)
         nothing = tuple(() for _ in config.channels)
         restored = config.restored or ChainCheckpoint(CheckpointStatus.ABSENT, nothing, nothing, nothing)
-        self.states = ChannelStates(len(config.channels))
-        self.subpartitions = [
-            ChainSubpartition(SubpartitionConfig(config.exclusive_buffers), design, self, channel)
-            for channel in range(len(config.channels))
-        ]
-        """Subpartition: by channel, the one of its producer."""
-        self.readers: list[Reader | None] = [None] * len(config.channels)
-        """By channel, the reader of a remote channel once it is connected (C6)."""
-        self.local: list[LocalChannel | None] = [None] * len(config.channels)
-        self.remote: list[RemoteChannel | None] = [None] * len(config.channels)
-        """By channel, the physical channel once there is one: a local or a remote channel."""
-        gate_config = GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)
-        self.gate = ChainGate(gate_config, design, self)
+        self.numbers = numbering([len(config.channels)])
+        writer = WriterAtOnce(WriterConfig(subtasks=len(nothing) + 1, sharing=1, max_results=1))
+        self.states = [TaskStates(writer, subtask, self.numbers) for subtask in range(len(nothing) + 1)]
+        """By subtask of the writer, its part. A result is taken at the latest when the task takes its part."""
+        buffers = SubpartitionConfig(config.exclusive_buffers)
+        self.producers = Producers(
+            {
+                info: WritingSubpartition(buffers, design, self.faults, self.states[info.channel + 1], info)
+                for info in self.numbers.infos
+            }
+        )
+        gates = [GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)]
+        listener = ChainListener(self, self.producers)
+        inputs = Inputs(self.numbers, gates, design, listener, self.faults, self.producers, self.states[CONSUMER])
+        (self.gate,) = inputs.gates
         input_state, output_state = restored.input_state, restored.output_state
         if config.output_on_downstream:
             both = zip(input_state, output_state, strict=True)
             input_state, output_state = tuple(first + then for first, then in both), nothing
-        self.drainer = ListDrainer([self.gate], config.recovery, input_state)
+        to_recover = dict(zip(self.numbers.infos, input_state, strict=True))
+        self.drainer = ListDrainer(inputs.gates, config.recovery, to_recover)
         self.output_left = [list(ids) for ids in output_state]
         """Output left: by channel, recovered output records that are not in the subpartition yet."""
-        self.records = [list(ids) for ids in restored.counted]
-        """Counted: by channel, the records counted, in order."""
-        self.task = Task(self, self.gate, self.drainer, self.states, self.records)
+        self.counting = Counting(restored.counted)
+        handled = BarrierHandlerConfig(len(config.channels), timeout=0)
+        self.outputs = ChainOutputs()
+        self.checkpoints = TaskCheckpoints(
+            self, inputs, self.drainer, self.states[CONSUMER], handled, self.counting, self.outputs
+        )
+        self.task = Task(inputs, listener, self.checkpoints, self.counting)
 
     # ---- producer thread -------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
@@ -133,7 +144,7 @@ class Chain(Faulty, ChainPort):
         try:
             await self.send(channel, Barrier(checkpoint, alignment))
         except PortError:
-            self.task.unwritten.append(checkpoint)
+            self.outputs.unwritten.append(checkpoint)
             raise
 
     async def finish(self, channel: int) -> None:
@@ -152,112 +163,68 @@ class Chain(Faulty, ChainPort):
         await self.send(channel, RecoveryCompletion())
 
     async def send(self, channel: int, element: Element) -> None:
-        """C1 to C5, C7. Add an element to the subpartition; its local channel or its reader is told."""
-        consumer = self.local[channel]
-        if consumer is not None:
-            await consumer.add(element)
-            return
-        subpartition = self.subpartitions[channel]
-        if type(element) is EndOfPartition:
-            subpartition.finish()
-        else:
-            subpartition.add(element)
-        reader = self.readers[channel]
-        if reader is not None:
-            reader.hear()
+        """C1 to C5."""
+        await self.producers.send(self.numbers.infos[channel], element)
 
     # ---- network thread --------------------------------------------------------------------------------------------
-    async def transfer(self, channel: int) -> Element | None:
+    def transfer(self, channel: int) -> Coroutine[Any, Any, Element | None]:
         """C10, C31."""
-        reader, consumer = self.reader(channel), self.remote[channel]
-        assert consumer is not None
-        backlog, taken = reader.take_backlog(), reader.next()
-        if backlog:
-            await consumer.hear_backlog(backlog)
-        if taken is None:
-            return None
-        await consumer.receive(taken.element, taken.seq, taken.backlog)
-        return taken.element
-
-    def reader(self, channel: int) -> Reader:
-        """C8 to C10. The reader of a remote channel that is connected."""
-        reader = self.readers[channel]
-        assert reader is not None
-        return reader
+        return self.producers.transfer(self.numbers.infos[channel])
 
     # ---- recovery thread -------------------------------------------------------------------------------------------
-    async def recover(self, channel: int) -> None:
+    def recover(self, channel: int) -> Coroutine[Any, Any, None]:
         """C11, C12."""
-        await self.drainer.recover(channel)
+        return self.drainer.recover(self.numbers.infos[channel])
 
-    async def finish_recovery(self, channel: int) -> None:
+    def finish_recovery(self, channel: int) -> Coroutine[Any, Any, None]:
         """C13."""
-        await self.drainer.finish(channel)
+        return self.drainer.finish(self.numbers.infos[channel])
 
     # ---- task thread -----------------------------------------------------------------------------------------------
-    async def convert(self) -> None:
+    def convert(self) -> Coroutine[Any, Any, None]:
         """C15."""
-        await self.gate.convert()
+        return self.gate.convert()
 
     async def request_partitions(self) -> None:
         """C6, C15."""
         await self.gate.request_partitions()
         exclusive = self.config.exclusive_buffers
         credit = 0 if self.config.recovery is Recovery.PUSHED else exclusive
-        for channel, kind in enumerate(self.config.channels):
-            if kind is ChannelKind.REMOTE and self.readers[channel] is None:
-                self.readers[channel] = Reader(self.subpartitions[channel], credit, exclusive)
+        self.producers.request(credit, exclusive)
 
     async def consume(self) -> Consumed | None:
         """C16 to C18."""
         taken = await self.gate.poll()
         if taken is None:
             return None
-        element = taken.element
-        if type(element) is Buffer:
-            self.records[taken.channel].extend(element.ids)
-        elif type(element) is Barrier:
-            await self.task.barrier(taken.channel, element)
-        elif type(element) is EndOfPartition:
-            await self.task.end_of_partition(taken.channel)
-        elif type(element) is RecoveryCompletion:
-            await self.gate.end_of_output_state(taken.channel)
-        return Consumed(taken.channel, element, taken.more)
+        await self.task.deal_with(self.numbers.infos[taken.channel], taken.element)
+        return Consumed(taken.channel, taken.element, taken.more)
 
-    async def trigger(self, checkpoint: int) -> None:
+    def trigger(self, checkpoint: int) -> Coroutine[Any, Any, None]:
         """C26."""
-        await self.task.trigger(checkpoint)
+        return self.checkpoints.trigger(checkpoint)
 
     # ---- observers and release -------------------------------------------------------------------------------------
-    def counted(self) -> Slices:
+    def counted(self) -> tuple[tuple[int, ...], ...]:
         """C17."""
-        return self.task.take_counted()
+        return self.counting.take_counted()
 
     def snapshot(self, checkpoint: int) -> ChainCheckpoint:
         """C27."""
-        status = self.task.status(checkpoint)
+        status = self.checkpoints.status(checkpoint)
         if status is not CheckpointStatus.COMPLETED:
             return ChainCheckpoint(status)
-        return ChainCheckpoint(
-            status,
-            self.task.counted[checkpoint],
-            self.states.input_state(checkpoint),
-            self.states.output_state(checkpoint),
-        )
+        consumer, *producers = [states.read_back(checkpoint) for states in self.states]
+        output = tuple(state[channel] for channel, state in enumerate(producers))
+        return ChainCheckpoint(status, self.counting.counted[checkpoint], consumer, output)
 
     async def release(self) -> None:
         """C29."""
-        await self.gate.release()
-        for subpartition in self.subpartitions:
-            subpartition.release()
+        await self.task.release()
         self.drainer.release()
-        self.task.release()
-        self.states.close()
+        for states in self.states:
+            states.close()
 
     def resources(self) -> Resources:
         """C29. What the gate holds, and the subpartitions that no local channel counts as its own."""
-        held = [self.gate.resources()]
-        for subpartition, consumer in zip(self.subpartitions, self.local, strict=True):
-            if consumer is None:  # no local channel counts it as its own
-                held.append(subpartition.resources())
-        return together(held)
+        return together([self.gate.resources(), *self.producers.resources()])

@@ -20,6 +20,7 @@ from conformance.ports import (
     SubtaskCheckpointConfig,
     SubtaskCheckpointPort,
 )
+from conformance.scheduling import Clock
 
 from ..faults import Faults, Faulty
 
@@ -39,10 +40,11 @@ class AsyncPart:
 class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
     """What the task's thread has begun goes on in asynchronous parts, several at a time."""
 
-    def __init__(self, config: SubtaskCheckpointConfig) -> None:
+    def __init__(self, config: SubtaskCheckpointConfig, clock: Clock | None = None) -> None:
+        """`clock`: that of the task; a coordinator that stands alone has its own."""
         self.config = config
         self.faults = Faults(self)
-        self.now = 0
+        self.clock = clock or Clock()
         self.running = True
         self.last = 0
         """Last: the newest checkpoint that was triggered or declined; 0: none."""
@@ -100,7 +102,7 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
             self.call(checkpoint, SubtaskCall.OUTPUTS_BARRIER)
         self.timer = None
         if barrier.alignment is Alignment.TIMEOUTABLE:
-            self.timer = checkpoint, max(self.now, timestamp + self.config.timeout)
+            self.timer = checkpoint, max(self.clock.now, timestamp + self.config.timeout)
 
     def snapshot(self, checkpoint: int, channel_state: bool) -> None:
         """T8, T18, T21. If it fails, nothing of the checkpoint is left."""
@@ -142,8 +144,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
 
     def advance(self, milliseconds: int) -> None:
         """T13."""
-        self.now += milliseconds
-        if self.timer is not None and self.now >= self.timer[1]:
+        self.clock.advance(milliseconds)
+        if self.timer is not None and self.clock.now >= self.timer[1]:
             self.call(self.timer[0], SubtaskCall.OUTPUTS_TIME_OUT)
             self.timer = None
 

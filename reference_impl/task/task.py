@@ -1,192 +1,161 @@
-"""The consumer's task, as far as checkpoints are concerned. Specification: chain.md.
+"""One task: its mailbox loop in front of its part in checkpoints. Specification: consumer-loop.md.
 
-Its parts are components: the barrier handler decides when a checkpoint begins and ends, the subtask checkpoint
-coordinator takes the part of the task in it. What they tell is done here, in the order in which they tell it.
+One thread, the task's own, takes elements from the gates. What other threads want of it is put into its mailbox.
+Components that test a part of a task are cuts of this one: each gives it what lies around that part.
 """
 
 from __future__ import annotations
 
-from conformance.ports import (
-    CHANNEL_STATE_WRITER,
-    Alignment,
-    Barrier,
-    BarrierHandlerConfig,
-    ChannelStateFailed,
-    CheckpointAcknowledged,
-    CheckpointDeclined,
-    CheckpointReason,
-    CheckpointStatus,
-    CheckpointTriggered,
-    ConsumptionResumed,
-    ErrorKind,
-    InputsCheckpointStopped,
-    Port,
-    PortError,
-    StatePart,
-    SubtaskCall,
-    SubtaskCalled,
-    SubtaskCheckpointConfig,
-)
+from collections.abc import Iterable
+from enum import Enum
 
+from conformance.ports import Buffer, Element, EndOfData, InputStatus, Resources
+from conformance.scheduling import Mailbox
+
+from ..network.channel_info import ChannelInfo
 from ..network.gate import Gate
-from ..state.drainer.lists import ListDrainer, Slices
-from .barrier_handler import BarrierHandler
-from .channel_state import ChannelStates
-from .subtask_checkpoint import SubtaskCheckpoint
+from ..network.producers import Upstream
+from ..state.drainer.buffers import RecoveryBuffers
+from ..state.drainer.recovered_inputs import RecoveredInputs
+from .checkpointed_inputs import CheckpointedInputs
+from .inputs import Inputs
+from .operators import Operators
 
 
-class TaskHandler(BarrierHandler):
-    """The barrier handler of the task. Its inputs are the gate and what is left to drain."""
+class Mail(Enum):
+    """What is to be done on the thread of the task."""
 
-    def __init__(self, task: Task, channels: int) -> None:
-        super().__init__(BarrierHandlerConfig(channels, timeout=0))
-        self.task = task
+    PRIORITY = "take priority events of a gate"
+    TIMER = "act on an alignment that is overdue"
+    CONVERT = "convert a gate"
+    INSTALL = "convert all gates, and let the executor hand on what it has fetched"
+    SUSPEND = "end the restore loop"
 
-    async def start_inputs(self, checkpoint: int) -> CheckpointReason | None:
-        """C21."""
-        return await self.task.start_inputs(checkpoint)
+
+class TaskListener(RecoveredInputs):
+    """What the gates of a task tell it, or through it their producers."""
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        recovered: Iterable[Iterable[int]] = (),
+        buffers: RecoveryBuffers | None = None,
+    ) -> None:
+        """`recovered`: by gate and by channel, how many records are recovered; each needs one of these `buffers`."""
+        super().__init__(recovered, buffers or RecoveryBuffers(0))
+        self.upstream = upstream
+        self.mails: Mailbox[tuple[Mail, int]] = Mailbox("mailbox")
+        """Mailbox: what other threads want of the task, in order, each with the number of a gate."""
+
+    async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
+        """M3. That data is available is asked for (M14); priority events become a mail."""
+        if priority:
+            self.mails.put((Mail.PRIORITY, gate.index))
+
+    def consumption_resumed(self, channel: ChannelInfo) -> None:
+        """M11."""
+        self.upstream.resume(channel)
+
+    def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
+        """chain.md C8."""
+        self.upstream.add_credit(channel, credit)
 
 
 class Task:
-    """Does what the barrier handler and the subtask checkpoint coordinator tell, and knows what became of it."""
+    """Gates, mailbox, checkpoints and operators have states of their own (Flink: `StreamTask`)."""
 
     def __init__(
-        self, port: Port, gate: Gate, drainer: ListDrainer, states: ChannelStates, records: list[list[int]]
+        self, inputs: Inputs, listener: TaskListener, checkpoints: CheckpointedInputs, operators: Operators
     ) -> None:
-        self.port = port
-        self.gate = gate
-        self.drainer = drainer
-        self.states = states
-        self.records = records
-        """Counted: by channel, the records counted, in order."""
-        self.handler = TaskHandler(self, len(records))
-        self.subtask = SubtaskCheckpoint(SubtaskCheckpointConfig(timeout=0))
-        self.counted: dict[int, Slices] = {}
-        """Snapshots: by checkpoint of which the task has taken its part, what was counted then."""
-        self.unwritten: list[int] = []
-        """Unwritten: the checkpoints for which output state of a channel could not be written."""
-        self.statuses: dict[int, CheckpointStatus] = {}
-        """Status: by checkpoint of which the task has heard."""
+        self.inputs = inputs
+        self.listener = listener
+        self.mails = listener.mails
+        self.checkpoints = checkpoints
+        self.operators = operators
+        self.turn_of = 0
+        """Turn of: the gate that the default action asks first."""
+        self.out_of_data = [False] * len(inputs.numbers.infos)
+        """Out of data: by channel through all gates, whether its end of data was taken."""
+        self.input_has_ended = False
+        """Over: whether the default action has ended."""
 
-    # ---- what comes in ---------------------------------------------------------------------------------------------
-    async def barrier(self, channel: int, barrier: Barrier) -> None:
-        """C19, C20."""
-        self.meet(barrier.checkpoint)
-        await self.handler.barrier(channel, barrier, 0)
-        await self.hear()
+    # ---- other threads ---------------------------------------------------------------------------------------------
+    def advance(self, milliseconds: int) -> None:
+        """M4."""
+        self.checkpoints.clock.advance(milliseconds)
+        if self.checkpoints.is_overdue() and (Mail.TIMER, 0) not in self.mails.mails:
+            self.mails.put((Mail.TIMER, 0))
 
-    async def end_of_partition(self, channel: int) -> None:
-        """C19."""
-        await self.handler.end_of_partition(channel)
-        await self.hear()
+    # ---- task thread -----------------------------------------------------------------------------------------------
+    async def run_mail(self) -> bool:
+        """M5, M6, task-restore.md E11 (Flink: `MailboxProcessor.processMail`)."""
+        mail = self.mails.take()
+        if mail is not None:
+            await self.run(*mail)
+        return mail is not None
 
-    async def trigger(self, checkpoint: int) -> None:
-        """C20, C26. It comes by a call, so no channel waits for it."""
-        self.meet(checkpoint)
-        await self.handler.rpc_barrier(0, Barrier(checkpoint, Alignment.UNALIGNED), 0)
-        await self.hear()
+    async def run(self, mail: Mail, gate: int) -> None:
+        """M5, M6."""
+        if mail is Mail.PRIORITY:
+            await self.take_priority_events(self.inputs.gates[gate])
+        elif mail is Mail.TIMER:
+            await self.checkpoints.act_on_timer()
 
-    def meet(self, checkpoint: int) -> None:
-        """C20. The task hears of a checkpoint, which is pending from now on unless it is obsolete or over."""
-        if not self.handler.is_obsolete(checkpoint):
-            self.statuses.setdefault(checkpoint, CheckpointStatus.PENDING)
+    async def take_priority_events(self, gate: Gate) -> None:
+        """M5. There may be none: the default action takes them as well (Flink: `processPriorityEvents`)."""
+        while gate.has_priority():
+            if await self.take(gate) is None:
+                return
 
-    # ---- what the barrier handler tells ----------------------------------------------------------------------------
-    async def hear(self) -> None:
-        """C19, C20, C24. Do what the barrier handler has told. Then asynchronous parts go on."""
-        if not self.handler.signals:
-            return
-        told, self.handler.signals = self.handler.signals, []
-        declined = [one.checkpoint for one in told if type(one) is CheckpointDeclined]
-        for one in told:
-            if type(one) is ConsumptionResumed:
-                await self.gate.resume(one.channel)
-            elif type(one) is CheckpointTriggered:
-                await self.take_part(one.checkpoint, Alignment.UNALIGNED if one.unaligned else Alignment.ALIGNED)
-            elif type(one) is InputsCheckpointStopped:
-                await self.stop_inputs(one.checkpoint, one.checkpoint in declined)
-            elif type(one) is CheckpointDeclined:
-                self.subtask.decline(one.checkpoint, one.reason)
-                await self.obey()
-        for checkpoint in list(self.subtask.parts):
-            self.subtask.run_async(checkpoint)
-            await self.obey()
+    async def process_input(self) -> InputStatus:
+        """M7, M12, M13, task-restore.md E12, E13. One element; the gates have their turns (Flink: `processInput`)."""
+        for gate in self.readable():
+            element = await self.take(gate)
+            if element is not None:
+                self.turn_of = (gate.index + 1) % len(self.inputs.gates)
+                all_out = type(element) is EndOfData and all(self.out_of_data)
+                return InputStatus.END_OF_DATA if all_out else InputStatus.MORE_AVAILABLE
+        self.input_has_ended = self.inputs.finished()
+        return InputStatus.END_OF_INPUT if self.input_has_ended else InputStatus.NOTHING_AVAILABLE
 
-    async def start_inputs(self, checkpoint: int) -> CheckpointReason | None:
-        """C21, C31. Returns why the inputs refuse. What was told before is done first. Raises: PortError IO."""
-        await self.hear()
-        try:
-            self.subtask.start_inputs(checkpoint, Alignment.UNALIGNED)
-            await self.obey()
-        except PortError as refused:
-            if refused.kind is not ErrorKind.CHECKPOINT:
-                raise
-            await self.gate.checkpoint_stopped(checkpoint)
-            return refused.checkpoint_reason or CheckpointReason.DECLINED
-        return None
+    def readable(self) -> list[Gate]:
+        """M7, task-restore.md E12. The gates that the operators read, in their turn."""
+        gates = self.inputs.gates
+        return gates[self.turn_of :] + gates[: self.turn_of]
 
-    async def take_part(self, checkpoint: int, alignment: Alignment) -> None:
-        """C22. The state of the consumer is final as soon as it is copied."""
-        self.subtask.trigger(Barrier(checkpoint, alignment), 0)
-        await self.obey()
-        self.subtask.finish_part(checkpoint, StatePart.OPERATORS)
+    async def take(self, gate: Gate) -> Element | None:
+        """M8, drainer.md N6. Take an element and deal with it; None if the gate has none."""
+        taken = await gate.poll()
+        if taken is None:
+            return None
+        self.listener.was_taken(gate, taken.channel)
+        await self.deal_with(ChannelInfo(gate.index, taken.channel), taken.element)
+        return taken.element
 
-    async def stop_inputs(self, checkpoint: int, declined: bool) -> None:
-        """C23, C24, C31. Every barrier was taken, so what the producers have written is final as well."""
-        await self.gate.checkpoint_stopped(checkpoint)
-        if declined:
-            self.subtask.inputs_failed(checkpoint)
-        else:
-            self.subtask.inputs_done(checkpoint)
-            if checkpoint in self.unwritten:
-                self.subtask.fail_part(checkpoint, StatePart.OUTPUTS, CheckpointReason.IO_EXCEPTION)
-            else:
-                self.subtask.finish_part(checkpoint, StatePart.OUTPUTS)
-        await self.obey()
+    def as_sent(self, info: ChannelInfo, element: Element) -> tuple[Element, int]:
+        """M8. An element as its producer sent it; of a barrier and its announcement also when it was triggered."""
+        return element, 0
 
-    # ---- what the subtask checkpoint coordinator calls -------------------------------------------------------------
-    async def obey(self) -> None:
-        """C21 to C24. Do what the coordinator has called, and pass on what it tells the job master."""
-        called, self.subtask.signals = self.subtask.signals, []
-        for one in called:
-            if type(one) is SubtaskCalled:
-                if one.call is SubtaskCall.INPUTS_PREPARE:
-                    await self.prepare_inputs(one.checkpoint)
-                elif one.call is SubtaskCall.OPERATORS_SNAPSHOT:
-                    self.counted[one.checkpoint] = self.take_counted()
-                else:
-                    self.states.call(one.checkpoint, one.call)
-            else:
-                if type(one) is CheckpointAcknowledged:
-                    self.statuses[one.checkpoint] = CheckpointStatus.COMPLETED
-                elif type(one) is CheckpointDeclined:
-                    self.statuses[one.checkpoint] = CheckpointStatus.DECLINED
-                self.port.emit(one)
-        for result in self.states.results():
-            if type(result) is ChannelStateFailed:
-                self.subtask.fail_part(result.checkpoint, StatePart.INPUTS, result.reason)
-            else:
-                self.subtask.finish_part(result.checkpoint, StatePart.INPUTS)
+    async def deal_with(self, info: ChannelInfo, element: Element) -> None:
+        """M8, M9, chain.md C16 to C19. Records are for the operators, most events for the handler."""
+        element, timestamp = self.as_sent(info, element)
+        self.operators.process(info, element)
+        if type(element) is EndOfData:
+            self.out_of_data[self.inputs.numbers.number(info)] = True
+        elif type(element) is not Buffer:
+            await self.checkpoints.take(info, element, timestamp)
 
-    async def prepare_inputs(self, checkpoint: int) -> None:
-        """C21, C31. The order of the steps matters."""
-        slices = await self.drainer.snapshot(checkpoint)
-        await self.gate.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
-        for channel, ids in enumerate(slices):
-            if ids:
-                self.gate.faults.reach(CHANNEL_STATE_WRITER)
-                self.states.add_input(channel, checkpoint, ids)
+    # ---- observers and release -------------------------------------------------------------------------------------
+    def idle(self) -> bool:
+        """M14."""
+        return not self.mails.mails and (self.input_has_ended or not self.inputs.available())
 
-    def take_counted(self) -> Slices:
-        """C22. A copy of the records counted so far."""
-        return tuple(map(tuple, self.records))
+    async def release(self) -> None:
+        """M15, chain.md C29, task-restore.md E20."""
+        self.mails.close()
+        await self.inputs.release()
+        self.checkpoints.release()
 
-    # ---- whoever looks, and release --------------------------------------------------------------------------------
-    def status(self, checkpoint: int) -> CheckpointStatus:
-        """C27. How far a checkpoint is."""
-        return self.statuses.get(checkpoint, CheckpointStatus.ABSENT)
-
-    def release(self) -> None:
-        """C29."""
-        self.handler.release()
-        self.subtask.release()
+    def resources(self) -> list[Resources]:
+        """M14."""
+        return [*self.inputs.resources(), *self.checkpoints.resources()]

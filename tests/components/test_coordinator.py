@@ -102,7 +102,7 @@ class Storing(Coordinator):
         super().cut(checkpoint, succeeds)
 
     def turn(self) -> None:
-        name, operands = self.queue[0]
+        _, name, operands = self.queue[0]
         if name == "arrived" and isinstance(self.up, Counting):
             attempt, body = operands
             if type(body) is Message and attempt.is_alive():

@@ -112,10 +112,10 @@ def test_a_newer_checkpoint_declines_the_one_in_progress():
 def test_the_last_barrier_keeps_an_overdue_checkpoint_aligned_and_another_does_not():
     """barrier-handler.md H6, H8."""
     one = handler(3)
-    one.port.now = 11  # the checkpoint was triggered at 0, and its barriers have been on their way for too long
+    one.port.clock.now = 11  # the checkpoint was triggered at 0, and its barriers have been on their way for too long
     assert bring(one, 1, TIMEOUTABLE, 0) == started(1)
     one = handler(1)
-    one.port.now = 11
+    one.port.clock.now = 11
     assert bring(one, 1, TIMEOUTABLE, 0) == [CheckpointTriggered(1, unaligned=False), ConsumptionResumed(0)]
 
 

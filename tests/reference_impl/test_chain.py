@@ -27,11 +27,11 @@ from conformance.ports import (
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
-    SubtaskCall,
     find_implementation,
 )
 from reference_impl import PUSHED
-from reference_impl.task.chain import Chain
+from reference_impl.network.channel_info import ChannelInfo
+from reference_impl.task.chain import CONSUMER, Chain
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 FIRST, MEMORY, PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
@@ -72,13 +72,17 @@ class WholeChain:
 
     def recover_all(self) -> None:
         for channel in range(len(self.kinds)):
-            while self.port.drainer.left[channel]:
+            while self.port.drainer.left[ChannelInfo(0, channel)]:
                 self.recover(channel)
             self.finish_recovery(channel)
 
     def take(self) -> Any:
         for channel, kind in enumerate(self.kinds):
-            while kind is REMOTE and self.port.readers[channel] and self.transfer(channel) is not None:
+            while (
+                kind is REMOTE
+                and ChannelInfo(0, channel) in self.port.producers.readers
+                and self.transfer(channel) is not None
+            ):
                 pass
         return self.consume()
 
@@ -176,7 +180,7 @@ def test_the_file_of_a_producer_outlives_the_next_checkpoint_of_that_producer():
     chain.consume()
     assert chain.told() == [CheckpointAcknowledged(1)]
     assert chain.snapshot(1) == checkpoint(((), ()), ((), ()), ((0,), (0,)))
-    assert chain.port.states.writer.files() == (1, 1, 2), "no file of the consumer, which had nothing to write"
+    assert chain.port.states[CONSUMER].writer.files() == (1, 1, 2), "the consumer had nothing to write"
 
 
 def test_a_release_gives_up_the_file_of_a_pending_checkpoint_and_keeps_the_others():
@@ -194,17 +198,18 @@ def test_a_release_gives_up_the_file_of_a_pending_checkpoint_and_keeps_the_other
             chain.take_all()
     completed = chain.snapshot(1)
     assert completed.status is CheckpointStatus.COMPLETED
-    assert chain.port.states.writer.resources().open_files == 1
+    assert chain.port.states[CONSUMER].writer.resources().open_files == 1
     chain.release()
-    held = chain.port.states.writer.resources()
+    held = chain.port.states[CONSUMER].writer.resources()
     assert (held.segments, held.futures, held.open_files) == (0, 0, 0)
     assert chain.snapshot(1) == completed
     assert chain.snapshot(2).status is CheckpointStatus.PENDING
-    chain.port.states.call(3, SubtaskCall.WRITER_START)  # an operation that was under way goes on
-    chain.port.states.add_input(0, 3, (9,))
-    chain.port.states.write_output(0, 3, (9,))
-    assert chain.port.states.writer.resources().open_files == 0
-    assert 3 not in chain.port.states.writer.files()
+    consumer, producer, _ = chain.port.states
+    consumer.start(3)  # an operation that was under way goes on
+    consumer.add_input(ChannelInfo(0, 0), 3, (9,))
+    producer.write_output(ChannelInfo(0, 0), 3, (9,))
+    assert chain.port.states[CONSUMER].writer.resources().open_files == 0
+    assert 3 not in chain.port.states[CONSUMER].writer.files()
 
 
 def test_a_newer_barrier_subsumes_and_lets_the_waiting_channel_go_on():
@@ -412,7 +417,7 @@ def test_credit_ends_with_a_blocked_producer_that_has_floating_buffers_only():
     chain.barrier(0, 1, ALIGNED)
     assert chain.take() is not None
     assert chain.take() is not None
-    reader = chain.port.reader(0)
+    reader = chain.port.producers.readers[ChannelInfo(0, 0)]
     reader.add_credit(1)
     chain.produce(0, (1,))
     assert chain.transfer(0) is None

@@ -20,6 +20,7 @@ from conformance.ports import (
     Recovery,
     Resources,
 )
+from reference_impl.network.channel_info import ChannelInfo
 from reference_impl.network.local_channel import LocalChannel
 from reference_impl.network.remote_channel import RemoteChannel
 from tests.reference_impl.test_chain import STATE, WholeChain
@@ -69,7 +70,7 @@ def test_a_start_fails_with_what_is_queued_and_nothing_completes():
     chain = WholeChain(LOCAL, LOCAL, recovery=Recovery.PUSHED, restored=None)
     chain.convert()
     chain.request_partitions()
-    chain.port.drainer.left[0] = [0]
+    chain.port.drainer.left[ChannelInfo(0, 0)] = [0]
     chain.recover(0)
     chain.barrier(1, 1, UNALIGNED)
     chain.fault(CHANNEL_STATE_WRITER, THROWS)
@@ -106,7 +107,7 @@ def test_whoever_needs_a_buffer_of_a_pool_that_was_destroyed_fails_and_sends_not
     chain.fault(BUFFER_POOL, FaultKind.ENDS)
     for operation in (("recover", 0), ("recover_output", 0), ("produce", 0, (4,))):
         fails(chain, *operation)
-    assert chain.port.drainer.left == [[1, 2]]
+    assert chain.port.drainer.left == {ChannelInfo(0, 0): [1, 2]}
     assert chain.port.output_left == [[3]]
     assert chain.resources().segments == 0
 
@@ -117,4 +118,6 @@ def test_the_parts_of_a_chain_share_its_faults():
     for channel in chain.port.gate.channels:
         assert isinstance(channel, LocalChannel | RemoteChannel)
         assert channel.faults is channel.persister.faults is chain.port.faults
-    assert all(one.faults is chain.port.faults for one in (*chain.port.subpartitions, chain.port.gate))
+    subpartitions = chain.port.producers.subpartitions.values()
+    parts = (*subpartitions, chain.port.gate, chain.port.checkpoints.handler)
+    assert all(one.faults is chain.port.faults for one in parts)

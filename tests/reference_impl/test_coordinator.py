@@ -10,6 +10,7 @@ from conformance.ports import (
     CheckpointCompleteNotified,
     CheckpointRequested,
     CoordinatorCheckpointed,
+    CoordinatorConfig,
     EventTransmitted,
     ReportReceived,
     ReportTransmitted,
@@ -17,7 +18,7 @@ from conformance.ports import (
     TaskFailoverTriggered,
     TicketEnded,
 )
-from reference_impl.coordinator.coordinator import Coordinator
+from reference_impl.coordinator.coordinator import Coordinator, MainThread
 from reference_impl.coordinator.protocol import V1, V2
 from tests.reference_impl.coordinators import BEGINNING, asked, cut, fresh, injected, message, sent, settled, told
 
@@ -399,3 +400,21 @@ def test_nobody_is_told_of_a_savepoint():
     sent(one, message(0))
     one.complete(1, (), False)
     assert (one.queue, settled(one)) == ([], [])
+
+
+def test_the_coordinators_of_a_job_share_its_main_thread():
+    """coordinator.md O1, O48. Turns run in the order in which they were queued; a release takes its own away."""
+    main_thread: MainThread = []
+    config = CoordinatorConfig(parallelism=1)
+    first, second = (Coordinator(config, V1, main_thread) for _ in range(2))
+    first.trigger(1)
+    second.trigger(2)
+    first.trigger(3)
+    first.turn()
+    first.turn()
+    assert (first.triggering, second.triggering) == (1, 2), "the second turn is that of the second coordinator"
+    second.trigger(4)
+    first.release()
+    assert [coordinator for coordinator, _, _ in main_thread] == [second]
+    second.turn()
+    assert second.triggering == 4

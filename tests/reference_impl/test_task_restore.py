@@ -70,7 +70,7 @@ class Task:
         return self
 
     def state(self) -> TaskState | None:
-        return self.port.state
+        return self.port.task.state
 
     def told(self) -> list[Any]:
         """What the task has told since it was asked last."""
@@ -151,7 +151,7 @@ def test_the_executor_waits_for_a_buffer_until_the_operators_take_a_record(recov
     """task-restore.md E5, E7, E13."""
     task = Task(recovery, buffers=1).restore()
     if recovery is BY_PUSHING:
-        while task.port.drainer is None:
+        while task.port.task.drainer is None:
             whole(task.port.read())
         task.turn()
     kernel = waiting(task)
@@ -189,18 +189,18 @@ def test_state_is_read_record_by_record():
     """task-restore.md E5."""
     task = Task(FIRST).restore()
     assert whole(task.port.read())
-    assert [gate.in_use(0) for gate in task.port.gates] == [1, 0]
+    assert [gate.in_use(0) for gate in task.port.task.gates] == [1, 0]
 
 
 def test_pushed_state_is_fetched_before_the_conversion_and_handed_on_after_it():
     """task-restore.md E6, E7, E9."""
     task = Task(BY_PUSHING).restore().read()
-    assert [gate.in_use(0) for gate in task.port.gates] == [0, 0]
+    assert [gate.in_use(0) for gate in task.port.task.gates] == [0, 0]
     task.told()
     task.act()
     assert task.told() == [GateConverted(0), GateConverted(1)]
     task.read()
-    assert [gate.in_use(0) for gate in task.port.gates] == [2, 1]
+    assert [gate.in_use(0) for gate in task.port.task.gates] == [2, 1]
 
 
 @DESIGNS
@@ -292,7 +292,7 @@ def test_the_end_of_the_input_waits_for_the_end_of_the_restore():
     kernel = Kernel(("executor",), fine=True)
     executor = kernel.threads["executor"]
     answer = kernel.start(executor, ("read",), task.port.read())
-    while answer is PAUSED and executor.waits_for is not task.port.outside:
+    while answer is PAUSED and executor.waits_for is not task.port.task.outside:
         answer = kernel.run(executor)
     task.end(0)
     assert task.act().taken() == [(0, EndOfPartition())]

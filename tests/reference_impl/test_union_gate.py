@@ -29,6 +29,9 @@ from conformance.ports import (
     UnionGateConfig,
 )
 from reference_impl import PUSHED
+from reference_impl.network.channel_info import ChannelInfo
+from reference_impl.network.gate import Gate
+from reference_impl.network.listener import GateListener
 from reference_impl.network.union_gate import UnionGate
 from tests.implementations import changed_reference, with_parts
 
@@ -356,3 +359,37 @@ def test_a_gate_that_is_polled_may_tell_the_union_something():
     steps = [("end_of_data", 0), ("finish", "network"), ("end_of_partition", 0), ("finish", "network")]
     run = race([*steps, ("poll",), ("finish", "task"), ("poll",), ("finish", "task"), ("finished",)])
     assert run.violation is None
+
+
+def test_a_union_may_be_given_its_gates_and_a_listener():
+    """union-gate.md U1, U5. A task makes the gates of its unions, and hears of them with gate and channel."""
+    heard: list[object] = []
+
+    class Heard:
+        async def gate_available(self, gate: object, data: bool, priority: bool) -> None:
+            heard.append((data, priority))
+
+        def state_consumed(self, channel: ChannelInfo) -> None:
+            heard.append(("consumed", channel))
+
+        def consumption_resumed(self, channel: ChannelInfo) -> None:
+            heard.append(("resumed", channel))
+
+        def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
+            heard.append((credit, channel))
+
+    made: list[Gate] = []
+
+    def make_gate(config: GateConfig, index: int, listener: GateListener) -> Gate:
+        made.append(Gate(config, PUSHED, listener, index))
+        return made[-1]
+
+    config = UnionGateConfig(tuple(GateConfig((kind,), Recovery.NONE, 2, 0) for kind in (LOCAL, REMOTE)))
+    union = UnionGate(config, PUSHED, Heard(), make_gate)
+    assert union.gates == made
+    for number in range(2):
+        whole(union.request_partitions(number))
+    whole(union.arrive(1, Buffer((0,))))
+    whole(union.resume(1))
+    assert heard == [(True, False), ("resumed", ChannelInfo(1, 0))]
+    assert union.signals == []

@@ -8,6 +8,7 @@ from typing import TypeVar
 from conformance.ports import BUFFER_POOL, Buffer
 from conformance.scheduling import Lock
 
+from ...network.channel_info import ChannelInfo
 from ...network.gate import Gate
 from ...network.local_channel import LocalChannel
 from ...network.remote_channel import RemoteChannel
@@ -25,8 +26,9 @@ class CriticalSections:
         self.gates = gates
         self.lock = Lock("drainer lock")
 
-    async def push(self, gate: Gate, channel: int, records: tuple[int, ...], commit: Callable[[], None]) -> None:
+    async def push(self, info: ChannelInfo, records: tuple[int, ...], commit: Callable[[], None]) -> None:
         """N3, N4. Push and commit are one critical section. Raises: PortError IO, or what the gate refuses with."""
+        gate, channel = self.gates[info.gate], info.channel
         gate.faults.reach(BUFFER_POOL)
         physical = gate.channels[channel]
         if isinstance(physical, (LocalChannel, RemoteChannel)):  # a thread that waits holds no lock

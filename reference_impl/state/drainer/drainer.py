@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from conformance.ports import ErrorKind, Piece, PortError
 from conformance.scheduling import Pause
 
+from ...network.channel_info import ChannelInfo
 from ...network.gate import Gate
 from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader, SpillReader
@@ -65,9 +66,8 @@ class Drainer:
     async def push(self, piece: Piece) -> None:
         """N3, N4. Raises: PortError IO, RELEASED."""
         assert self.reader is not None
-        gate = self.gates[piece.gate]
         await self.buffers.request()
-        await self.critical.push(gate, piece.channel, piece.records, self.reader.commit)
+        await self.critical.push(ChannelInfo(piece.gate, piece.channel), piece.records, self.reader.commit)
 
     async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
         """N7, N8. Returns: what is not pushed; none if everything is. Raises: PortError RELEASED."""

@@ -16,6 +16,7 @@ from conformance.ports import (
 )
 
 from ...faults import Faults
+from ...network.channel_info import ChannelInfo, Numbering
 from ...network.gate import Gate
 from ..spill.spill import RECORD_BYTES, decode
 from ..spill.store import SnapshotReader
@@ -29,12 +30,12 @@ TASK = 0
 class Slice:
     """What was not pushed when a checkpoint started, as the channel state writer reads it."""
 
-    __slots__ = ("faults", "first", "has_read", "reader")
+    __slots__ = ("faults", "has_read", "numbers", "reader")
 
-    def __init__(self, reader: SnapshotReader, first: Sequence[int], faults: Faults) -> None:
-        """N8. `first`: by gate, the number of its first channel."""
+    def __init__(self, reader: SnapshotReader, numbers: Numbering, faults: Faults) -> None:
+        """N8."""
         self.reader = reader
-        self.first = first
+        self.numbers = numbers
         self.faults = faults
         self.has_read = False
 
@@ -47,7 +48,7 @@ class Slice:
             return None
         self.has_read = True
         piece = decode(part)
-        return self.first[piece.gate] + piece.channel, piece.records
+        return self.numbers.number(ChannelInfo(piece.gate, piece.channel)), piece.records
 
     def close(self) -> None:
         """N9 to N11."""
@@ -60,14 +61,12 @@ class InputStates:
     Its threads do not meet here: they are those of the component writer.
     """
 
-    def __init__(self, gates: Sequence[Gate], faults: Faults) -> None:
+    def __init__(self, gates: Sequence[Gate], numbers: Numbering, faults: Faults) -> None:
         """N8."""
         self.gates = gates
         self.faults = faults
-        sizes = [len(gate.channels) for gate in gates]
-        self.first = [sum(sizes[:gate]) for gate in range(len(gates))]
-        self.channels = sum(sizes)
-        self.writer = ChannelStateWriter(WriterConfig(subtasks=1, sharing=1, max_results=1))
+        self.numbers = numbers
+        self.writer = ChannelStateWriter(WriterConfig(subtasks=1, sharing=1, max_results=1), faults)
         at_once(self.writer.register(TASK))
 
     async def hand_over(self, checkpoint: int, snapshot: SnapshotReader | None, is_over: Callable[[], bool]) -> None:
@@ -97,7 +96,7 @@ class InputStates:
             if ids:
                 at_once(writer.add_input(TASK, checkpoint, channel, ids))
         if snapshot is not None:
-            at_once(writer.add_snapshot(TASK, checkpoint, Slice(snapshot, self.first, self.faults)))
+            at_once(writer.add_snapshot(TASK, checkpoint, Slice(snapshot, self.numbers, self.faults)))
         at_once(writer.finish_input(TASK, checkpoint))
         at_once(writer.finish_output(TASK, checkpoint))
         writer.take_result(TASK, checkpoint)
@@ -125,7 +124,7 @@ class InputStates:
         if written is None:
             return None
         states = {one.channel: one.records for one in written}
-        return tuple(states.get(channel, ()) for channel in range(self.channels))
+        return tuple(states.get(channel, ()) for channel in range(len(self.numbers.infos)))
 
     def close(self) -> None:
         """N12. What is not written is given up; what is complete stays."""

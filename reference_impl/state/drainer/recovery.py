@@ -21,13 +21,15 @@ from conformance.ports import (
 from ...design import Design
 from ...faults import Faults, Faulty
 from ...held import together
+from ...network.channel_info import numbering
+from ...network.gate import Gate
 from ..spill.spill import RECORD_BYTES, encode
 from ..spill.storage import Storage
 from ..spill.store import Limits, SpillWriter
 from .buffers import RecoveryBuffers
 from .drainer import Drainer
-from .gate import RecoveringGate
 from .hand_over import InputStates
+from .recovered_inputs import RecoveredInputs
 
 
 class Recovering(Faulty, DrainerPort):
@@ -46,20 +48,18 @@ class Recovering(Faulty, DrainerPort):
         recovered = [[0] * size for size in config.gates]
         for piece in config.fetched:
             recovered[piece.gate][piece.channel] += 1
+        self.inputs = RecoveredInputs(recovered, self.buffers)
         self.gates = [
-            RecoveringGate(
-                GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, index, self.faults,
-                recovered[index], self.buffers,
-            )
+            Gate(GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, self.inputs, index, self.faults)
             for index, size in enumerate(config.gates)
-        ]  # fmt: skip
+        ]
         reader = None if self.fetched is None else self.fetched.reader()
         self.drainer = Drainer(self.gates, reader, self.buffers)
         self.ready = RecoveryTrigger.NOT_READY
         """Trigger: what a checkpoint finds."""
         self.over = False
         """Over: whether the task was cancelled, has failed, or was released."""
-        self.states = InputStates(self.gates, self.faults)
+        self.states = InputStates(self.gates, numbering(config.gates), self.faults)
         """Handed over: what is to be written, and what is written."""
 
     # ---- task thread -----------------------------------------------------------------------------------------------
@@ -73,7 +73,9 @@ class Recovering(Faulty, DrainerPort):
     async def take(self, gate: int) -> Drained | None:
         """N6."""
         taken = await self.gates[gate].poll()
-        if self.ready is RecoveryTrigger.DRAINING and all(one.is_consumed() for one in self.gates):
+        if taken is not None:
+            self.inputs.was_taken(self.gates[gate], taken.channel)
+        if self.ready is RecoveryTrigger.DRAINING and all(map(self.inputs.is_consumed, range(len(self.gates)))):
             self.ready = RecoveryTrigger.NO_OP
         return None if taken is None else Drained(gate, taken.channel, taken.element)
 

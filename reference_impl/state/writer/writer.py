@@ -25,9 +25,10 @@ from .storage import Storage
 class ChannelStateWriter(Faulty, WriterPort):
     """It has the registry of the executors, and the results that the subtasks have not taken."""
 
-    def __init__(self, config: WriterConfig) -> None:
+    def __init__(self, config: WriterConfig, faults: Faults | None = None) -> None:
+        """`faults`: those of the task; a writer that stands alone has its own."""
         self.config = config
-        self.faults = Faults(self)
+        self.faults = faults or Faults(self)
         self.storage = Storage(config.files, self.faults)
         self.registry = Lock("registry lock")
         self.registering: Executor | None = None
