@@ -9,6 +9,7 @@ versions of Python and of the packages that the suite needs.
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import re
 import sys
@@ -28,7 +29,7 @@ from conformance.scenarios.reading import read_bytes
 _DISTRIBUTION = "checkpoint-conformance"
 _NAME = re.compile(r"[\w.-]+")
 _PACKAGES = ("conformance", "strategies", "reference_impl")
-_ENDINGS = frozenset({".py", ".java", ".json", ".toml"})
+_ENDINGS = (".py", ".java", ".json", ".toml")
 
 
 class Code(Struct, frozen=True):
@@ -71,9 +72,12 @@ def code_of(plan: Plan, names: Names) -> Code:
     for package in _PACKAGES:
         spec = find_spec(package)
         for folder in map(Path, (spec.submodule_search_locations or []) if spec is not None else []):
-            for path in folder.rglob("*"):
-                if path.suffix in _ENDINGS and "corpus" not in path.relative_to(folder).parts:
-                    files[f"{package}/{path.relative_to(folder).as_posix()}"] = _hash(path)
+            for root, folders, here in os.walk(folder):
+                folders[:] = set(folders) - {"corpus", "__pycache__"}
+                below = Path(root).relative_to(folder).as_posix().removeprefix(".")
+                for name in here:
+                    if name.endswith(_ENDINGS):
+                        files["/".join(filter(None, (package, below, name)))] = _hash(Path(root, name))
     for file in corpus_files():
         files[f"corpus/{file.name}"] = _hash(file)
     module = names.components.where.partition(":")[0]

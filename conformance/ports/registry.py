@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, TypeVar
 
 from conformance.ports.capabilities import Capability
@@ -50,13 +50,27 @@ class NotChosen(UnusableImplementation):
 
 def own_points(group: str) -> list[EntryPoint]:
     """The entry points of a group that are the suite's own."""
-    return [one for one in entry_points(group=group) if one.dist is not None and _normal(one.dist.name) == _SUITE]
+    return list(_points_on(tuple(sys.path), group)[1])
 
 
 def foreign_point(group: str) -> str | None:
     """The name of an entry point of a group that is of another package than the suite; None if there is none."""
-    own = own_points(group)
-    return next((one.name for one in entry_points(group=group) if one not in own), None)
+    every, own = _points_on(tuple(sys.path), group)
+    return next((one.name for one in every if one not in own), None)
+
+
+def _points(group: str) -> EntryPoints:
+    return _points_on(tuple(sys.path), group)[0]
+
+
+@cache
+def _points_on(path: tuple[str, ...], group: str) -> tuple[EntryPoints, tuple[EntryPoint, ...]]:
+    """The entry points of a group in the packages on this `sys.path`, and those of them that are the suite's own.
+
+    The metadata of the packages is read once: that takes milliseconds, and every name is looked up several times.
+    """
+    every = entry_points(group=group)
+    return every, tuple(one for one in every if one.dist is not None and _normal(one.dist.name) == _SUITE)
 
 
 def is_own(implementation: Implementation) -> bool:
@@ -78,7 +92,7 @@ def _normal(name: str) -> str:
 
 def registered_names() -> list[str]:
     """The names of the registered implementations, sorted."""
-    return sorted({point.name for point in entry_points(group=IMPLEMENTATIONS)})
+    return sorted({point.name for point in _points(IMPLEMENTATIONS)})
 
 
 def known_bugs() -> list[KnownBug]:
@@ -102,7 +116,7 @@ def find_legal_variant(name: str) -> LegalVariant:
 
 
 def _catalogued(group: str) -> list[Any]:
-    catalogues = sorted(entry_points(group=group), key=lambda point: point.name)
+    catalogues = sorted(_points(group), key=lambda point: point.name)
     return [one for point in catalogues for one in point.load()]
 
 
@@ -129,7 +143,7 @@ def find_implementation(name: str) -> Implementation:
         return find_known_bug(name).build()
     if name.startswith(LEGAL_VARIANT_SCHEME):
         return find_legal_variant(name).build()
-    points = {point.name: point for point in entry_points(group=IMPLEMENTATIONS)}
+    points = {point.name: point for point in _points(IMPLEMENTATIONS)}
     for separator in ("", "@", ":"):
         head, found, argument = name.partition(separator) if separator else (name, "", "")
         if head in points and (found or not separator):
