@@ -47,13 +47,28 @@ def likely_causes(checks: Sequence[Check]) -> tuple[Cause, ...]:
         start = len(found)
         found += check.found
         linked += [Link(start + link.one, start + link.other, link.why) for link in _links(check)]
-    # A component that was not checked may stand between two that were: a gate has channels, which have a subpartition.
-    components = {**COMPONENTS, **{check.program.component.name: check.program.component for check in checks}}
+    checked = {check.program.component.name: check.program.component for check in checks}
+    components = _with_inner([check.program.component for check in checks if check.found], checked)
     linked += _outwards(found, linked, components)
     known = our_known_bugs() if found else {}
     made = [_group(found, members, linked) for members in groups(len(found), linked)]
     made = [Cause(one.found, one.why, resembling(one.found, components, known)) for one in made]
     return tuple(sorted(made, key=lambda cause: _length(cause.shortest)))
+
+
+def _with_inner(outer: Sequence[Component], checked: Mapping[str, Component]) -> dict[str, Component]:
+    """Returns components by name, with those that they are made of: of those that were checked, or else of the suite.
+
+    A component that was not checked may stand between two that were: a gate has channels, which have a subpartition.
+    """
+    components = {one.name: one for one in outer}
+    waiting = list(outer)
+    while waiting:
+        for name in waiting.pop().contains:
+            if name not in components and (name in checked or name in COMPONENTS):
+                components[name] = checked[name] if name in checked else COMPONENTS[name]
+                waiting.append(components[name])
+    return components
 
 
 def each_alone(checks: Sequence[Check]) -> tuple[Cause, ...]:
