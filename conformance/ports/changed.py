@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import NamedTuple
 
@@ -92,8 +92,11 @@ class Package:
         root = importlib.util.find_spec(name)
         if root is None or root.submodule_search_locations is None:
             raise ModuleNotFoundError(f"there is no package {name!r}", name=name)
-        specs = _walk(root, frozenset(f"{name}.{one}" for one in leave_out))
-        self._specs = {_file(name, spec): spec for spec in specs}
+        places = tuple(root.submodule_search_locations)
+        self._specs = {
+            _file(name, spec): spec
+            for spec in (root, *_inner(name, places, frozenset(f"{name}.{one}" for one in leave_out)))
+        }
         self.files = {file: spec.name for file, spec in self._specs.items()}
         """The names of the modules by their files, as `{"network/gate.py": "reference_impl.network.gate"}`."""
 
@@ -173,15 +176,19 @@ def _file(package: str, spec: ModuleSpec) -> str:
     return f"{parts}.py"
 
 
-def _walk(spec: ModuleSpec, leave_out: frozenset[str]) -> Iterator[ModuleSpec]:
-    yield spec
-    for one in pkgutil.iter_modules(spec.submodule_search_locations or ()):
-        name = f"{spec.name}.{one.name}"
+@cache
+def _inner(package: str, places: tuple[str, ...], leave_out: frozenset[str]) -> tuple[ModuleSpec, ...]:
+    """Returns the modules inside a package. Its folders are listed once: a fifth of the time that a copy takes."""
+    return tuple(_walk(package, places, leave_out))
+
+
+def _walk(package: str, places: Sequence[str], leave_out: frozenset[str]) -> Iterator[ModuleSpec]:
+    for one in pkgutil.iter_modules(places):
+        name = f"{package}.{one.name}"
         found = None if name in leave_out else one.module_finder.find_spec(name, None)
-        if found is not None and one.ispkg:
-            yield from _walk(found, leave_out)
-        elif found is not None:
+        if found is not None:
             yield found
+            yield from _walk(name, found.submodule_search_locations or (), leave_out)
 
 
 def _loader(spec: ModuleSpec) -> InspectLoader:
@@ -191,12 +198,22 @@ def _loader(spec: ModuleSpec) -> InspectLoader:
 
 
 @cache
-def _original_code(loader: InspectLoader, name: str, text: str | None) -> CodeType | None:
+def _original_code(loader: InspectLoader, name: str, state: object) -> CodeType | None:
     """The code of an unchanged module. Most copies of a package differ in one file, so the others are compiled once.
 
-    `text` is its source, so that a file that was edited meanwhile is compiled again.
+    `state`: that of its source, so that a file that was edited meanwhile is compiled again.
     """
     return loader.get_code(name)
+
+
+def _state(loader: InspectLoader, name: str) -> object:
+    """Returns what changes with the source of a module: when a file was written and how long it is, or else the text.
+
+    Python itself asks for no more to see whether a compiled file is still right.
+    """
+    if isinstance(loader, SourceFileLoader):
+        return tuple(sorted(loader.path_stats(loader.path).items()))
+    return loader.get_source(name)
 
 
 class _Copied(InspectLoader):
@@ -218,7 +235,8 @@ class _Copied(InspectLoader):
     def get_code(self, fullname: str) -> CodeType | None:
         """For an unchanged file, the code of the original, which may have been compiled before."""
         if self.text is None:
-            return _original_code(_loader(self.original), self.original.name, self.get_source(fullname))
+            loader, name = _loader(self.original), self.original.name
+            return _original_code(loader, name, _state(loader, name))
         code: CodeType = compile(self.text, str(self.file), "exec", dont_inherit=True)
         return code
 
