@@ -9,6 +9,7 @@ from conformance.ports import (
     Barrier,
     Buffer,
     BufferAndBacklog,
+    Capability,
     DataAvailable,
     EndOfPartition,
     ErrorKind,
@@ -146,7 +147,8 @@ class ToySubpartition(SubpartitionPort):
 
 
 class Toy(Implementation):
-    name, version, capabilities = "toy", "1", frozenset()
+    name, version = "toy", "1"
+    capabilities = frozenset({Capability.TIMEOUTABLE_BARRIERS})
 
     def components(self):
         return {"subpartition": ToySubpartition}
