@@ -11,8 +11,8 @@ class Consumer:
     """The notifications that a consumer got and has not acted on, and how many takes in a row found nothing."""
 
     __slots__ = (
-        "announced", "awake", "either_error", "empty_takes", "expects_priority", "most_empty_takes", "refused", "stale",
-        "told",
+        "announced", "awake", "due", "due_error", "due_priority", "either_error", "empty_takes", "expects_priority",
+        "most_empty_takes", "probe", "raced", "refused", "stale", "told",
     )  # fmt: skip
 
     def __init__(self, awake: bool = False, most_empty_takes: int = 2) -> None:
@@ -23,6 +23,15 @@ class Consumer:
         self.expects_priority = False
         """Whether the consumer has a reason to expect a priority event: it was notified of one since its last take
         began, or that take said that one follows."""
+        self.probe = False
+        """Whether the consumer will ask next whether something can be taken."""
+        self.due = 0
+        """How much could certainly be taken when the last take began."""
+        self.due_priority = self.due_error = False
+        """When the last take began: whether it had to find a priority event; whether it had to fail with an error."""
+        self.raced = False
+        """Whether the consumer may be notified once more of what it has taken, because operations have overlapped: a
+        channel that has nothing may be queued. A take that nothing overlaps and that finds nothing ends this."""
         self.announced = self.told = -1
         """The sequence number in the last notification of a priority event, now and when the take in flight began; -1:
         there was none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from conformance.models.input_state import InputState
 from conformance.models.records import records
+from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
 from conformance.ports import Alignment, Barrier, Buffer, Element
 
 
@@ -82,6 +83,10 @@ class Recovered:
     def left(self) -> tuple[int, ...]:
         """Returns the recovered records that were not taken."""
         return records([sent.element for sent in self.waiting])
+
+    def lacks_mark(self, checkpoint: int) -> bool:
+        """Returns whether the channel is in recovery and has no recovery barrier of the checkpoint."""
+        return not self.consumed and checkpoint not in self.marks
 
     def begin_push(self, ids: tuple[int, ...]) -> None:
         """Notes that the push of a recovered buffer begins."""
@@ -173,6 +178,13 @@ class Lane(Recovered):
                 self.urgent.append(moved)
                 return True
         return False
+
+    def refuses(self, checkpoint: int) -> Refusal:
+        """Returns the reasons to refuse the start of the checkpoint now."""
+        missing = self.lacks_mark(checkpoint)
+        if self.input.subsumes(checkpoint):
+            return SUBSUMED_OR_DECLINED if missing else SUBSUMED
+        return DECLINED if missing else UNOPPOSED
 
     def in_front(self, checkpoint: int) -> tuple[int, ...]:
         """Returns the live records in front of the barrier of a checkpoint that were not taken.

@@ -128,13 +128,13 @@ def test_an_answer_may_be_unsure_only_until_the_union_was_found_empty():
     for step in TOLD_LATE:
         world.perform(step)
     ledger = cast(Ledger, world.ledger)
-    assert ledger.raced
+    assert ledger.consumer.raced
     for _ in range(5):
         world.perform(("available",))
         if world.choices("poll"):
             world.perform(("poll",))
             world.perform(("finish", "task"))
-    assert not ledger.raced
+    assert not ledger.consumer.raced
 
 
 def test_the_end_of_recovered_data_that_was_not_read_uses_up_turns_until_the_union_was_empty():

@@ -175,7 +175,7 @@ class Ledger(PortLedger):
             pushed = side.in_recovery(config.recovery)
             recovering |= pushed
             there = side.arrived + side.credit.granted
-            least += there + (side.buffers if side.producing or side.finished else 0)  # output may come later
+            least += there + (side.buffers if side.producing or side.end_sent else 0)  # output may come later
             most += there + side.buffers + max(side.input_end - side.counted, 0)
             if side.remote and (pushed or not connected):  # what is set aside is not announced yet
                 most += own
@@ -210,7 +210,7 @@ class Ledger(PortLedger):
     def begin_finish(self, channel: int) -> None:
         """Notes that the producer of a channel begins to send the end of partition."""
         side = self.sides[channel]
-        side.producing, side.finished = False, True
+        side.producing, side.end_sent = False, True
 
     def sent(self, channel: int, *rest: object) -> None:
         """Notes that the producer of a channel has sent something, so that an element may be able to leave it."""
@@ -287,7 +287,7 @@ class Ledger(PortLedger):
         self._advance()
 
     def _advance(self) -> None:
-        done = [side.input_done and (side.producing or side.finished) for side in self.sides]
+        done = [side.input_done and (side.producing or side.end_sent) for side in self.sides]
         if self.phase == "recovering" and all(done):
             self.phase = "live"
 
@@ -402,7 +402,7 @@ class Ledger(PortLedger):
         self.completed[checkpoint] = Completed(self.config.recovery, self.began_in_recovery, depth)
         sent = self.cuts[checkpoint].sent
         for side in self.sides:
-            if sent[side.channel] is None and side.finished:
+            if sent[side.channel] is None and side.end_sent:
                 sent[side.channel] = side.sent
         self._end_of(checkpoint)
 

@@ -205,7 +205,7 @@ def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
     if value is None or type(value.element) is not EndOfPartition:
         return False
     side = ledger.sides[value.channel]
-    last = side.finished and not side.ended and side.counted == side.sent and not side.unconsumed
+    last = side.end_sent and not side.ended and side.counted == side.sent and not side.unconsumed
     if last:
         return True
     owed = f"the end of partition of channel {value.channel} must be taken once, after all its records and barriers"
@@ -460,7 +460,7 @@ def _judge_end(ledger: Ledger) -> Judgement:
             kind = FailureClass.STUCK if side.counted >= side.recovered_end else FailureClass.LOST
             owed = f"{many(side.sent, 'record')} of channel {channel} must be counted in the end"
             return Broken(kind, owed, f"the consumer counted {side.counted} of them, and is notified of no more")
-        if side.finished and not side.ended:
+        if side.end_sent and not side.ended:
             observed = "the consumer has not taken it, and is notified of no more"
             return Broken(FailureClass.STUCK, f"the end of partition of channel {channel} must be taken", observed)
     return True

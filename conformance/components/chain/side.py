@@ -11,7 +11,7 @@ class Side:
 
     __slots__ = (
         "arrived", "attached", "begun", "blocked", "buffers", "channel", "completion_taken", "counted", "credit", "due",
-        "early", "ended", "finished", "got", "had", "idle", "input_done", "input_end", "input_next", "leaving",
+        "early", "end_sent", "ended", "got", "had", "idle", "input_done", "input_end", "input_next", "leaving",
         "must_leave", "newest", "output_next", "producing", "recovered_end", "remote", "sent", "state_consumed",
         "unconsumed", "waits",
     )  # fmt: skip
@@ -34,7 +34,7 @@ class Side:
         self.producing = self.input_done = self.state_consumed = config.recovery is Recovery.NONE
         """Whether the producer sends live elements and has not finished; whether all input state was pushed into the
         gate; whether all of it was consumed."""
-        self.finished = self.ended = False
+        self.end_sent = self.ended = False
         """Whether the producer sent the end of partition; whether the consumer took it."""
         self.newest = 0
         """The newest checkpoint whose barrier was sent into this channel."""

@@ -64,7 +64,7 @@ def output_left(ledger: Ledger) -> Sequence[tuple[int]]:
 def output_complete(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose output state was pushed completely and whose producer has not started."""
     there = [side for side in ledger.sides if side.output_next == side.recovered_end]
-    return [(side.channel,) for side in there if not side.producing and not side.finished]
+    return [(side.channel,) for side in there if not side.producing and not side.end_sent]
 
 
 def input_left(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -285,7 +285,7 @@ def _missing_barrier(ledger: Ledger) -> Operands | None:
         return None
     last = ledger.known[-1]
     for side in ledger.sides:
-        if last > side.newest and not side.finished:
+        if last > side.newest and not side.end_sent:
             return barrier(side.channel, last, ledger.cuts[last].alignment)
     return None
 

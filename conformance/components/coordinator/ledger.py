@@ -22,7 +22,7 @@ from conformance.components.coordinator.sides import (
     Line,
     Point,
 )
-from conformance.driver import Faults, PortLedger, Seen
+from conformance.driver import PortLedger, Seen
 from conformance.ports import (
     NO_CHECKPOINT,
     CheckpointAbortNotified,
@@ -66,16 +66,15 @@ class Ledger(PortLedger):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "alive", "answered", "called", "can_fail", "checkpoints", "concurrent", "config", "current", "failed_job",
-        "failover", "faults", "lines", "most_turns", "newest", "points", "queue", "regressed", "requested",
-        "restarting", "tag", "thrown", "unnotified",
+        "alive", "answered", "called", "checkpoints", "concurrent", "config", "current", "failed_job", "failover",
+        "lines", "most_turns", "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "thrown",
+        "unnotified",
     )  # fmt: skip
 
     def __init__(
         self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0, can_fail: Places | None = None
     ) -> None:
-        super().__init__()
-        self.can_fail = can_fail or {}
+        super().__init__(can_fail)
         self.most_turns = most_turns
         """How many turns may wait before other threads wait too; 0: any number."""
         self.concurrent = concurrent
@@ -91,7 +90,6 @@ class Ledger(PortLedger):
     def begin_job(self, config: CoordinatorConfig, point: Point) -> None:
         """Begins with a fresh job master, restored from this point."""
         self.begin_life("live")
-        self.faults = Faults(self.can_fail)
         self.thrown: list[str] = []
         """The kinds of calls in which the coordinator threw."""
         self.called: Signal | None = None

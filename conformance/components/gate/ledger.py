@@ -54,8 +54,8 @@ class Ledger(PortLedger):
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "consumer", "converted", "converting", "credited", "exclusive", "floating", "left_open", "marked", "mistold",
         "most_recovered", "moving", "newest", "overlapped", "pushing", "recovery", "sending", "sides",
-        "start_is_unsure", "started", "starting", "stirred", "stopped", "stopping", "times_out", "unreleased",
-        "unstarted", "without_barrier",
+        "start_is_unsure", "started", "starting", "stopped", "stopping", "times_out", "unreleased", "unstarted",
+        "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -88,9 +88,6 @@ class Ledger(PortLedger):
         self.consumer = Consumer()
         self.mistold = 0
         """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
-        self.stirred = False
-        """Whether a channel that has nothing may be queued: the request of partitions may notify for nothing, and an
-        operation that overlapped a poll after the poll took what it tells of. A poll that answers nothing ends this."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.converting = self.overlapped = False
@@ -215,7 +212,7 @@ class Ledger(PortLedger):
         if self.start_is_unsure:
             return BARRIER_MEANWHILE
         for number, side in enumerate(self.sides):
-            if reasons := side.refuses(checkpoint):
+            if reasons := side.refuses(checkpoint).reasons:
                 return Refusal(reasons, f" by channel {number}")
         return UNOPPOSED
 
@@ -302,7 +299,7 @@ class Ledger(PortLedger):
     def request(self, seen: Seen[None]) -> None:
         """Notes that partitions were requested."""
         self.phase = "live"
-        self.stirred = True
+        self.consumer.raced = True
         for side in self.sides:
             if side.credit is not None:
                 side.credit.request(self.recovery is not Recovery.PUSHED)
@@ -341,11 +338,11 @@ class Ledger(PortLedger):
         alone, self.alone = self.alone, False
         taken = seen.value
         if not alone:
-            self.stirred = True
+            self.consumer.raced = True
         if taken is None:
             self.consumer.empty_takes = self.consumer.empty_takes + 1 if alone and notifies(seen.signals) else 0
             if alone:
-                self.stirred = False
+                self.consumer.raced = False
             self._forget_turns()
             return
         self.consumer.empty_takes = 0

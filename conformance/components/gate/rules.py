@@ -227,7 +227,7 @@ def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
         return False
     if not taken.more:
         return True
-    if not ledger.alone or ledger.stirred:
+    if not ledger.alone or ledger.consumer.raced:
         return Unsure("an operation overlapped the poll, or a channel was queued for nothing")
     owed = "nothing is left in any channel, so the poll must not say that more follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.gate.credit import Credit
 from conformance.models.lane import Lane, Sent
-from conformance.ports import CheckpointReason, Recovery, RecoveryCompletion
+from conformance.ports import Recovery, RecoveryCompletion
 from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
 
 
@@ -88,14 +88,10 @@ class Side(Lane):
         backlog = 0 if self.credit is None else self.credit.backlog()
         return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog
 
-    def refuses(self, checkpoint: int) -> tuple[CheckpointReason, ...]:
-        """Returns the reasons for which this channel, once it is physical, must refuse a checkpoint."""
-        reasons: tuple[CheckpointReason, ...] = ()
-        if self.recovery is Recovery.PUSHED and not self.consumed and checkpoint not in self.marks:
-            reasons += (CheckpointReason.DECLINED,)
-        if self.input.subsumes(checkpoint):
-            reasons += (CheckpointReason.SUBSUMED,)
-        return reasons
+    def lacks_mark(self, checkpoint: int) -> bool:
+        """Returns whether this channel, once it is physical, is in recovery and has no recovery barrier of the
+        checkpoint."""
+        return self.recovery is Recovery.PUSHED and super().lacks_mark(checkpoint)
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def begin_arrival(self, element: Element, backlog: int = -1) -> None:

@@ -16,7 +16,6 @@ from conformance.models.input_state import State
 from conformance.models.lane import Lane, Recovered
 from conformance.models.records import in_words
 from conformance.models.recovery import ends
-from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
 from conformance.models.words import name
 from conformance.ports import (
     PRODUCER,
@@ -40,10 +39,10 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "adding", "alone", "barrier_added", "busy", "consumer", "copied_to", "end_left", "heard_from", "hidden",
-        "in_memory", "lane", "marked", "missed", "must", "must_learn", "must_priority", "newest", "next_live",
-        "next_record", "passes_blocked", "pushes", "pushing", "recovered_ids", "requested", "requesting", "restored",
-        "started", "stopped", "to_recover", "was_over", "was_unrequested", "without_barrier",
+        "adding", "busy", "consumer", "copied_to", "end_left", "heard_from", "hidden", "lane", "last_barrier", "marked",
+        "missed", "newest", "next_record", "passes_blocked", "pushing", "recovered_ids", "recovery", "requested",
+        "requesting", "restored", "seq", "started", "stopped", "to_recover", "was_over", "was_unrequested",
+        "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -53,8 +52,7 @@ class Ledger(PortLedger):
         """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing."""
         super().__init__(can_fail)
         self.without_barrier = without_barrier
-        self.in_memory = recovery is Recovery.IN_MEMORY
-        self.pushes = recovery is Recovery.PUSHED
+        self.recovery = recovery
         self.passes_blocked = passes_blocked
         """Whether a priority event passes a blocked subpartition."""
         self.restored = False
@@ -70,13 +68,13 @@ class Ledger(PortLedger):
         `handed_over`: recovered records that it begins with. `to_recover`: records that will be pushed; None: any.
         """
         self.begin_life("open")
-        self.lane = Lane(handed_over, self.pushes)
-        self.hidden = self.pushes or bool(handed_over)
+        self.lane = Lane(handed_over, self.recovery is Recovery.PUSHED)
+        self.hidden = self.recovery is Recovery.PUSHED or bool(handed_over)
         """Whether live data must wait behind recovered data."""
-        self.end_left = self.in_memory
+        self.end_left = self.recovery is Recovery.IN_MEMORY
         """Whether the end of recovered data, which may have been handed over too, may still be in the channel."""
         self.consumer = Consumer(bool(handed_over))  # at the conversion the gate asks for the buffers in use
-        self.next_live = 0
+        self.seq = 0
         """The sequence number of the next live element that is taken."""
         self.adding = False
         """Whether the producer is adding an element."""
@@ -96,17 +94,11 @@ class Ledger(PortLedger):
         """Whether the request of the subpartition has begun; whether it is over."""
         self.busy = False
         """Whether an operation of the task is in flight that may write data for a checkpoint."""
-        self.alone = False
-        """Whether a take is in flight, and no operation of another thread has overlapped it."""
-        self.must = self.must_priority = False
-        """When the take began: whether something could certainly be taken; whether that had to be a priority event."""
-        self.must_learn = False
-        """Whether the producer had failed when the take began, and nothing stood in front of its error but its data."""
         self.marked = 0
         """The checkpoint whose recovery barrier was inserted and which has not started; 0: none."""
         self.missed = False
         """Whether a checkpoint was declined because its recovery barrier was missing."""
-        self.barrier_added = 0
+        self.last_barrier = 0
         """The checkpoint of the last barrier."""
         self.started = self.stopped = self.newest
 
@@ -151,7 +143,7 @@ class Ledger(PortLedger):
         urgent = self.lane.urgent
         if self.producer_has_failed():
             return False
-        return bool(urgent) and (urgent[0].sure or self.consumer.announced == self.next_live)
+        return bool(urgent) and (urgent[0].sure or self.consumer.announced == self.seq)
 
     def urgent_waits(self) -> bool:
         """Returns whether a priority event waits of which the channel must have notified the consumer, because it was
@@ -168,13 +160,15 @@ class Ledger(PortLedger):
     def must_answer(self) -> bool:
         """Returns whether something could certainly be taken when the take began, and still can, if the producer has
         failed meanwhile."""
-        return self.must and not self.end_takes_a_turn() and (not self.producer_has_failed() or self.something_waits())
+        if not self.consumer.due or self.end_takes_a_turn():
+            return False
+        return not self.producer_has_failed() or self.something_waits()
 
     def end_takes_a_turn(self) -> bool:
         """Returns whether a take may find nothing but the end of recovered data, which was handed over too."""
         if not self.end_left or self.hidden:
             return False
-        return not self.must_priority or self.lane.urgent[0].silent
+        return not self.consumer.due_priority or self.lane.urgent[0].silent
 
     def first(self) -> str:
         """Describes what the next take must find."""
@@ -187,11 +181,12 @@ class Ledger(PortLedger):
 
     def end_must_come(self) -> bool:
         """Returns whether the end of recovered data was next when the take began."""
-        return self.must and not self.must_priority and not self.lane.consumed and not self.lane.waiting
+        lane, consumer = self.lane, self.consumer
+        return consumer.due > 0 and not consumer.due_priority and not lane.consumed and not lane.waiting
 
     def next_number(self, has_priority: bool) -> int | None:
         """Returns the sequence number that the next element must carry; None: any."""
-        return self.lane.seq if self.hidden and not has_priority else self.next_live
+        return self.lane.seq if self.hidden and not has_priority else self.seq
 
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released before the push began, and False if its release began during the
@@ -212,7 +207,7 @@ class Ledger(PortLedger):
         recovery barriers, and events in the subpartition."""
         lane = self.lane
         least = lane.there()
-        most = least + (self.in_memory or not lane.consumed) + len(lane.marks)
+        most = least + ((self.recovery is Recovery.IN_MEMORY) or not lane.consumed) + len(lane.marks)
         if self.requested:
             least += 0 if self.producer_has_failed() else self.buffers()
             most += len(lane.live) + len(lane.urgent)
@@ -231,18 +226,6 @@ class Ledger(PortLedger):
         waits = 0 if lane.consumed else 1 + (not lane.finishing) + (not self.requested)
         return waits + any(sent.element.data_type.needs_announcement for sent in lane.live)
 
-    def mark_is_missing(self, checkpoint: int) -> bool:
-        """Returns whether the channel is in recovery and has no recovery barrier of the checkpoint."""
-        lane = self.lane
-        return not lane.consumed and checkpoint not in lane.marks
-
-    def refuses(self, checkpoint: int) -> Refusal:
-        """Returns the reasons to refuse the start of the checkpoint now."""
-        missing = self.mark_is_missing(checkpoint)
-        if self.lane.input.subsumes(checkpoint):
-            return SUBSUMED_OR_DECLINED if missing else SUBSUMED
-        return DECLINED if missing else UNOPPOSED
-
     def state(self, checkpoint: int) -> State | None:
         """Returns what must have been written; None: an operation in flight may change it, or nothing was started."""
         return None if self.busy else self.lane.input.states.get(checkpoint)
@@ -250,7 +233,7 @@ class Ledger(PortLedger):
     # ---- the producer ----------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer."""
-        self.consumer.hear_numbers(signals, self.next_live)
+        self.consumer.hear_numbers(signals, self.seq)
 
     def begin_add(self, element: Element) -> None:
         """Notes that the producer begins to add an element without priority."""
@@ -271,8 +254,8 @@ class Ledger(PortLedger):
     def begin_barrier(self, barrier: Barrier) -> None:
         """Notes that the producer begins to add a barrier. Before the request there is no view to notify, so that
         recovered data that was handed over may come before the barrier."""
-        self.lane.send(barrier, self.in_memory and not self.requested)
-        self.barrier_added = barrier.checkpoint
+        self.lane.send(barrier, self.recovery is Recovery.IN_MEMORY and not self.requested)
+        self.last_barrier = barrier.checkpoint
         self.newest = max(self.newest, barrier.checkpoint)
         self._adds()
 
@@ -347,9 +330,9 @@ class Ledger(PortLedger):
     def begin_take(self) -> None:
         """Notes that a take begins, and what it must find."""
         self.afterlife += self.released
-        self.must = self.something_waits()
-        self.must_priority = self.must and self.must_come_first()
-        self.must_learn = self.error_waits()
+        self.consumer.due = self.something_waits()
+        self.consumer.due_priority = self.consumer.due and self.must_come_first()
+        self.consumer.due_error = self.error_waits()
         self.consumer.begin_counted_take()
         self.busy = True
         self.alone = not (self.adding or self.pushing)
@@ -376,7 +359,7 @@ class Ledger(PortLedger):
             lane.take_recovered(taken.seq)
             self.hidden = not lane.consumed or bool(lane.waiting)
             return
-        self.next_live += 1
+        self.seq += 1
         self.end_left &= has_priority
         element = (lane.urgent if has_priority else lane.live).pop(0).element
         lane.notice(element)
@@ -420,11 +403,11 @@ class Ledger(PortLedger):
         lane = self.lane
         mark = lane.marks.get(checkpoint)
         if seen.error is not None:
-            self.missed |= self.mark_is_missing(checkpoint)
+            self.missed |= self.lane.lacks_mark(checkpoint)
             lane.input.failed.append(checkpoint)
             return
         least = most = tuple[int, ...]()
-        if self.in_memory:
+        if self.recovery is Recovery.IN_MEMORY:
             self.copied_to = lane.pushed
             least = most = lane.left()
         elif mark is not None:
@@ -476,4 +459,5 @@ class Ledger(PortLedger):
         """Begins with a fresh channel that recovers the input state of a checkpoint as it was written."""
         self.restored = True
         ids = tuple(seen.value)
-        self.begin_channel(ids if self.in_memory else (), list(ids) if self.pushes else None)
+        in_memory, pushed = self.recovery is Recovery.IN_MEMORY, self.recovery is Recovery.PUSHED
+        self.begin_channel(ids if in_memory else (), list(ids) if pushed else None)

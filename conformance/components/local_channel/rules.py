@@ -71,7 +71,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event of which the consumer was notified is handed out before recovered data."""
-    return _priority_came(ledger, seen) if ledger.must_priority and ledger.hidden else False
+    return _priority_came(ledger, seen) if ledger.consumer.due_priority and ledger.hidden else False
 
 
 @rule(
@@ -82,7 +82,7 @@ def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement
 )
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     """If a priority event can be handed out, it is handed out before every element without priority."""
-    return _priority_came(ledger, seen) if ledger.must_priority and not ledger.hidden else False
+    return _priority_came(ledger, seen) if ledger.consumer.due_priority and not ledger.hidden else False
 
 
 def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
@@ -100,7 +100,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY, never=(HIDDEN,))
 def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
     """The channel hands out a priority event even while its producer is blocked."""
-    if not ledger.must_priority or not ledger.lane.blocked or ledger.producer_has_failed():
+    if not ledger.consumer.due_priority or not ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
@@ -212,7 +212,7 @@ def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) ->
 @rule(steps.take, *ADDS, invariant="I-31", quiet=True)
 def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the consumer was notified of a priority event that it has not taken, a priority event waits."""
-    if ledger.consumer.announced < ledger.next_live or ledger.released:
+    if ledger.consumer.announced < ledger.seq or ledger.released:
         return False
     if ledger.lane.urgent:
         return True
@@ -229,7 +229,7 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
 def a_failed_producer_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
     """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
     error; it does not answer that there is nothing."""
-    if not ledger.must_learn:
+    if not ledger.consumer.due_error:
         return False
     if seen.value is not None:
         return True
@@ -344,17 +344,17 @@ adopt(
 )
 adopt(
     starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started,
-    of=lambda ledger: (ledger.refuses, ledger.without_barrier), tickets=("FLINK-21104",),
+    of=lambda ledger: (ledger.lane.refuses, ledger.without_barrier), tickets=("FLINK-21104",),
     formerly=("a-newer-barrier-subsumes-the-checkpoint",),
 )  # fmt: skip
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started,
-    of=lambda ledger: (ledger.refuses, ledger.without_barrier), tickets=("FLINK-39523",), needs=PUSHED,
+    of=lambda ledger: (ledger.lane.refuses, ledger.without_barrier), tickets=("FLINK-39523",), needs=PUSHED,
     never=(END_TAKEN,),
 )  # fmt: skip
 adopt(
-    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, of=lambda ledger: ledger.refuses,
-    invariant="I-41", tickets=("FLINK-39018", "FLINK-39523"),
+    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started,
+    of=lambda ledger: ledger.lane.refuses, invariant="I-41", tickets=("FLINK-39018", "FLINK-39523"),
     formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ from conformance.ports import (
     EndOfPartition,
     Event,
     LocalChannelPort,
+    Recovery,
     RecoveryCompletion,
 )
 
@@ -51,7 +52,7 @@ def room(ledger: Ledger) -> Sequence[tuple[()]]:
 def next_barriers(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the barrier of a newer checkpoint than that of the last barrier; the checkpoint may have started
     before."""
-    newest, before = ledger.newest, ledger.barrier_added
+    newest, before = ledger.newest, ledger.last_barrier
     if len(ledger.lane.live) >= MOST_QUEUED or len(ledger.lane.urgent) >= 3 or ledger.producer_has_failed():
         return DISABLED
     if newest > before + 1:
@@ -74,7 +75,7 @@ def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a push after the task took the end of recovered data."""
-    return NO_OPERANDS if ledger.pushes and ledger.lane.consumed else DISABLED
+    return NO_OPERANDS if ledger.recovery is Recovery.PUSHED and ledger.lane.consumed else DISABLED
 
 
 def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -82,7 +83,7 @@ def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
     channel must refuse it."""
     if ledger.released:
         return alive(ledger)
-    return DISABLED if ledger.requested and (ledger.restored or ledger.next_live) else NO_OPERANDS
+    return DISABLED if ledger.requested and (ledger.restored or ledger.seq) else NO_OPERANDS
 
 
 def may_take(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -101,7 +102,11 @@ def may_resume(ledger: Ledger) -> Sequence[tuple[()]]:
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables a recovery barrier, unless one is inserted already. Without recovered data that is pushed, only for the
     first checkpoints, because little can happen."""
-    return DISABLED if ledger.marked or (not ledger.pushes and ledger.newest > 2) else _next_starts(ledger)
+    return (
+        DISABLED
+        if ledger.marked or (ledger.recovery is not Recovery.PUSHED and ledger.newest > 2)
+        else _next_starts(ledger)
+    )
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:

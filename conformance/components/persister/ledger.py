@@ -11,13 +11,13 @@ from conformance.ports import Places
 class Ledger(PortLedger):
     """The input state by checkpoint, and which checkpoints were named in steps."""
 
-    __slots__ = ("base", "behind", "input", "newest", "records", "stopped_late")
+    __slots__ = ("base", "behind", "input", "newest", "next_record", "stopped_late")
 
     def __init__(self, base: int, can_fail: Places) -> None:
         super().__init__(can_fail)
         self.base = base
         """The id of a checkpoint is this and the number by which steps and rules name it."""
-        self.records = 0
+        self.next_record = 0
         """The next record id. Restores do not reset it."""
         self.restore()
 
@@ -46,7 +46,7 @@ class Ledger(PortLedger):
 
     def known(self, count: int) -> tuple[int, ...]:
         """Returns the next records, to be handed in as the queued data when a checkpoint starts."""
-        return tuple(range(self.records, self.records + count))
+        return tuple(range(self.next_record, self.next_record + count))
 
     def start(self, seen: Seen[None], checkpoint: int, known: int) -> None:
         """Notes that a checkpoint started, or that its start was refused."""
@@ -56,13 +56,13 @@ class Ledger(PortLedger):
                 self.input.failed.remove(checkpoint)
         elif checkpoint not in self.input.failed:
             self.input.failed.append(checkpoint)
-        self.records += known
+        self.next_record += known
         if checkpoint > self.newest:
             self.newest = checkpoint
 
     def start_failed(self, seen: Seen[None], checkpoint: int, known: int) -> None:
         """Notes that the start of a checkpoint failed with the channel state writer: nothing is written for it."""
-        self.records += known
+        self.next_record += known
         self.newest = max(self.newest, checkpoint)
         if checkpoint not in self.input.failed:
             self.input.failed.append(checkpoint)
@@ -78,8 +78,8 @@ class Ledger(PortLedger):
     def came(self) -> None:
         """Notes that a record arrived."""
         self.behind += self.input.pending is None and self.input.last > 0
-        self.input.came((self.records,))
-        self.records += 1
+        self.input.came((self.next_record,))
+        self.next_record += 1
 
     def barrier(self, checkpoint: int) -> None:
         """Notes that a barrier arrived."""

@@ -100,7 +100,7 @@ def stop(port: PersisterPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
 
 @step("network", LIVE, when=always, end=Ledger.came, struck=Ledger.break_down, weight=16)
 def buffer(port: PersisterPort, ledger: Ledger) -> Answer[None]:
-    return port.maybe_persist(Buffer((ledger.records,)))
+    return port.maybe_persist(Buffer((ledger.next_record,)))
 
 
 @step("network", LIVE, when=always, weight=2)

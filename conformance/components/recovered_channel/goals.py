@@ -48,19 +48,19 @@ def conversion_was_refused_before_consumption(ledger: Ledger, seen: Converted) -
 @goal(steps.convert, needs=PUSHED)
 def conversion_was_refused_with_a_stored_buffer(ledger: Ledger, seen: Converted) -> bool:
     """A conversion with the design `pushed` was refused because a recovered buffer was queued."""
-    return seen.error is not None and ledger.recovery == "pushed" and ledger.had > 0
+    return seen.error is not None and ledger.recovery == "pushed" and ledger.consumer.due > 0
 
 
 @goal(steps.convert, needs=PUSHED | STEPPING)
 def converted_during_a_push(ledger: Ledger, seen: Converted) -> bool:
     """A conversion and a push overlapped."""
-    return seen.error is None and ledger.busy
+    return seen.error is None and ledger.pushing
 
 
 @goal(steps.release, needs=STEPPING)
 def released_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release ended while a push was in flight."""
-    return ledger.busy and not ledger.released
+    return ledger.pushing and not ledger.released
 
 
 @goal(steps.release)
@@ -108,7 +108,7 @@ def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) 
 @goal(steps.fail, needs=STEPPING)
 def failed_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """The channel failed while a push was in flight."""
-    return ledger.busy and not ledger.failed
+    return ledger.pushing and not ledger.failed
 
 
 @goal(steps.restore)

@@ -42,8 +42,8 @@ class Ledger(PortLedger):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "busy", "checkpoints", "consumer", "converted", "converting", "elsewhere", "had", "late_stop", "next_record",
-        "offering", "recovered", "recovery", "stopped", "was_finished", "was_over",
+        "consumer", "converted", "converting", "elsewhere", "late_stop", "newest", "next_record", "offering", "pushing",
+        "recovered", "recovery", "stopped", "was_finished", "was_over",
     )  # fmt: skip
 
     def __init__(self, recovery: str, can_fail: Places) -> None:
@@ -59,7 +59,7 @@ class Ledger(PortLedger):
         self.consumer = Consumer()
         self.converted = self.converting = False
         """Whether the channel was converted; whether a conversion is in flight."""
-        self.busy = False
+        self.pushing = False
         """Whether a push is in flight."""
         self.offering = False
         """Whether the buffer pool has begun to offer a buffer to the push that waits."""
@@ -67,11 +67,9 @@ class Ledger(PortLedger):
         """Whether a push that the buffer pool has refused took its memory from somewhere else."""
         self.was_over = False
         """Whether the channel was released before the last operation of the recovery thread began."""
-        self.had = 0
-        """What `readable` returned when the last operation of the task began."""
         self.was_finished = False
         """Whether the end of recovered data was queued when the last conversion or release began."""
-        self.checkpoints = 0
+        self.newest = 0
         """The newest checkpoint that a step has named."""
         self.stopped = 0
         self.late_stop = False
@@ -90,7 +88,7 @@ class Ledger(PortLedger):
 
     def must_answer(self) -> bool:
         """Returns whether something could certainly be taken when the take began."""
-        return self.had > 0 and not self.released
+        return self.consumer.due > 0 and not self.released
 
     def first(self) -> str:
         """Describes what the next take must find."""
@@ -111,7 +109,7 @@ class Ledger(PortLedger):
             behind = _EVENT
         else:
             return _NOTHING
-        return (behind,) if self.had > 1 else (behind, _NONE)
+        return (behind,) if self.consumer.due > 1 else (behind, _NONE)
 
     def next_number(self, has_priority: bool) -> int | None:
         """Returns the sequence number that the next buffer must carry; None: any."""
@@ -156,7 +154,11 @@ class Ledger(PortLedger):
             return "" if recovered.consumed else "not all recovered data is consumed"
         if self.recovery == "in-memory":
             return "" if recovered.finishing else "not all state is read"
-        return "a recovered buffer is queued" if self.had > (recovered.finished and not recovered.consumed) else ""
+        return (
+            "a recovered buffer is queued"
+            if self.consumer.due > (recovered.finished and not recovered.consumed)
+            else ""
+        )
 
     def may_convert(self) -> bool | None:
         """Returns whether a conversion certainly loses no state; None: unsure, an operation in flight decides."""
@@ -168,14 +170,14 @@ class Ledger(PortLedger):
                 return True
             return None if recovered.finishing else False
         if recovered.waiting:
-            return False if self.had else None
+            return False if self.consumer.due else None
         return recovered.consumed or not recovered.finishing
 
     # ---- updates ---------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer, and that a push begins to wait for a buffer."""
         self.consumer.hear(signals)
-        if self.phase == EXPOSED and self.busy and REFUSED in signals:
+        if self.phase == EXPOSED and self.pushing and REFUSED in signals:
             self.phase = WAITING
 
     def begin_afterwards(self) -> None:
@@ -187,7 +189,7 @@ class Ledger(PortLedger):
     def begin_push(self, count: int) -> None:
         """Notes that a push begins; the task may take its buffer at once."""
         self.begin_afterwards()
-        self.busy = True
+        self.pushing = True
         if not self.released:
             first = self.next_record
             self.next_record += count
@@ -195,7 +197,7 @@ class Ledger(PortLedger):
 
     def end_push(self, count: int) -> None:
         """Notes that the push is over."""
-        self.busy = False
+        self.pushing = False
         self.recovered.end_push()
 
     def push_was_struck(self, seen: Seen[None], count: int) -> None:
@@ -207,7 +209,7 @@ class Ledger(PortLedger):
             self.elsewhere |= not (self.offering or self.released)
             self.end_push(count)
         else:
-            self.busy = False
+            self.pushing = False
             if not self.released:
                 self.recovered.drop_push()
                 self.phase = BROKEN
@@ -230,7 +232,7 @@ class Ledger(PortLedger):
         """Notes that a take begins."""
         self.afterlife += self.released
         self.consumer.begin_counted_take()
-        self.had = self.readable()
+        self.consumer.due = self.readable()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that a take is over. The rules have already judged what it answered."""
@@ -245,7 +247,7 @@ class Ledger(PortLedger):
 
     def hear_of(self, checkpoint: int) -> None:
         """Notes that a step names a checkpoint."""
-        self.checkpoints = max(self.checkpoints, checkpoint)
+        self.newest = max(self.newest, checkpoint)
 
     def stop(self, checkpoint: int) -> None:
         """Notes that a checkpoint was stopped."""
@@ -255,7 +257,7 @@ class Ledger(PortLedger):
     def begin_release(self) -> None:
         """Notes that a release or a conversion begins."""
         super().begin_release()
-        self.had = self.readable()
+        self.consumer.due = self.readable()
         self.was_finished = self.recovered.finished
 
     def begin_conversion(self) -> None:
@@ -297,4 +299,4 @@ class Ledger(PortLedger):
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; a push in flight is abandoned."""
         super().fail()
-        self.consumer.awake = self.busy = self.offering = self.converting = False
+        self.consumer.awake = self.pushing = self.offering = self.converting = False

@@ -64,18 +64,18 @@ def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint, or the one after it, so that some checkpoints are left out."""
-    return ((ledger.checkpoints + 1,), (ledger.checkpoints + 2,))
+    return ((ledger.newest + 1,), (ledger.newest + 2,))
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint, the newest one, or the one before it."""
-    newest = ledger.checkpoints
+    newest = ledger.newest
     return ((newest + 1,), (newest,), (newest - 1,)) if newest > 1 else ((newest + 1,),)
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest checkpoint that a step has named."""
-    return ((ledger.checkpoints,),) if ledger.checkpoints else DISABLED
+    return ((ledger.newest,),) if ledger.newest else DISABLED
 
 
 def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
@@ -95,7 +95,7 @@ def may_offer(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure, unless a release has still to end a push that is in flight."""
-    return DISABLED if ledger.released and ledger.busy else NO_OPERANDS
+    return DISABLED if ledger.released and ledger.pushing else NO_OPERANDS
 
 
 # ---- the steps -------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _failed(ledger: Ledger) -> bool:
 DRAIN = Drain[Ledger](
     While((_offer, _finish, _take)),
     Once((release(),), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits for a buffer
-    End(lambda ledger: ledger.busy),  # no push may still wait here
+    End(lambda ledger: ledger.pushing),  # no push may still wait here
     Once((in_use(), convert()), unless=_over),
     Once((release(),), unless=_released),
     Each(lambda ledger: [persisted(*one) for one in inspectable(ledger)]),

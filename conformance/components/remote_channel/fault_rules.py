@@ -82,7 +82,7 @@ def the_consumer_is_told_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judge
 def an_error_that_came_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
     """If an error has come, a take fails with it, or hands out what came before; it does not answer that there is
     nothing."""
-    if not ledger.must_learn:
+    if not ledger.consumer.due_error:
         return False
     if seen.error is not None or seen.value is not None or recovery.ends(seen.signals):
         return True

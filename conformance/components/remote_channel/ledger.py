@@ -15,7 +15,7 @@ from conformance.models.consumer import Consumer
 from conformance.models.faults import struck_by
 from conformance.models.kept import keep
 from conformance.models.lane import Lane, Sent
-from conformance.models.starts import BARRIER_MEANWHILE, DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
+from conformance.models.starts import BARRIER_MEANWHILE, Refusal
 from conformance.models.words import name
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
@@ -48,10 +48,11 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "announced", "arriving", "astray", "buffers", "checkpointing", "consumer", "credit", "crossed", "disturbed",
-        "end_left", "error_came", "error_comes", "errors", "first_number", "forgotten", "handed_over", "input", "lane",
-        "last_barrier", "may_hold", "moving", "must_learn", "newest", "over", "polling", "producer_failed", "records",
-        "recovery", "said", "start_is_unsure", "times_out", "trespassing", "tried", "twice", "without_barrier",
+        "announced", "arriving", "astray", "backlog", "buffers", "checkpointing", "consumer", "credit", "crossed",
+        "disturbed", "end_left", "error_came", "error_comes", "errors", "first_number", "forgotten", "handed_over",
+        "in_hand", "input", "lane", "last_barrier", "moving", "newest", "next_record", "over", "polling",
+        "producer_failed", "recovery", "start_is_unsure", "started", "times_out", "trespassing", "twice",
+        "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -69,7 +70,7 @@ class Ledger(PortLedger):
         self.without_barrier = without_barrier
         self.first_number = first
         """The sequence number of the first live element. The ledger itself counts positions from 0."""
-        self.records = handed_over
+        self.next_record = handed_over
         """The next record id. Restores do not reset it."""
         self.restore(tuple(range(handed_over)))
 
@@ -100,16 +101,14 @@ class Ledger(PortLedger):
         self.error_comes = self.error_came = False
         """Whether the arrival of an error, which the next take answers, has begun, so that what is recycled from then
         on need not be announced; whether it is over."""
-        self.must_learn = False
-        """Whether an error was there when the take began."""
         self.astray = 0
         """Number of buffers that an operation that has failed may have recycled, or not: that of an arrival, or the
         exclusive ones of a request."""
-        self.may_hold = 0
+        self.in_hand = 0
         """Number of buffers that the task may hold without knowing it: a take was in flight when it was cancelled."""
         self.arriving: Sent | None = None
         """The live element whose arrival is in flight; None: none is."""
-        self.said = NOTHING
+        self.backlog = NOTHING
         """The backlog that comes with this element, or `NOTHING`."""
         self.crossed = False
         """Whether the start or stop of a checkpoint has overlapped this arrival."""
@@ -117,7 +116,7 @@ class Ledger(PortLedger):
         """Whether a take is in flight; whether the conversion of a barrier to a priority event is; whether live data is
         arriving during recovery; whether the producer sent an element that it must not send, which counts as its first
         message, too."""
-        self.newest = self.tried = self.last_barrier = 0
+        self.newest = self.started = self.last_barrier = 0
         """The newest checkpoint that a step has named; the newest that the task tried to start; that of the last
         barrier."""
         self.checkpointing = self.start_is_unsure = False
@@ -191,7 +190,7 @@ class Ledger(PortLedger):
     # ---- queries ---------------------------------------------------------------------------------------------------
     def keeps(self) -> int:
         """Returns the number of buffers that the task may hold and that stay in use after release."""
-        return self.credit.held + self.may_hold
+        return self.credit.held + self.in_hand
 
     def takeable(self) -> Sent | None:
         """Returns the element that a take certainly finds; None: there is none."""
@@ -261,12 +260,7 @@ class Ledger(PortLedger):
 
     def refuses(self, checkpoint: int) -> Refusal | Unsure:
         """Returns the reasons to refuse the start now."""
-        if self.start_is_unsure:
-            return BARRIER_MEANWHILE
-        unmarked = not self.lane.consumed and checkpoint not in self.lane.marks
-        if self.input.subsumes(checkpoint):
-            return SUBSUMED_OR_DECLINED if unmarked else SUBSUMED
-        return DECLINED if unmarked else UNOPPOSED
+        return BARRIER_MEANWHILE if self.start_is_unsure else self.lane.refuses(checkpoint)
 
     # ---- updates: the connection -----------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
@@ -349,10 +343,10 @@ class Ledger(PortLedger):
     def begin_push(self) -> None:
         """Notes that the push of the next recovered record begins."""
         self.begin()
-        self.lane.begin_push((self.records,))
+        self.lane.begin_push((self.next_record,))
         if not self.credit.returning:  # otherwise, it perhaps gets memory of its own before a buffer comes back
             self.credit.take_one()
-        self.records += 1
+        self.next_record += 1
 
     def end_push(self) -> None:
         """Notes that the push is over: the buffer is in the channel or was recycled."""
@@ -371,8 +365,8 @@ class Ledger(PortLedger):
 
     def begin_data(self, backlog: int) -> None:
         """Notes that a live data buffer begins to arrive; it uses up one credit."""
-        self.begin_arrival(Buffer((self.records,)), backlog)
-        self.records += 1
+        self.begin_arrival(Buffer((self.next_record,)), backlog)
+        self.next_record += 1
         self.credit.spend()
 
     def begin_arrival(self, element: Element, backlog: int = NOTHING) -> None:
@@ -384,7 +378,7 @@ class Ledger(PortLedger):
         if self.releasing:
             lane.input.leave_unsure()
         sent = self.arriving = lane.send(element, stashed=not lane.consumed and not kind.has_priority)
-        self.said = 0 if kind.blocks_upstream else backlog
+        self.backlog = 0 if kind.blocks_upstream else backlog
         self.crossed = self.checkpointing
         if type(element) is Barrier:
             self.start_is_unsure = self.start_is_unsure or self.checkpointing
@@ -409,8 +403,8 @@ class Ledger(PortLedger):
         self.end()
         self.lane.end_send()
         self.arriving = None
-        if self.said != NOTHING:
-            self.credit.hear_backlog(self.said)
+        if self.backlog != NOTHING:
+            self.credit.hear_backlog(self.backlog)
 
     def arrival_struck(self, seen: Seen[None], *operands: object) -> None:
         """Notes that an arrival failed with the channel state writer, or that the credit for the backlog could not be
@@ -462,7 +456,7 @@ class Ledger(PortLedger):
     def break_down(self, seen: Seen[Any], *operands: object) -> None:
         """Notes that an operation has failed. A take that is in flight may hand out a buffer that the task keeps."""
         super().break_down(seen)
-        self.may_hold += self.polling
+        self.in_hand += self.polling
         self.polling = self.consumer.awake = False
 
     # ---- updates: the task -----------------------------------------------------------------------------------------
@@ -471,7 +465,7 @@ class Ledger(PortLedger):
         self.begin_alone()
         self.consumer.begin_take()
         self.polling = True
-        self.must_learn = self.error_came
+        self.consumer.due_error = self.error_came
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes what a take answered."""
@@ -563,7 +557,7 @@ class Ledger(PortLedger):
         """Notes that the start of a checkpoint begins."""
         self.begin()
         self.checkpointing = True
-        self.tried = max(self.tried, checkpoint)
+        self.started = max(self.started, checkpoint)
         arriving = self.arriving
         self.start_is_unsure = (
             arriving is not None and type(arriving.element) is Barrier
@@ -648,7 +642,7 @@ class Ledger(PortLedger):
         super().begin_cancel()
         if self.checkpointing:
             self.input.leave_unsure()
-        self.may_hold += self.polling
+        self.in_hand += self.polling
         self.polling = self.consumer.awake = False
 
     def release(self) -> None:

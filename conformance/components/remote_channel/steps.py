@@ -163,24 +163,24 @@ def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
 
 
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables the insertion of a recovery barrier for the newest checkpoint, if its start was not tried, or the
+    """Enables the insertion of a recovery barrier for the newest checkpoint, if it was not started, or the
     next."""
     newest = ledger.newest
     if ledger.recovery != "pushed" or newest >= MOST_CHECKPOINTS:
         return DISABLED
-    return ((newest,), (newest + 1,)) if newest > max(ledger.tried, ledger.input.last) else ((newest + 1,),)
+    return ((newest,), (newest + 1,)) if newest > max(ledger.started, ledger.input.last) else ((newest + 1,),)
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the start of the checkpoint whose recovery barrier was inserted; without one, the start of the newest
-    checkpoint, if it was not tried, of the next one, or of one that was left out."""
+    checkpoint, if it was not started, of the next one, or of one that was left out."""
     if ledger.lane.marks:
         return [(checkpoint,) for checkpoint in ledger.lane.marks]
-    newest, tried, state = ledger.newest, ledger.tried, ledger.input
+    newest, started, state = ledger.newest, ledger.started, ledger.input
     if newest >= MOST_CHECKPOINTS:
         return DISABLED
-    if newest > tried and (state.received or state.last < newest):
-        return ((newest,), (newest + 1,), (newest - 1,)) if newest - 1 > tried else ((newest,), (newest + 1,))
+    if newest > started and (state.received or state.last < newest):
+        return ((newest,), (newest + 1,), (newest - 1,)) if newest - 1 > started else ((newest,), (newest + 1,))
     return ((newest + 1,),)
 
 
@@ -285,7 +285,7 @@ def _deliver(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     """Delivers the element whose arrival has begun."""
     sent = ledger.arriving
     assert sent is not None
-    return port.receive(sent.element, ledger.number(sent.number), ledger.said)
+    return port.receive(sent.element, ledger.number(sent.number), ledger.backlog)
 
 
 def _begin_event(ledger: Ledger, backlog: int) -> None:
@@ -366,7 +366,7 @@ def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None
     "network", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1, fails=True
 )  # fmt: skip
 def buffer_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Buffer((ledger.records,)), ledger.number(ledger.lane.arrived), NOTHING)
+    return port.receive(Buffer((ledger.next_record,)), ledger.number(ledger.lane.arrived), NOTHING)
 
 
 @step(
@@ -384,7 +384,7 @@ def _begin_late(ledger: Ledger) -> None:
 
 @step("network", RELEASED, when=may_come_late, begin=_begin_late, end=Ledger.end, weight=4, fails=True)
 def buffer_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Buffer((ledger.records,)), ledger.number(ledger.lane.arrived), NOTHING)
+    return port.receive(Buffer((ledger.next_record,)), ledger.number(ledger.lane.arrived), NOTHING)
 
 
 @step(
@@ -408,12 +408,12 @@ def finish_recovered(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
 
 @step("recovery", LIVE, when=all_was_pushed, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def push_after_end(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Buffer((ledger.records,)))
+    return port.push_recovered(Buffer((ledger.next_record,)))
 
 
 @step("recovery", RELEASED, when=pushes, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
 def push_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Buffer((ledger.records,)))
+    return port.push_recovered(Buffer((ledger.next_record,)))
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------

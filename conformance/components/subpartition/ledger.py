@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.driver import PortLedger, Seen
+from conformance.models.consumer import Consumer
 from conformance.models.words import name
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
@@ -76,10 +77,9 @@ class Ledger(PortLedger):
     `deserted`, `broken`, `failed`."""
 
     __slots__ = (
-        "aborted", "announced", "awake", "barriers", "blocked", "buffers", "delivered", "events", "flushed",
-        "hands_out_empty", "last_checkpoint", "ordinary", "passes_blocked", "polled", "probe", "replaced", "restored",
-        "resumed", "rises", "sent", "seq", "states", "timeoutable", "times_out", "to_recover",
-        "unwritten", "urgent", "view",
+        "aborted", "announced", "barriers", "blocked", "buffers", "consumer", "delivered", "events", "flushed",
+        "hands_out_empty", "live", "newest", "passes_blocked", "polled", "replaced", "restored", "resumed", "rises",
+        "sent", "seq", "states", "timeoutable", "times_out", "to_recover", "unwritten", "urgent", "view",
     )  # fmt: skip
 
     def __init__(
@@ -90,7 +90,7 @@ class Ledger(PortLedger):
         self.times_out = times_out
         self.hands_out_empty = exclusive_buffers == 0
         self.passes_blocked = passes_blocked
-        self.delivered = self.last_checkpoint = self.events = 0
+        self.delivered = self.newest = self.events = 0
         self.sent = recovered or 0
         self.begin_subpartition("live" if recovered is None else "recovering")
 
@@ -102,21 +102,19 @@ class Ledger(PortLedger):
         self.to_recover: list[Element] = []
         for record in range(self.delivered, self.sent):
             self.to_recover += (RecoveryMetadata(0, 0), Buffer((record,)))
-        self.ordinary: list[Queued] = []
+        self.live: list[Queued] = []
+        """The elements without priority."""
         self.urgent: list[Barrier] = []
         """Unaligned barriers, which stand in front of everything else."""
         self.rises = False
         """Whether the operation in progress puts a barrier in front of everything else."""
         self.buffers = 0
-        """Number of data buffers in `ordinary`."""
+        """Number of data buffers in `live`."""
         self.seq = 0
         self.view = self.blocked = False
         self.flushed = False
         """Whether a flush asks to hand out all records, also those in an unfinished buffer."""
-        self.awake = False
-        """Whether the consumer has a reason to poll."""
-        self.probe = False
-        """Whether the consumer will ask next whether an element is available."""
+        self.consumer = Consumer()
         self.resumed = False
         """Whether the consumer resumed the subpartition and has neither asked nor polled since."""
         self.announced: Next = NONE
@@ -147,9 +145,9 @@ class Ledger(PortLedger):
 
     def in_front(self, checkpoint: int) -> list[Queued]:
         """Returns the elements in front of a timeoutable barrier that is queued without priority."""
-        for place, queued in enumerate(self.ordinary):
+        for place, queued in enumerate(self.live):
             if type(queued.element) is Barrier and queued.element.checkpoint == checkpoint:
-                return self.ordinary[:place]
+                return self.live[:place]
         return []
 
     def is_empty(self, queued: Queued) -> bool:
@@ -158,7 +156,7 @@ class Ledger(PortLedger):
 
     def head(self) -> Queued | None:
         """Returns the first element without priority that is not empty; None: there is none."""
-        for queued in self.ordinary:
+        for queued in self.live:
             if not self.is_empty(queued):
                 return queued
         return None
@@ -178,9 +176,9 @@ class Ledger(PortLedger):
         """Returns whether an element can be polled of which the consumer must have been notified by now."""
         if self.urgent:
             return self.passes_blocked or not self.blocked
-        if self.blocked or not self.ordinary:
+        if self.blocked or not self.live:
             return False
-        last, head = self.ordinary[-1], self.head()
+        last, head = self.live[-1], self.head()
         if head is None:
             return False
         return head is not last or last.ready or (self.flushed and (not last.open or last.end > self.delivered))
@@ -194,9 +192,9 @@ class Ledger(PortLedger):
     def only_waits_for_records(self) -> bool:
         """Returns whether nothing is queued but an unfinished buffer without anything to read, and no flush can count
         for it."""
-        if len(self.ordinary) != 1 or self.urgent:
+        if len(self.live) != 1 or self.urgent:
             return False
-        alone = self.ordinary[0]
+        alone = self.live[0]
         return alone.open and alone.end <= self.delivered and not alone.fresh
 
     def first(self) -> str:
@@ -244,49 +242,49 @@ class Ledger(PortLedger):
     def add_data(self, records: int) -> None:
         """Notes that the producer added a finished buffer with the next records."""
         self.sent += records
-        self.ordinary.append(Queued(None, self.sent))
+        self.live.append(Queued(None, self.sent))
         self.buffers += 1
 
     def open(self, records: int) -> None:
         """Notes that the producer added an unfinished buffer with the next records."""
         self.add_data(records)
-        last = self.ordinary[-1]
+        last = self.live[-1]
         last.open, last.ready = True, False
-        last.fresh = len(self.ordinary) > 1 or bool(self.urgent)
+        last.fresh = len(self.live) > 1 or bool(self.urgent)
         self.phase = "writing"
 
     def append(self) -> None:
         """Notes that the producer wrote a record into its unfinished buffer."""
         self.sent += 1
-        self.ordinary[-1].end = self.sent
+        self.live[-1].end = self.sent
 
     def finish_buffer(self) -> None:
         """Notes that the producer finished its buffer, without a notification of the consumer."""
-        self.ordinary[-1].open = False
+        self.live[-1].open = False
         self.phase = "live"
 
     def flush(self) -> None:
         """Notes that the producer flushed, which has an effect only if something can be read."""
-        ordinary = self.ordinary
-        lone = ordinary[0] if len(ordinary) == 1 else None
-        if self.urgent or len(ordinary) > 1 or (lone and (lone.element is not None or lone.end > self.delivered)):
+        live = self.live
+        lone = live[0] if len(live) == 1 else None
+        if self.urgent or len(live) > 1 or (lone and (lone.element is not None or lone.end > self.delivered)):
             self.flushed = True
 
     def add_event(self) -> None:
         """Notes that the producer added an event behind everything else."""
-        self.ordinary.append(Queued(Event(self.events)))
+        self.live.append(Queued(Event(self.events)))
         self.events += 1
 
     def add_aligned(self, checkpoint: int) -> None:
         """Notes that the producer added an aligned barrier behind everything else."""
         self._note(checkpoint)
-        self.ordinary.append(Queued(Barrier(checkpoint, ALIGNED)))
+        self.live.append(Queued(Barrier(checkpoint, ALIGNED)))
 
     def add_timeoutable(self, checkpoint: int) -> None:
         """Notes that the producer added a timeoutable barrier: its channel state future is open, and an older one
         fails."""
         self._note(checkpoint)
-        self.ordinary.append(Queued(Barrier(checkpoint, TIMEOUTABLE)))
+        self.live.append(Queued(Barrier(checkpoint, TIMEOUTABLE)))
         if older := self.open_future:
             self.states[older] = FAILED
             self.replaced.append(older)
@@ -295,7 +293,7 @@ class Ledger(PortLedger):
 
     def begin_urgent(self, checkpoint: int) -> None:
         """Notes that an unaligned barrier is being added, or that the alignment timeout of a queued one is firing."""
-        self.rises = checkpoint > self.last_checkpoint or checkpoint == self.open_future
+        self.rises = checkpoint > self.newest or checkpoint == self.open_future
 
     def add_unaligned(self, checkpoint: int) -> None:
         """Notes that the producer added an unaligned barrier, which overtook all records that were not delivered."""
@@ -307,7 +305,7 @@ class Ledger(PortLedger):
 
     def finish(self) -> None:
         """Notes that the producer added the end of partition behind everything else."""
-        self.ordinary.append(Queued(EndOfPartition()))
+        self.live.append(Queued(EndOfPartition()))
         self.phase = "finished"
 
     def refuse(self, checkpoint: int, timeoutable: bool) -> None:
@@ -322,7 +320,7 @@ class Ledger(PortLedger):
             return
         self.rises = False
         front = self.in_front(checkpoint)
-        del self.ordinary[len(front)]
+        del self.live[len(front)]
         self.urgent.append(Barrier(checkpoint, UNALIGNED))
         self._write(checkpoint, max([self.delivered, *[one.end for one in front]]))
 
@@ -370,7 +368,7 @@ class Ledger(PortLedger):
         return True
 
     def _note(self, checkpoint: int) -> None:
-        self.last_checkpoint = checkpoint
+        self.newest = checkpoint
         self.barriers.append(checkpoint)
 
     def _write(self, checkpoint: int, end: int) -> None:
@@ -380,11 +378,11 @@ class Ledger(PortLedger):
     # ---- the consumer ----------------------------------------------------------------------------------------------
     def attach(self) -> None:
         """Notes that a view was attached. The consumer will ask whether an element is available."""
-        self.view = self.probe = True
+        self.view = self.consumer.probe = True
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer."""
-        self.awake = True
+        self.consumer.awake = True
         for signal in signals:
             if type(signal) is PriorityAvailable:
                 self.announced = PRIORITY
@@ -394,37 +392,37 @@ class Ledger(PortLedger):
     def ask(self, seen: Seen[Availability], has_credit: bool) -> None:
         """Notes that the consumer asked whether an element is available."""
         if has_credit:
-            self.probe = self.resumed = False
-            self.awake |= seen.value.available
+            self.consumer.probe = self.resumed = False
+            self.consumer.awake |= seen.value.available
 
     def poll(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that the consumer polled. The rules have already judged what the poll answered."""
         taken = seen.value
         self.announced = NONE
         self.resumed = False
-        self.awake = taken is not None and taken.next is not NONE
+        self.consumer.awake = taken is not None and taken.next is not NONE
         if taken is not None:
             self.seq += 1
             if self.urgent:
                 self.polled[self.urgent.pop(0).checkpoint] = self.delivered
-                self.flushed = self.flushed and bool(self.urgent or self.ordinary)
+                self.flushed = self.flushed and bool(self.urgent or self.live)
                 return
         elif self.blocked or self.urgent:
             return
-        ordinary = self.ordinary
-        while ordinary and self.is_empty(ordinary[0]):
-            del ordinary[0]
+        live = self.live
+        while live and self.is_empty(live[0]):
+            del live[0]
             self.buffers -= 1
-        if ordinary:
-            ordinary[0].fresh = False
+        if live:
+            live[0].fresh = False
         if taken is None:
             self.flushed = False
             return
-        head = ordinary[0]
-        if head.open or len(ordinary) == 1:
+        head = live[0]
+        if head.open or len(live) == 1:
             self.flushed = False
         if not head.open:
-            del ordinary[0]
+            del live[0]
         if head.element is None:
             self.delivered = max(self.delivered, head.end)
             self.buffers -= not head.open
@@ -441,23 +439,23 @@ class Ledger(PortLedger):
     def resume(self) -> None:
         """Notes that the consumer resumed the subpartition. It will ask whether an element is available."""
         self.blocked = False
-        self.probe = self.resumed = True
+        self.consumer.probe = self.resumed = True
 
     # ---- recovery and failure --------------------------------------------------------------------------------------
     def recover(self) -> None:
         """Notes that the next element of the recovered output state was added."""
         element = self.to_recover.pop(0)
         if type(element) is Buffer:
-            self.ordinary.append(Queued(None, element.ids[-1] + 1))
+            self.live.append(Queued(None, element.ids[-1] + 1))
             self.buffers += 1
         else:
-            self.ordinary.append(Queued(element))
+            self.live.append(Queued(element))
 
     def finish_recovery(self, block: bool) -> None:
         """Notes that all recovered output state was added; `block`: the end of output state follows it."""
         self.phase = "live"
         if block:
-            self.ordinary.append(Queued(RecoveryCompletion()))
+            self.live.append(Queued(RecoveryCompletion()))
 
     def desert(self, place: str) -> None:
         """Notes that the producer has failed, if the fault that was armed is this one."""
@@ -477,9 +475,9 @@ class Ledger(PortLedger):
         self._forget_queue()
 
     def _forget_queue(self) -> None:
-        self.awake = self.probe = self.rises = False
+        self.consumer.awake = self.consumer.probe = self.rises = False
         self.buffers = 0
-        self.ordinary = []
+        self.live = []
         self.urgent = []
 
     def restore(self, checkpoint: int) -> None:

@@ -206,14 +206,14 @@ def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
     told = seen.value.next
     if ledger.urgent and (ledger.passes_blocked or not ledger.blocked):
         owed = PRIORITY
-    elif ledger.blocked or not ledger.ordinary:
+    elif ledger.blocked or not ledger.live:
         owed = NONE
     elif told is NONE and not ledger.due():
         return True
     elif ledger.only_waits_for_records():
         owed = NONE
     else:
-        owed = DATA if ledger.ordinary[0].element is None else EVENT
+        owed = DATA if ledger.live[0].element is None else EVENT
     if told is owed:
         return True
     if told is NONE:
@@ -246,7 +246,7 @@ def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool])
     """To a reader with credit, the subpartition answers that an element is available if a poll would answer one, and
     not if it is blocked, empty, or only waits for more records; to a reader without credit, it answers so exactly if
     the next element is an event."""
-    told, ordinary = seen.value.available, ledger.ordinary
+    told, live = seen.value.available, ledger.live
     if ledger.blocked:
         if not seen.operands[0] or ledger.can_be_polled():
             return False  # left open; priority-events-leave-with-and-without-credit judges what can leave
@@ -255,14 +255,14 @@ def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool])
             return Broken(FailureClass.PROTOCOL, owed, "it returned true")
         return _judge_backlog(ledger, seen.value.backlog)
     if not seen.operands[0]:
-        event = bool(ledger.urgent) or (bool(ordinary) and ordinary[0].element is not None)
+        event = bool(ledger.urgent) or (bool(live) and live[0].element is not None)
         if told is not event:
             kind = FailureClass.STUCK if event else FailureClass.PROTOCOL
             next_one = "an event" if event else "no event"
             owed = f"without credit, and with {next_one} in front, `available` must return {truth(event)}"
             return Broken(kind, owed, f"it returned {truth(told)}")
-    elif told and ((not ordinary and not ledger.urgent) or ledger.only_waits_for_records()):
-        queued = "nothing is left to read in the unfinished buffer" if ordinary else "no element is queued"
+    elif told and ((not live and not ledger.urgent) or ledger.only_waits_for_records()):
+        queued = "nothing is left to read in the unfinished buffer" if live else "no element is queued"
         return Broken(FailureClass.PROTOCOL, f"{queued}, so `available` must return false", "it returned true")
     elif not told and (ledger.due() or (ledger.flushed and ledger.readable())):
         return Broken(
@@ -368,12 +368,12 @@ adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, 
 def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """After a flush, the subpartition has notified the consumer of the records in an unfinished buffer, if this buffer
     is the only queued element."""
-    if not ledger.view or ledger.probe or ledger.blocked or ledger.urgent or len(ledger.ordinary) != 1:
+    if not ledger.view or ledger.consumer.probe or ledger.blocked or ledger.urgent or len(ledger.live) != 1:
         return False
-    alone = ledger.ordinary[0]
+    alone = ledger.live[0]
     if not alone.open or alone.end <= ledger.delivered:
         return False
-    if ledger.awake or DataAvailable() in seen.signals:
+    if ledger.consumer.awake or DataAvailable() in seen.signals:
         return True
     owed = f"after the flush {ledger.first()} can be polled, so the consumer must have been notified"
     return Broken(FailureClass.STUCK, owed, "it was not notified")
@@ -386,9 +386,9 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
 def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever an element can be polled, the consumer has a reason to poll: it was notified since its last poll, or an
     answer told it that an element can be polled. It asks after attaching its view and after resuming."""
-    if ledger.awake:
+    if ledger.consumer.awake:
         return True
-    if not ledger.view or ledger.probe or not ledger.due():
+    if not ledger.view or ledger.consumer.probe or not ledger.due():
         return False
     owed = f"{ledger.first()} can be polled, so the consumer must have a reason to poll"
     return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer has said that more follows")
@@ -399,7 +399,7 @@ def nobody_is_woken_for_nothing(ledger: Ledger, seen: Seen[object]) -> Judgement
     """An operation that puts nothing into the queue does not notify the consumer of data if nothing can be polled
     afterwards: a consumer that finds nothing sleeps."""
     if not seen.signals:
-        return ledger.view and not ledger.awake
+        return ledger.view and not ledger.consumer.awake
     if ledger.can_be_polled() or not any(type(signal) is DataAvailable for signal in seen.signals):
         return False
     owed = "nothing can be polled, so nobody must be notified"
@@ -446,7 +446,7 @@ def _judge_backlog(ledger: Ledger, told: int) -> Judgement:
         return False  # left open: 2.3.0 answers 0, FLINK-40519 counts the buffers behind the priority event
     most = 0 if ledger.blocked else ledger.buffers
     least = most
-    if most and ledger.phase != "finished" and ledger.ordinary[-1].element is None:
+    if most and ledger.phase != "finished" and ledger.live[-1].element is None:
         least = most - 1
     if least <= told <= most:
         return True

@@ -54,19 +54,19 @@ _LATER = tuple(((c + 1,), (c + 2,)) for c in range(MOST_CHECKPOINTS))
 # ---- when a step is enabled ------------------------------------------------------------------------------------------
 def unless_full(operands: Sequence[tuple[*Ops]]) -> Callable[[Ledger], Sequence[tuple[*Ops]]]:
     """Enables a step with these operands unless the producer is back-pressured."""
-    return lambda ledger: operands if len(ledger.ordinary) < MOST_QUEUED else DISABLED
+    return lambda ledger: operands if len(ledger.live) < MOST_QUEUED else DISABLED
 
 
 def newer(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoints, unless the producer is back-pressured."""
-    if ledger.last_checkpoint >= MOST_CHECKPOINTS or len(ledger.ordinary) >= MOST_QUEUED:
+    if ledger.newest >= MOST_CHECKPOINTS or len(ledger.live) >= MOST_QUEUED:
         return DISABLED
-    return _LATER[ledger.last_checkpoint]
+    return _LATER[ledger.newest]
 
 
 def too_late(ledger: Ledger) -> Sequence[tuple[int, bool]]:
     """The next checkpoint, with a timeoutable and with an unaligned barrier that must be rejected."""
-    following = ledger.last_checkpoint + 1
+    following = ledger.newest + 1
     return ((following, True), (following, False)) if following <= MOST_CHECKPOINTS else DISABLED
 
 
@@ -309,9 +309,9 @@ def _follow(ledger: Ledger) -> Step | None:
         return recover() if ledger.to_recover else finish_recovery(True)
     if not ledger.view:
         return attach_view()
-    if ledger.probe:
+    if ledger.consumer.probe:
         return available(True)
-    if ledger.awake:
+    if ledger.consumer.awake:
         return poll()
     if phase == "writing":
         return finish_buffer()

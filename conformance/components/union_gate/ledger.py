@@ -48,10 +48,9 @@ class Ledger(PortLedger):
     """
 
     __slots__ = (
-        "after_end", "consumer", "due_urgent", "error_kept", "events", "gates", "in_hand", "in_poll",
-        "in_poll_of_released", "interrupted", "kinds", "lines", "mixed", "passes_blocked", "probe", "raced", "recovery",
-        "recovery_busy", "refusing", "released_from", "released_in_poll", "released_under_push", "sending", "sent",
-        "starved", "urged_again",
+        "after_end", "consumer", "converting", "error_kept", "events", "gates", "in_hand", "in_poll_of_released",
+        "interrupted", "kinds", "lines", "mixed", "next_record", "passes_blocked", "polling", "pushing", "recovery",
+        "released_from", "released_in_poll", "released_under_push", "sending", "starved", "urged_again",
     )  # fmt: skip
 
     def __init__(
@@ -62,7 +61,7 @@ class Ledger(PortLedger):
         self.recovery = recovery
         self.passes_blocked = passes_blocked
         """Whether a priority event passes a local channel that is blocked."""
-        self.sent = 0
+        self.next_record = 0
         """The next record id. Restores do not reset it."""
         self.events = 0
         self.sending: Element = Event(0)
@@ -81,11 +80,9 @@ class Ledger(PortLedger):
                 gate.lines.append(line)
                 self.lines.append(line)
             self.gates.append(gate)
-        self.mixed = self.raced = False
-        """Whether operations overlapped since the last moment at which none was in flight; whether they overlapped
-        since the consumer last found the union empty, or the end of recovered data was taken since. A notification may
-        then come late, when what it tells of was polled, and leave a gate in the queue that has nothing."""
-        self.recovery_busy = self.refusing = self.in_poll = False
+        self.mixed = False
+        """Whether operations overlapped since the last moment at which none was in flight."""
+        self.pushing = self.converting = self.polling = False
         """Whether an operation of the recovery thread is in flight; whether a conversion that must be refused is;
         whether a poll is."""
         self.in_poll_of_released = False
@@ -100,13 +97,10 @@ class Ledger(PortLedger):
         self.consumer = Consumer()
         self.urged_again = False
         """Whether the consumer was notified of a priority event during the current or last poll."""
-        self.probe = True
-        """Whether the consumer will ask next whether the union is available."""
+        self.consumer.probe = True
         self.starved = self.after_end = 0
         """Number of empty polls in a row in which an element had to be found; number of polls since all gates have
         ended."""
-        self.due_urgent = False
-        """Whether the last poll had to find a priority event when it began."""
         self.error_kept = False
         """Whether a gate keeps an error, or has kept one."""
         self.interrupted: Gate | None = None
@@ -125,7 +119,7 @@ class Ledger(PortLedger):
 
     def something_waits(self) -> bool:
         """Returns whether an element can certainly be polled and the consumer will not ask whether there is one."""
-        if not (self.consumer.awake or not self.probe) or self.phase == BROKEN:
+        if not (self.consumer.awake or not self.consumer.probe) or self.phase == BROKEN:
             return False
         return self.phase == FAILING or self.due() is not None
 
@@ -186,7 +180,7 @@ class Ledger(PortLedger):
 
     def polls_again(self) -> bool:
         """Returns whether the consumer will poll, or ask whether something can be polled."""
-        return self.consumer.awake or self.consumer.expects_priority or self.probe
+        return self.consumer.awake or self.consumer.expects_priority or self.consumer.probe
 
     def strikable(self) -> Sequence[tuple[str, str]]:
         """Returns the faults that can strike in this phase or a later one, as operands of a step."""
@@ -201,7 +195,7 @@ class Ledger(PortLedger):
     def begin(self, *operands: object) -> None:
         """Notes that an operation begins that can pause."""
         if self.flying:
-            self.mixed = self.raced = True
+            self.mixed = self.consumer.raced = True
         else:
             self.mixed = False
         self.flying += 1
@@ -212,16 +206,16 @@ class Ledger(PortLedger):
         self.begin()
         line = self.lines[channel]
         line.gate.busy += 1
-        line.begin_push((self.sent,))
-        self.sent += 1
-        self.recovery_busy = True
+        line.begin_push((self.next_record,))
+        self.next_record += 1
+        self.pushing = True
 
     def finish_recovery(self, channel: int) -> None:
         """Notes that the push of the end of recovered data begins."""
         self.begin()
         line = self.lines[channel]
         line.gate.busy += 1
-        line.finishing = self.recovery_busy = True
+        line.finishing = self.pushing = True
         line.end_left = self.recovery is Recovery.PUSHED
 
     def end_recovery(self, channel: int) -> None:
@@ -229,7 +223,7 @@ class Ledger(PortLedger):
         line = self.lines[channel]
         line.end_push()
         line.finished = line.finishing
-        self.recovery_busy = False
+        self.pushing = False
         self.came_into(line.gate)
 
     def convert(self, seen: Seen[None], gate: int) -> None:
@@ -241,12 +235,12 @@ class Ledger(PortLedger):
     def begin_refusal(self, gate: int) -> None:
         """Notes that a conversion begins that must be refused; until it is over, no push of an end begins."""
         self.begin()
-        self.refusing = True
+        self.converting = True
 
     def end_refusal(self, seen: Seen[None], gate: int) -> None:
         """Notes that this conversion is over: it was refused, at once or by an error that is kept."""
         self.flying -= 1
-        self.refusing = False
+        self.converting = False
         if seen.error is None and self.phase == "recovering":
             keep(self, self.consumer, "convert_early")
             self.consumer.empty_takes = 0
@@ -265,7 +259,7 @@ class Ledger(PortLedger):
         """Notes that the request of the partitions of a gate is over; it fails only if the release has begun."""
         self.flying -= 1
         self.gates[gate].requested |= seen.error is None
-        self.raced |= seen.error is None  # the gate may have queued a channel that has nothing yet
+        self.consumer.raced |= seen.error is None  # the gate may have queued a channel that has nothing yet
         if self.phase == "recovering" and all(one.requested for one in self.gates):
             self.phase = "live"
 
@@ -273,7 +267,7 @@ class Ledger(PortLedger):
     def setup_failed(self, seen: Seen[None], gate: int) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
         self.error_kept = True
-        self.consumer.either_error, self.refusing = self.refusing, False
+        self.consumer.either_error, self.converting = self.converting, False
         task_fails(self, keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.flying -= 1
@@ -284,7 +278,7 @@ class Ledger(PortLedger):
             self.poll(seen)
             return
         self.flying -= 1
-        self.in_poll = self.consumer.awake = self.consumer.expects_priority = False
+        self.polling = self.consumer.awake = self.consumer.expects_priority = False
         if not self.failed:
             self.phase = BROKEN
 
@@ -297,8 +291,8 @@ class Ledger(PortLedger):
 
     def data(self, channel: int) -> None:
         """Notes that the producer of a channel begins to send the next record."""
-        self.send(channel, Buffer((self.sent,)))
-        self.sent += 1
+        self.send(channel, Buffer((self.next_record,)))
+        self.next_record += 1
 
     def event(self, channel: int) -> None:
         """Notes that the producer of a channel begins to send an event without a meaning of its own."""
@@ -308,8 +302,8 @@ class Ledger(PortLedger):
     def barrier(self, channel: int, alignment: Alignment) -> None:
         """Notes that the producer of a channel begins to send its next barrier."""
         line = self.lines[channel]
-        line.barriers += 1
-        self.send(channel, Barrier(line.barriers, alignment))
+        line.last_barrier += 1
+        self.send(channel, Barrier(line.last_barrier, alignment))
 
     def arrived(self, channel: int) -> None:
         """Notes that the arrival of an element is over."""
@@ -322,7 +316,7 @@ class Ledger(PortLedger):
         self.flying -= 1
         gate.busy -= 1
         self.consumer.empty_takes = 0
-        if self.in_poll:
+        if self.polling:
             self.interrupted = gate
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
@@ -334,11 +328,11 @@ class Ledger(PortLedger):
                 self.urged_again = True
             elif type(signal) is StateConsumed:
                 line = self.lines[signal.channel]
-                line.consumed = self.raced = True
+                line.consumed = self.consumer.raced = True
                 line.told += 1
             elif type(signal) is CreditAnnounced:
                 gate = self.lines[signal.channel].gate
-                if not self.in_poll or gate.busy:
+                if not self.polling or gate.busy:
                     gate.early += signal.credit
             elif type(signal) is FaultStruck and not self.is_broken():
                 self.error_kept = True
@@ -347,10 +341,10 @@ class Ledger(PortLedger):
     def begin_poll(self) -> None:
         """Notes that a poll begins, and which gates and channels must have an element for it."""
         self.begin()
-        self.in_poll = True
+        self.polling = True
         self.in_poll_of_released = self.released
         self.interrupted = None
-        self.urged_again = self.due_urgent = False
+        self.urged_again = self.consumer.due_priority = False
         for gate in self.gates:
             gate.due = False
             certain = not gate.busy
@@ -360,27 +354,28 @@ class Ledger(PortLedger):
                     gate.due = True
                 else:
                     line.waited = 0
-                if certain and line.urgent and line.passes():
+                if certain and line.urgent and line.priority_passes():
                     gate.due = True
-                    self.due_urgent |= line.comes_first()
+                    self.consumer.due_priority |= line.comes_first()
             if not gate.due:
                 gate.waited = 0
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that the poll is over. The rules have already judged what it answered."""
         self.flying -= 1
-        self.in_poll = False
+        self.polling = False
         if self.failed:
             return
         taken = seen.value
         self.after_end += self.phase == "ended"
         self.consumer.awake = taken is not None and taken.more
-        self.probe = not self.consumer.awake
+        self.consumer.probe = not self.consumer.awake
         if taken is None:
-            self.consumer.expects_priority = self.urged_again or (self.consumer.expects_priority and self.due_urgent)
-            self.consumer.empty_takes += 1
-            if self.consumer.empty_takes >= len(self.gates) and not self.mixed:
-                self.raced = False
+            consumer = self.consumer
+            consumer.expects_priority = self.urged_again or (consumer.expects_priority and consumer.due_priority)
+            consumer.empty_takes += 1
+            if consumer.empty_takes >= len(self.gates) and not self.mixed:
+                consumer.raced = False
             self.starved = self.starved + 1 if True in [gate.due for gate in self.gates] else 0
             return
         self.consumer.empty_takes = self.starved = 0
@@ -400,11 +395,11 @@ class Ledger(PortLedger):
 
     def asked(self, seen: Seen[bool]) -> None:
         """Notes that the consumer asked whether the union is available."""
-        self.probe = False
+        self.consumer.probe = False
         if seen.value:
             self.consumer.awake = True
         elif not self.flying:
-            self.raced = False
+            self.consumer.raced = False
             for line in self.lines:
                 line.end_left = False
 
@@ -413,7 +408,7 @@ class Ledger(PortLedger):
         self.flying -= 1
         if seen.error is None:
             line = self.lines[channel]
-            line.blocked = line.halted = False
+            line.blocked = line.held_back = False
 
     # ---- release -----------------------------------------------------------------------------------------------------
     def begin_release(self) -> None:
@@ -421,11 +416,11 @@ class Ledger(PortLedger):
         super().begin_release()
         self.begin()
         self.released_from = self.phase
-        self.released_under_push = self.recovery_busy
-        self.released_in_poll = self.in_poll
+        self.released_under_push = self.pushing
+        self.released_in_poll = self.polling
         self.failed = True
         self.phase = "failed"
-        self.consumer.awake = self.probe = self.consumer.expects_priority = False
+        self.consumer.awake = self.consumer.probe = self.consumer.expects_priority = False
         for line in self.lines:
             line.drop()
 
@@ -436,7 +431,7 @@ class Ledger(PortLedger):
 
     def fail(self) -> None:
         """Notes that the task failed: the union is released, and operations in flight are abandoned."""
-        self.in_hand += self.in_poll
+        self.in_hand += self.polling
         self.begin_release()
         super().fail()
-        self.recovery_busy = self.refusing = self.in_poll = False
+        self.pushing = self.converting = self.polling = False

@@ -11,8 +11,8 @@ class Line(Lane):
     """One channel of a union and the elements in it."""
 
     __slots__ = (
-        "barriers", "crowded", "due", "end_left", "ended", "expects_end", "gate", "halted", "holds_priority", "local",
-        "number", "sent_end", "stopping", "told", "waited",
+        "crowded", "data_ended", "due", "end_left", "end_sent", "ended", "expects_end", "gate", "held_back",
+        "last_barrier", "local", "number", "passes", "told", "waited",
     )  # fmt: skip
 
     def __init__(self, gate: Gate, number: int, local: bool, passes_blocked: bool) -> None:
@@ -23,15 +23,15 @@ class Line(Lane):
         self.number = number
         """The number of the channel among the channels of all gates."""
         self.local = local
-        self.holds_priority = local and not passes_blocked
-        """Whether the channel, while it is blocked, does not even hand out priority events."""
+        self.passes = passes_blocked or not local
+        """Whether a priority event passes an element that blocks the producer."""
         self.expects_end = recovers
         """Whether the consumer must take the end of recovered data, for which StateConsumed is emitted."""
-        self.halted = False
+        self.held_back = False
         """Whether the remote producer sent an element that blocks it and was not resumed."""
-        self.stopping = self.sent_end = self.ended = False
+        self.data_ended = self.end_sent = self.ended = False
         """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
-        self.barriers = 0
+        self.last_barrier = 0
         self.end_left = False
         """Whether the end of recovered data is perhaps in the physical channel, because it was pushed into it or the
         conversion moved it there, and perhaps takes a turn of its own, as in 2.3.0. No poll shows that turn."""
@@ -47,11 +47,11 @@ class Line(Lane):
 
     def is_connected(self) -> bool:
         """Returns whether the producer can send an element."""
-        return self.gate.converted and (self.gate.requested or self.local) and not self.sent_end
+        return self.gate.converted and (self.gate.requested or self.local) and not self.end_sent
 
     def readable(self) -> bool:
         """Returns whether a poll that begins now must find an element in this channel."""
-        return (bool(self.urgent) and self.passes()) or self.ordinary()
+        return (bool(self.urgent) and self.priority_passes()) or self.ordinary()
 
     def ordinary(self) -> bool:
         """Returns whether a poll that begins now must find an element without priority in this channel."""
@@ -61,15 +61,15 @@ class Line(Lane):
             return False
         return not (self.blocked and self.local)
 
-    def passes(self) -> bool:
+    def priority_passes(self) -> bool:
         """Returns whether a poll that begins now must find a priority event in this channel."""
         if not (self.urgent and self.urgent[0].sure and self.gate.requested):
             return False
-        return not (self.blocked and self.holds_priority)
+        return self.passes or not self.blocked
 
     def comes_first(self) -> bool:
         """Returns whether that priority event must come before everything else."""
-        return bool(self.urgent) and not self.urgent[0].silent and self.passes()
+        return bool(self.urgent) and not self.urgent[0].silent and self.priority_passes()
 
     def is_silent(self) -> bool:
         """Returns whether the channel perhaps cannot notify the gate of a priority event that is sent now, because the
@@ -77,7 +77,7 @@ class Line(Lane):
         if not self.gate.requested:
             return True
         blocks = self.blocked or any(sent.element.data_type.blocks_upstream for sent in self.live)
-        return blocks and self.holds_priority
+        return blocks and not self.passes
 
     def holds(self, element: Element) -> bool:
         """Returns whether an equal element is in the channel."""
@@ -85,7 +85,7 @@ class Line(Lane):
 
     def first(self) -> str:
         """Describes what the next poll must find in this channel."""
-        queue = self.urgent if self.passes() else self.waiting or self.live
+        queue = self.urgent if self.priority_passes() else self.waiting or self.live
         recovered = ", recovered," if queue is self.waiting else ""
         return f"{name(queue[0].element)}{recovered} of channel {self.number}"
 
@@ -104,9 +104,9 @@ class Line(Lane):
         """Notes that the producer begins to send an element, and returns its entry."""
         kind = element.data_type
         self.gate.busy += 1
-        self.halted |= kind.blocks_upstream and not self.local
-        self.stopping |= type(element) is EndOfData
-        self.sent_end |= type(element) is EndOfPartition
+        self.held_back |= kind.blocks_upstream and not self.local
+        self.data_ended |= type(element) is EndOfData
+        self.end_sent |= type(element) is EndOfPartition
         if type(element) is Buffer and (self.live or self.waiting):
             self.crowded = True
         return super().send(element, silent or (kind.has_priority and self.is_silent()), stashed)

@@ -46,7 +46,7 @@ def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judg
     for line in ledger.lines:
         if line.waiting or line.live or line.urgent or ledger.end_waits(line):
             return True
-    if ledger.raced:
+    if ledger.consumer.raced:
         return Unsure("another operation overlapped the poll")
     owed = "everything that was sent was polled, so the poll must say that nothing follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
@@ -128,7 +128,7 @@ def credit_comes_back(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     if not ledger.closing or ledger.failed or ledger.is_broken():
         return False
     for gate in ledger.gates:
-        if gate.owed > gate.early and not any(line.stopping for line in gate.lines):
+        if gate.owed > gate.early and not any(line.data_ended for line in gate.lines):
             missing = gate.owed - gate.early
             owed = f"credit for {missing} more buffers that were polled must be announced in gate {gate.number}"
             return Broken(FailureClass.LOST, owed, "it was not announced, and nothing more is polled")

@@ -120,7 +120,7 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
     if type(element) is Buffer:
         if any(other.holds(element) for other in ledger.lines):
             return Broken(FailureClass.CORRUPTED, owed, f"{observed}, but it was sent into another channel")
-        if element.ids and all(0 <= one < ledger.sent for one in element.ids):
+        if element.ids and all(0 <= one < ledger.next_record for one in element.ids):
             return Broken(FailureClass.DUPLICATED, owed, observed)
     return Broken(FailureClass.CORRUPTED if queue else FailureClass.DUPLICATED, owed, observed)
 
@@ -128,7 +128,7 @@ def _misplaced(ledger: Ledger, line: Line, queue: list[Sent], element: Element) 
 @rule(steps.poll, invariant="I-30", tickets=("FLINK-20145",), never=(AFTER_RELEASE,))
 def a_priority_event_of_any_gate_comes_first(ledger: Ledger, seen: Polled) -> Judgement:
     """If any gate has a priority event when a poll begins, the poll answers a priority event."""
-    if (taken := seen.value) is None or not ledger.due_urgent or ledger.failed:
+    if (taken := seen.value) is None or not ledger.consumer.due_priority or ledger.failed:
         return False
     if taken.element.data_type.has_priority:
         return True
@@ -371,7 +371,7 @@ def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[object]) -> Ju
         return False
     if seen.error is None and ledger.consumer.refused and ledger.consumer.empty_takes + 1 < len(ledger.gates):
         return False  # a poll may ask a gate that has nothing, and leaves the others to the next polls
-    if seen.error is None and not ledger.consumer.refused and ledger.probe:
+    if seen.error is None and not ledger.consumer.refused and ledger.consumer.probe:
         return False  # the consumer asks whether the union is available before it waits
     owed = "the gate has state that a conversion would lose"
     return must_be_refused(

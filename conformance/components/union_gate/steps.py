@@ -54,12 +54,12 @@ def gates(may: Callable[[Gate], bool]) -> Callable[[Ledger], Sequence[tuple[int]
 
 def may_send(ledger: Ledger, line: Line) -> bool:
     """Whether the producer is connected and neither blocked nor back-pressured."""
-    return line.is_connected() and not line.halted and len(line.live) < MOST_QUEUED
+    return line.is_connected() and not line.held_back and len(line.live) < MOST_QUEUED
 
 
 def may_send_data(ledger: Ledger, line: Line) -> bool:
     """Whether the producer may send data. In recovery, the producer of a remote channel has no credit."""
-    return not line.stopping and (line.local or line.consumed) and may_send(ledger, line)
+    return not line.data_ended and (line.local or line.consumed) and may_send(ledger, line)
 
 
 def may_complete(ledger: Ledger, line: Line) -> bool:
@@ -75,12 +75,12 @@ def may_overtake(ledger: Ledger, line: Line) -> bool:
 
 def may_stop(ledger: Ledger, line: Line) -> bool:
     """Whether the producer may send the end of data, which it does once."""
-    return not line.stopping and may_send(ledger, line)
+    return not line.data_ended and may_send(ledger, line)
 
 
 def may_end(ledger: Ledger, line: Line) -> bool:
     """Whether the producer may send the end of partition, which follows the end of data."""
-    return line.stopping and may_send(ledger, line)
+    return line.data_ended and may_send(ledger, line)
 
 
 def may_recover(ledger: Ledger, line: Line) -> bool:
@@ -90,7 +90,7 @@ def may_recover(ledger: Ledger, line: Line) -> bool:
 
 def may_finish(ledger: Ledger, line: Line) -> bool:
     """Whether the end of recovered data may be pushed: with `pushed` after the conversion, otherwise before it."""
-    if line.finishing or ledger.refusing:
+    if line.finishing or ledger.converting:
         return False
     return line.gate.converted if ledger.recovery is Recovery.PUSHED else not line.gate.converted
 
@@ -248,7 +248,7 @@ def _learn_of_the_error(ledger: Ledger) -> Due | None:
         return None
     if ledger.consumer.awake or ledger.consumer.expects_priority:
         return poll_for_the_error()
-    return available() if ledger.probe else None
+    return available() if ledger.consumer.probe else None
 
 
 def _convert(ledger: Ledger) -> Due | None:
@@ -271,22 +271,22 @@ def _consume(ledger: Ledger) -> Due | None:
     ended = ledger.phase == "ended"
     if ledger.consumer.awake or ledger.consumer.expects_priority:
         return poll() if not ended or ledger.after_end < 2 else None
-    if ledger.probe and not ended:
+    if ledger.consumer.probe and not ended:
         return available()
     return next((resume(line.number) for line in ledger.lines if line.blocked), None)
 
 
 def _finish_recovery(ledger: Ledger) -> Due | None:
-    busy = ledger.recovery_busy
+    busy = ledger.pushing
     return next((finish_recovery(line.number) for line in ledger.lines if busy or not line.finishing), None)
 
 
 def _end(ledger: Ledger) -> Due | None:
     """If one producer has sent the end of data, all producers end."""
-    if any(line.stopping for line in ledger.lines):
+    if any(line.data_ended for line in ledger.lines):
         for line in ledger.lines:
-            if line.gate.requested and not line.sent_end:
-                return end_of_partition(line.number) if line.stopping else end_of_data(line.number)
+            if line.gate.requested and not line.end_sent:
+                return end_of_partition(line.number) if line.data_ended else end_of_data(line.number)
     return None
 
 
