@@ -134,10 +134,12 @@ class Recovered:
 class Lane(Recovered):
     """The content of a physical channel: recovered buffers, and the live elements that its producer sends."""
 
-    __slots__ = ("arrived", "blocked", "input", "live", "urgent")
+    __slots__ = ("arrived", "blocked", "held_back", "input", "live", "passes", "urgent")
 
-    def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True) -> None:
+    def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True, passes: bool = True) -> None:
         super().__init__(handed_over, recovers)
+        self.passes = passes
+        """Whether a priority event passes an element that has blocked the channel."""
         self.live: list[Sent] = []
         """Live elements without priority."""
         self.urgent: list[Sent] = []
@@ -145,8 +147,33 @@ class Lane(Recovered):
         self.arrived = 0
         """Number of live elements that were sent."""
         self.blocked = False
-        """Whether an element has blocked the producer and the consumer has not resumed it."""
+        """Whether the consumer took an element that blocks the channel and has not resumed it."""
+        self.held_back = False
+        """Whether the producer of a remote channel sends only priority events, because its last element blocks it and
+        the consumer has not resumed it."""
         self.input = InputState()
+
+    def buffers(self) -> int:
+        """Returns the number of live data buffers that wait."""
+        return sum([type(sent.element) is Buffer for sent in self.live])
+
+    def priority_waits(self) -> bool:
+        """Returns whether a priority event can certainly be taken."""
+        urgent = self.urgent
+        return bool(urgent) and urgent[0].sure and (self.passes or not self.blocked)
+
+    def next(self, hidden: bool) -> Sent | None:
+        """Returns the element that a take certainly finds next; None: perhaps it finds none. `hidden`: whether live
+        elements without priority must wait, although no recovered buffer is in front of them."""
+        urgent = self.urgent
+        if urgent and urgent[0].sure and (self.passes or not self.blocked):
+            return urgent[0]
+        return self.next_ordinary(hidden)
+
+    def next_ordinary(self, hidden: bool) -> Sent | None:
+        """Returns what `next` returns if there is no priority event."""
+        line = self.waiting or ([] if hidden or self.blocked else self.live)
+        return line[0] if line and line[0].sure else None
 
     def head(self) -> Sent | None:
         """Returns the next element without priority; None: there is none."""

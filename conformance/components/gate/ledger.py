@@ -130,13 +130,10 @@ class Ledger(PortLedger):
         """
         if side.ended or self.phase in _UNREAD:
             return False
-        if side.urgent and side.urgent_ready():
+        hidden = not (side.consumed or side.unseen_end(self.converted))
+        if side.next(hidden) is not None:
             return True
-        if side.waiting:
-            return side.waiting[0].sure
-        if not (side.consumed or side.unseen_end(self.converted)):
-            return end and side.finished
-        return bool(side.live) and side.live[0].sure and not side.blocked
+        return end and hidden and side.finished and not side.waiting
 
     def something_waits(self) -> int:
         """Returns the first channel, counted from 1, in which a poll certainly finds something, provided that no
@@ -433,7 +430,7 @@ class Ledger(PortLedger):
         self.checkpoint = checkpoint
         refusing = None
         if seen.error is not None:
-            refusing = next((side for side in self.sides if side.refuses(checkpoint)), None)
+            refusing = next((side for side in self.sides if side.refuses(checkpoint).reasons), None)
             if refusing is None or self.start_is_unsure:
                 for side in self.sides:
                     side.input.leave_unsure()  # an arriving barrier made some channel refuse, and none is known to

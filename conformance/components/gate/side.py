@@ -5,29 +5,25 @@ from __future__ import annotations
 from conformance.components.gate.credit import Credit
 from conformance.models.lane import Lane, Sent
 from conformance.ports import Recovery, RecoveryCompletion
-from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
+from conformance.ports.elements import Announcement, Barrier, Element, EndOfData, EndOfPartition
 
 
 class Side(Lane):
     """One channel of a gate. What it says about the next poll is certain if no operation is in flight."""
 
     __slots__ = (
-        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "held_back", "last_barrier",
-        "local", "next_id", "passes", "recovery", "resumed", "told_end", "tracked", "waited",
+        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "last_barrier", "local",
+        "next_id", "recovery", "resumed", "told_end", "tracked", "waited",
     )  # fmt: skip
 
     def __init__(
         self, local: bool, passes_blocked: bool, recovery: Recovery, next_id: int, credit: Credit | None = None
     ) -> None:
-        super().__init__(recovers=recovery is not Recovery.NONE)
+        super().__init__(recovers=recovery is not Recovery.NONE, passes=passes_blocked or not local)
         self.local = local
-        self.passes = passes_blocked or not local
-        """Whether a priority event passes an element that blocks the producer."""
         self.recovery = recovery
         self.next_id = next_id
         """The next id of a record, or label of an event."""
-        self.held_back = False
-        """Whether the producer of a remote channel sends only priority events, because its last element blocks it."""
         self.completion_sent = recovery is Recovery.NONE
         """Whether the producer has sent its end of output state, so that it may send live elements."""
         self.completion_taken = self.tracked = False
@@ -56,7 +52,7 @@ class Side(Lane):
 
     def urgent_ready(self) -> bool:
         """Returns whether a priority event can be taken."""
-        return bool(self.urgent) and self.urgent[0].sure and not self.shut() and not self.ended
+        return not self.ended and self.priority_waits()
 
     def rounds(self) -> int:
         """Returns how many turns this channel may need. In 2.3.0 the conversion moves the end of recovered data into
@@ -66,7 +62,7 @@ class Side(Lane):
     def uses(self) -> int:
         """Returns how many buffers of the gate back the credit of the producer and hold its data that waits here."""
         credit = 0 if self.credit is None else self.credit.granted
-        return credit + sum([type(sent.element) is Buffer for sent in self.live])
+        return credit + self.buffers()
 
     def unseen_end(self, converted: bool) -> bool:
         """Returns whether the end of recovered data may be left in front of live data, and no poll shows it: conversion
@@ -83,7 +79,7 @@ class Side(Lane):
     def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and that number with events, the end of recovered data and the backlog
         added."""
-        buffers = sum([type(sent.element) is Buffer for sent in (*self.waiting, *self.live)])
+        buffers = len(self.waiting) + self.buffers()
         end = self.recovery is not Recovery.NONE and self.finishing
         backlog = 0 if self.credit is None else self.credit.backlog()
         return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog

@@ -44,7 +44,7 @@ def backlogs(ledger: Ledger, taken: BufferAndBacklog) -> tuple[int, int]:
     has_priority = element.data_type.has_priority
     if ledger.hidden and not has_priority:
         return 0, 0
-    most = ledger.buffers() - (type(element) is Buffer)
+    most = ledger.lane.buffers() - (type(element) is Buffer)
     if not (lane.blocked or element.data_type.blocks_upstream):
         return (max(0, most - 1) if ledger.alone else 0), most
     return 0, most if ledger.passes_blocked and len(lane.urgent) > has_priority else 0

@@ -170,7 +170,7 @@ def released_with_recovered_data(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release)
 def released_with_live_data(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while live data was queued."""
-    return not ledger.released and not ledger.hidden and ledger.buffers() > 0
+    return not ledger.released and not ledger.hidden and ledger.lane.buffers() > 0
 
 
 @goal(steps.release)

@@ -68,7 +68,7 @@ class Ledger(PortLedger):
         `handed_over`: recovered records that it begins with. `to_recover`: records that will be pushed; None: any.
         """
         self.begin_life("open")
-        self.lane = Lane(handed_over, self.recovery is Recovery.PUSHED)
+        self.lane = Lane(handed_over, self.recovery is Recovery.PUSHED, self.passes_blocked)
         self.hidden = self.recovery is Recovery.PUSHED or bool(handed_over)
         """Whether live data must wait behind recovered data."""
         self.end_left = self.recovery is Recovery.IN_MEMORY
@@ -110,7 +110,7 @@ class Ledger(PortLedger):
 
     def priority_passes(self) -> bool:
         """Returns whether a priority event can be taken now, if there is one."""
-        return self.requested and (self.passes_blocked or not self.lane.blocked)
+        return self.requested and (self.lane.passes or not self.lane.blocked)
 
     def producer_has_failed(self) -> bool:
         """Returns whether the producer has failed and the task does not know. What the producer added before may be
@@ -129,9 +129,9 @@ class Ledger(PortLedger):
             return False
         if self._urgent_is_there() and self.priority_passes():
             return True
-        if self.hidden:
-            return lane.waiting[0].sure if lane.waiting else lane.finished
-        return self.requested and not lane.blocked and bool(lane.live) and lane.live[0].sure
+        if lane.next_ordinary(self.hidden or not self.requested) is not None:
+            return True
+        return self.hidden and lane.finished and not lane.waiting
 
     def must_come_first(self) -> bool:
         """Returns whether the next element must be a priority event."""
@@ -198,10 +198,6 @@ class Ledger(PortLedger):
         channel is released."""
         return self.requesting if self.was_unrequested and not self.releasing else None
 
-    def buffers(self) -> int:
-        """Returns the number of live buffers that wait in the subpartition."""
-        return len([sent for sent in self.lane.live if type(sent.element) is Buffer])
-
     def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and what 2.3.0 answers: it also counts the end of recovered data,
         recovery barriers, and events in the subpartition."""
@@ -209,7 +205,7 @@ class Ledger(PortLedger):
         least = lane.there()
         most = least + ((self.recovery is Recovery.IN_MEMORY) or not lane.consumed) + len(lane.marks)
         if self.requested:
-            least += 0 if self.producer_has_failed() else self.buffers()
+            least += 0 if self.producer_has_failed() else self.lane.buffers()
             most += len(lane.live) + len(lane.urgent)
         return least, most
 
@@ -217,7 +213,7 @@ class Ledger(PortLedger):
         """Returns one segment for each queued buffer, and one listener for the view, unless the producer has failed."""
         if self.producer_has_failed():
             return ()
-        return ("segments", self.lane.there() + self.buffers()), ("listeners", int(self.requested))
+        return ("segments", self.lane.there() + self.lane.buffers()), ("listeners", int(self.requested))
 
     def most_futures(self) -> int:
         """Returns one future for each of these: recovered data that was not all pushed, its end that was not taken, a

@@ -18,7 +18,7 @@ rule, adopt = RULES.rule, RULES.adopt
 # ---- credit ----------------------------------------------------------------------------------------------------------
 def _gives_its_credit_back(ledger: Ledger) -> bool:
     """Returns whether the producer is blocked and has no exclusive buffers: it then loses its credit when resumed."""
-    return ledger.lane.blocked and not ledger.credit.exclusive
+    return ledger.lane.held_back and not ledger.credit.exclusive
 
 
 @rule(steps.free_for_live, invariant="I-96", needs=RESOURCES, quiet=True, never=(NO_CREDIT,))
@@ -116,7 +116,7 @@ def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]
     """If the producer's backlog requires more buffers than the channel has, the channel sets aside each floating buffer
     that is free or becomes free, and announces it as credit, until it has enough."""
     credit, lane = ledger.credit, ledger.lane
-    if ledger.phase not in FLOWING or not lane.consumed or lane.blocked or ledger.error_comes:
+    if ledger.phase not in FLOWING or not lane.consumed or lane.held_back or ledger.error_comes:
         return False
     if credit.granted >= credit.required:
         return credit.required > credit.exclusive

@@ -94,7 +94,7 @@ def released_with_a_pending_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool
 @goal(steps.release, steps.fail)
 def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while a producer was blocked."""
-    return not ledger.released and ledger.lane.blocked
+    return not ledger.released and ledger.lane.held_back
 
 
 @goal(steps.buffer, steps.event, needs=STEPPING)
@@ -161,4 +161,4 @@ def an_error_came_during_recovery(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release, needs=FAULTS)
 def data_in_front_of_an_error_was_given_back(ledger: Ledger, seen: Seen[None]) -> bool:
     """A channel was released with live data that had arrived before the error of its producer."""
-    return not ledger.released and ledger.error_came and ledger.queued() > 0
+    return not ledger.released and ledger.error_came and ledger.lane.buffers() > 0

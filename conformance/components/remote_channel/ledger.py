@@ -128,15 +128,11 @@ class Ledger(PortLedger):
         """By sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
 
     # ---- buffers and credit ------------------------------------------------------------------------------------------
-    def queued(self) -> int:
-        """Returns the number of live data buffers that are queued."""
-        return sum([type(sent.element) is Buffer for sent in self.lane.live])
-
     def covered(self) -> int:
         """Returns the number of buffers of the channel and the pool that are neither announced as credit nor in use for
         live data."""
         credit = self.credit
-        return sum(self.buffers) - credit.granted - self.queued() - (credit.held - credit.recovered)
+        return sum(self.buffers) - credit.granted - self.lane.buffers() - (credit.held - credit.recovered)
 
     def own_recovered(self) -> int:
         """Returns the highest number of buffers of the channel that recovered data is in. What was handed over keeps
@@ -149,7 +145,7 @@ class Ledger(PortLedger):
 
     def in_use(self) -> int:
         """Returns the number of data buffers that wait in the channel or are with the task."""
-        return len(self.lane.waiting) + self.queued() + self.credit.held
+        return len(self.lane.waiting) + self.lane.buffers() + self.credit.held
 
     def set_aside(self) -> tuple[int, int]:
         """Returns the lowest and the highest number of buffers that may be set aside for live data, provided that no
@@ -164,7 +160,7 @@ class Ledger(PortLedger):
         credit = self.credit
         if self.phase == "new":
             return 0, credit.exclusive
-        if self.lane.blocked and not credit.exclusive:  # the producer loses its credit when it is resumed
+        if self.lane.held_back and not credit.exclusive:  # the producer loses its credit when it is resumed
             return 0, credit.floating
         if self.lane.consumed:
             return credit.granted, credit.granted
@@ -174,7 +170,7 @@ class Ledger(PortLedger):
         """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
         data and the backlog of the producer."""
         lane, credit = self.lane, self.credit
-        least = len(lane.waiting) + self.queued()
+        least = len(lane.waiting) + self.lane.buffers()
         elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
         return least, elements + bool(self.handed_over) + credit.backlog()
 
@@ -194,9 +190,7 @@ class Ledger(PortLedger):
 
     def takeable(self) -> Sent | None:
         """Returns the element that a take certainly finds; None: there is none."""
-        lane = self.lane
-        line = lane.urgent or lane.waiting or (lane.live if lane.consumed else [])
-        return line[0] if line and line[0].sure else None
+        return self.lane.next(hidden=not self.lane.consumed)
 
     def stashed(self) -> Element | None:
         """Returns the next element without priority if it arrived during recovery, otherwise None."""
@@ -389,8 +383,8 @@ class Ledger(PortLedger):
                 number = self.number(sent.number)
                 lane.urgent.append(Sent(Announcement(element.checkpoint, number), sent.number))
         lane.notice(element, sent.number)
-        lane.blocked = (
-            lane.blocked or kind.blocks_upstream
+        lane.held_back = (
+            lane.held_back or kind.blocks_upstream
         )  # a remote producer is blocked as soon as it has sent the element
 
     def begin_last(self, element: Element) -> None:
@@ -528,7 +522,7 @@ class Ledger(PortLedger):
     def resume(self) -> None:
         """Notes that the consumer resumed the producer."""
         self.end()
-        self.lane.blocked = False
+        self.lane.held_back = False
         self.credit.lose()
 
     def resume_struck(self, seen: Seen[None]) -> None:

@@ -333,7 +333,7 @@ def the_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None]) -> Judgement
 )  # fmt: skip
 def a_producer_goes_on_only_if_the_task_says_so(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as the task has not resumed consumption, the channel does not tell a blocked producer to go on."""
-    if not ledger.lane.blocked:
+    if not ledger.lane.held_back:
         return False
     if not seen.signals or not any(type(signal) is ConsumptionResumed for signal in seen.signals):
         return True

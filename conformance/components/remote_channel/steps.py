@@ -67,7 +67,7 @@ def _goes_on(ledger: Ledger) -> bool:
 
 def _flows(ledger: Ledger) -> bool:
     lane = ledger.lane
-    return not lane.blocked and len(lane.live) < MOST_QUEUED and not ledger.over and not ledger.releasing
+    return not lane.held_back and len(lane.live) < MOST_QUEUED and not ledger.over and not ledger.releasing
 
 
 def _lets_priority_in(ledger: Ledger) -> bool:
@@ -159,7 +159,7 @@ def held(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables the resumption of a blocked producer after the task has taken everything that it sent."""
-    return _if(ledger.lane.blocked and not ledger.lane.live)
+    return _if(ledger.lane.held_back and not ledger.lane.live)
 
 
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -536,7 +536,7 @@ def _due(ledger: Ledger) -> Operands | None:
     if ledger.error_came:
         return take() if ledger.consumer.awake else None
     if not lane.arrived:  # pushes wait until the producer sends an element, which a blocked or finished one cannot
-        return release() if lane.blocked or ledger.over else event(NOTHING)
+        return release() if lane.held_back or ledger.over else event(NOTHING)
     if not lane.finishing:
         return finish_recovered()
     if ledger.consumer.awake:

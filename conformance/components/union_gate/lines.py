@@ -11,24 +11,20 @@ class Line(Lane):
     """One channel of a union and the elements in it."""
 
     __slots__ = (
-        "crowded", "data_ended", "due", "end_left", "end_sent", "ended", "expects_end", "gate", "held_back",
-        "last_barrier", "local", "number", "passes", "told", "waited",
+        "crowded", "data_ended", "due", "end_left", "end_sent", "ended", "expects_end", "gate", "last_barrier", "local",
+        "number", "told", "waited",
     )  # fmt: skip
 
     def __init__(self, gate: Gate, number: int, local: bool, passes_blocked: bool) -> None:
         """`passes_blocked`: whether a priority event passes a local channel that is blocked."""
         recovers = gate.recovery is not Recovery.NONE
-        super().__init__(recovers=recovers)
+        super().__init__(recovers=recovers, passes=passes_blocked or not local)
         self.gate = gate
         self.number = number
         """The number of the channel among the channels of all gates."""
         self.local = local
-        self.passes = passes_blocked or not local
-        """Whether a priority event passes an element that blocks the producer."""
         self.expects_end = recovers
         """Whether the consumer must take the end of recovered data, for which StateConsumed is emitted."""
-        self.held_back = False
-        """Whether the remote producer sent an element that blocks it and was not resumed."""
         self.data_ended = self.end_sent = self.ended = False
         """Whether the end of data was sent; whether the end of partition was sent; whether the consumer took it."""
         self.last_barrier = 0
@@ -51,21 +47,15 @@ class Line(Lane):
 
     def readable(self) -> bool:
         """Returns whether a poll that begins now must find an element in this channel."""
-        return (bool(self.urgent) and self.priority_passes()) or self.ordinary()
+        return self.priority_passes() or self.ordinary()
 
     def ordinary(self) -> bool:
         """Returns whether a poll that begins now must find an element without priority in this channel."""
-        if self.waiting:
-            return self.waiting[0].sure
-        if not (self.live and self.live[0].sure and self.consumed and self.gate.requested):
-            return False
-        return not (self.blocked and self.local)
+        return self.next_ordinary(hidden=not (self.consumed and self.gate.requested)) is not None
 
     def priority_passes(self) -> bool:
         """Returns whether a poll that begins now must find a priority event in this channel."""
-        if not (self.urgent and self.urgent[0].sure and self.gate.requested):
-            return False
-        return self.passes or not self.blocked
+        return self.gate.requested and self.priority_waits()
 
     def comes_first(self) -> bool:
         """Returns whether that priority event must come before everything else."""
@@ -98,7 +88,7 @@ class Line(Lane):
         that no pool counts."""
         if not self.local:
             return 0 if self.gate.converted else len(self.waiting)
-        return len(self.waiting) + [type(sent.element) is Buffer for sent in self.live].count(True)
+        return len(self.waiting) + self.buffers()
 
     def send(self, element: Element, silent: bool = False, stashed: bool = False) -> Sent:
         """Notes that the producer begins to send an element, and returns its entry."""
