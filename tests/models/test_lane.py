@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.models.consumer import Consumer
-from conformance.models.lane import Lane, Recovered
-from conformance.ports import Alignment, Barrier, Buffer, DataAvailable, Event, PriorityAvailable
+from conformance.models.lane import Lane, Recovered, Sent
+from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED
+from conformance.ports import Alignment, Barrier, Buffer, DataAvailable, Element, Event, PriorityAvailable
 
 
 # ---- recovered data --------------------------------------------------------------------------------------------------
@@ -102,7 +105,58 @@ def test_what_stands_in_front_of_a_barrier():
     assert lane.in_front(2) == (1, 2, 3)
 
 
-# ---- notices ---------------------------------------------------------------------------------------------------------
+# ---- what a take finds next ------------------------------------------------------------------------------------------
+def sent(lane: Lane, element: Element) -> Sent:
+    """An element whose sending is over."""
+    one = lane.send(element)
+    lane.end_send()
+    return one
+
+
+def test_a_take_finds_a_priority_event_then_recovered_data_then_live_data():
+    lane = Lane((0,))
+    live, barrier = sent(lane, Buffer((1,))), sent(lane, Barrier(1, Alignment.UNALIGNED))
+    assert lane.priority_waits()
+    assert lane.next(hidden=False) is barrier
+    del lane.urgent[0]
+    assert not lane.priority_waits()
+    assert lane.next(hidden=False) is lane.next_ordinary(hidden=True) is lane.waiting[0]
+    lane.take_recovered(0)
+    assert lane.next(hidden=True) is None
+    assert lane.next(hidden=False) is live
+
+
+def test_a_take_finds_for_certain_only_what_was_sent_before():
+    lane = Lane(recovers=False)
+    lane.send(Buffer((0,)))
+    assert lane.next(hidden=False) is None
+    lane.end_send()
+    assert lane.next(hidden=False) is lane.live[0]
+
+
+@pytest.mark.parametrize("passes", [False, True])
+def test_of_a_blocked_channel_a_take_finds_at_most_a_priority_event(passes: bool):
+    lane = Lane(recovers=False, passes=passes)
+    sent(lane, Buffer((0,)))
+    lane.blocked = True
+    assert lane.next(hidden=False) is None
+    barrier = sent(lane, Barrier(1, Alignment.UNALIGNED))
+    assert lane.priority_waits() is passes
+    assert lane.next(hidden=False) is (barrier if passes else None)
+
+
+def test_a_start_is_refused_for_a_newer_barrier_and_in_recovery_without_a_mark():
+    lane = Lane((0,))
+    assert lane.refuses(1) == DECLINED
+    lane.begin_mark(1)
+    assert lane.refuses(1) == UNOPPOSED
+    lane.notice(Barrier(2, Alignment.ALIGNED))
+    assert lane.refuses(1) == SUBSUMED
+    lane.marks.clear()
+    assert lane.refuses(1) == SUBSUMED_OR_DECLINED
+
+
+# ---- the consumer ----------------------------------------------------------------------------------------------------
 def test_who_takes_has_followed_what_he_was_told():
     consumer = Consumer()
     consumer.hear([DataAvailable()])
@@ -127,3 +181,17 @@ def test_a_priority_event_that_was_taken_before_it_was_told_of_is_stale():
     assert consumer.told == 4
     consumer.took(more=True, number=4)
     assert (consumer.announced, consumer.stale, consumer.awake) == (-1, False, True)
+
+
+def test_a_take_without_a_reason_does_not_count_as_empty():
+    consumer = Consumer()
+    consumer.begin_counted_take()
+    consumer.empty_takes += 1
+    assert consumer.empty_takes == 0
+    consumer.hear([PriorityAvailable(0)])
+    assert consumer.awake
+    assert consumer.expects_priority
+    consumer.begin_counted_take()
+    consumer.empty_takes += 1
+    assert consumer.empty_takes == 1
+    assert not consumer.expects_priority
