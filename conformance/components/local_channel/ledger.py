@@ -125,9 +125,9 @@ class Ledger(PortLedger):
     def something_waits(self) -> bool:
         """Returns whether a take certainly finds something."""
         lane = self.lane
-        if self.released or (self.producer_has_failed() and not self.hidden):
+        if self.released or (not self.hidden and self.producer_has_failed()):
             return False
-        if self._urgent_is_there() and self.priority_passes():
+        if lane.urgent and self._urgent_is_there() and self.priority_passes():
             return True
         if lane.next_ordinary(self.hidden or not self.requested) is not None:
             return True
