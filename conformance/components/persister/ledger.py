@@ -11,7 +11,7 @@ from conformance.ports import Places
 class Ledger(PortLedger):
     """The input state by checkpoint, and which checkpoints were named in steps."""
 
-    __slots__ = ("base", "behind", "input", "newest", "next_record", "stopped_late")
+    __slots__ = ("base", "behind", "input", "late_stop", "newest", "next_record")
 
     def __init__(self, base: int, can_fail: Places) -> None:
         super().__init__(can_fail)
@@ -27,7 +27,7 @@ class Ledger(PortLedger):
         self.input = InputState()
         self.newest = 0
         """The newest checkpoint that a step has named."""
-        self.stopped_late = False
+        self.late_stop = False
         """Whether an older checkpoint was stopped while a newer one waited for its barrier."""
         self.behind = 0
         """Number of records that arrived while no checkpoint waited for its barrier."""
@@ -72,7 +72,7 @@ class Ledger(PortLedger):
         """Notes that a checkpoint was stopped."""
         if checkpoint > self.newest:
             self.newest = checkpoint
-        self.stopped_late |= self.input.awaited() > checkpoint
+        self.late_stop |= self.input.awaited() > checkpoint
         self.input.stopped(checkpoint)
 
     def came(self) -> None:

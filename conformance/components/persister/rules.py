@@ -103,7 +103,7 @@ def nothing_behind_a_barrier_is_written(ledger: Ledger, seen: Written) -> Judgem
 def a_late_stop_loses_nothing(ledger: Ledger, seen: Written) -> Judgement:
     """If an older checkpoint is stopped while a newer one waits for its barrier, the persister still writes all data in
     front of that barrier for the newer one."""
-    return judge_written(ledger.input, seen.operands[0], seen.value) if ledger.stopped_late else False
+    return judge_written(ledger.input, seen.operands[0], seen.value) if ledger.late_stop else False
 
 
 RULES.adopt(

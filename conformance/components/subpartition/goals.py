@@ -52,7 +52,7 @@ def a_second_priority_event_waited_behind_the_first(ledger: Ledger, seen: Seen[o
 @goal(steps.unaligned_barrier)
 def an_unaligned_barrier_overtook_data(ledger: Ledger, seen: Seen[bool, int]) -> bool:
     """An unaligned barrier overtook data, which became output state."""
-    return ledger.sent > ledger.delivered
+    return ledger.next_record > ledger.delivered
 
 
 @goal(steps.fail)

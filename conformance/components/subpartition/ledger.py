@@ -78,8 +78,8 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "aborted", "announced", "barriers", "blocked", "buffers", "consumer", "delivered", "events", "flushed",
-        "hands_out_empty", "live", "newest", "passes_blocked", "polled", "replaced", "restored", "resumed", "rises",
-        "sent", "seq", "states", "timeoutable", "times_out", "to_recover", "unwritten", "urgent", "view",
+        "hands_out_empty", "live", "newest", "next_record", "passes_blocked", "polled", "replaced", "restored",
+        "resumed", "rises", "seq", "states", "timeoutable", "times_out", "to_recover", "unwritten", "urgent", "view",
     )  # fmt: skip
 
     def __init__(
@@ -91,16 +91,16 @@ class Ledger(PortLedger):
         self.hands_out_empty = exclusive_buffers == 0
         self.passes_blocked = passes_blocked
         self.delivered = self.newest = self.events = 0
-        self.sent = recovered or 0
+        self.next_record = recovered or 0
         self.begin_subpartition("live" if recovered is None else "recovering")
 
     def begin_subpartition(self, phase: str) -> None:
-        """Begins with a fresh subpartition, which will recover the records from `delivered` to `sent` (exclusive)."""
+        """Begins with a fresh subpartition, which will recover the records from `delivered` to before `next_record`."""
         self.begin_life(phase)
-        self.restored = self.sent
+        self.restored = self.next_record
         """Records below this id were recovered, or delivered before the restore."""
         self.to_recover: list[Element] = []
-        for record in range(self.delivered, self.sent):
+        for record in range(self.delivered, self.next_record):
             self.to_recover += (RecoveryMetadata(0, 0), Buffer((record,)))
         self.live: list[Queued] = []
         """The elements without priority."""
@@ -237,12 +237,12 @@ class Ledger(PortLedger):
     # ---- the producer ----------------------------------------------------------------------------------------------
     def next_data(self, records: int, finished: bool = True) -> Buffer:
         """Returns a buffer with the next records."""
-        return Buffer(tuple(range(self.sent, self.sent + records)), finished)
+        return Buffer(tuple(range(self.next_record, self.next_record + records)), finished)
 
     def add_data(self, records: int) -> None:
         """Notes that the producer added a finished buffer with the next records."""
-        self.sent += records
-        self.live.append(Queued(None, self.sent))
+        self.next_record += records
+        self.live.append(Queued(None, self.next_record))
         self.buffers += 1
 
     def open(self, records: int) -> None:
@@ -255,8 +255,8 @@ class Ledger(PortLedger):
 
     def append(self) -> None:
         """Notes that the producer wrote a record into its unfinished buffer."""
-        self.sent += 1
-        self.live[-1].end = self.sent
+        self.next_record += 1
+        self.live[-1].end = self.next_record
 
     def finish_buffer(self) -> None:
         """Notes that the producer finished its buffer, without a notification of the consumer."""
@@ -300,8 +300,8 @@ class Ledger(PortLedger):
         self._note(checkpoint)
         self.rises = False
         self.urgent.append(Barrier(checkpoint, UNALIGNED))
-        if self.sent > self.delivered:
-            self._write(checkpoint, self.sent)
+        if self.next_record > self.delivered:
+            self._write(checkpoint, self.next_record)
 
     def finish(self) -> None:
         """Notes that the producer added the end of partition behind everything else."""
@@ -484,5 +484,5 @@ class Ledger(PortLedger):
         """Begins with a fresh subpartition that recovers `checkpoint`; the consumer goes back to its side of the
         cut."""
         self.delivered = self.polled[checkpoint]
-        self.sent = self.delivered + len(self.state(checkpoint).ids)
+        self.next_record = self.delivered + len(self.state(checkpoint).ids)
         self.begin_subpartition("recovering")

@@ -147,7 +147,7 @@ def open_buffer(port: SubpartitionPort, ledger: Ledger, records: int) -> Answer[
 
 @step("producer", WRITING, when=always, end=Ledger.append, struck=Ledger.break_down)
 def append(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
-    return port.append((ledger.sent,))
+    return port.append((ledger.next_record,))
 
 
 @step("producer", WRITING, when=always, end=Ledger.finish_buffer, struck=Ledger.break_down, weight=10)
@@ -190,7 +190,7 @@ def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
 
 @step("producer", ENDED, when=always, weight=2, in_words=ADDED)
 def add_after_end(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
-    return port.add(Buffer((ledger.sent,)))
+    return port.add(Buffer((ledger.next_record,)))
 
 
 @step("producer", ENDED, when=too_late, end=Ledger.refuse, weight=2, in_words=ADDED)
