@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import zip_longest
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -12,6 +14,7 @@ from conformance.components.drainer.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.models.designs import PUSHED
 from conformance.models.faults import WithFaults
+from conformance.models.recovered_state import channels_of, first_records
 from conformance.ports import DrainerConfig, DrainerPort, Piece
 
 
@@ -29,15 +32,18 @@ class DrainerScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True)
     in_turn: bool = False
 
 
+@cache
+def _recovered(config: DrainerScenarioConfig) -> tuple[tuple[int, ...], ...]:
+    channels = range(sum(config.gates))
+    return tuple([first_records(one, config.recovered if one >= config.without else 0) for one in channels])
+
+
+@cache
 def _fetched(config: DrainerScenarioConfig) -> tuple[Piece, ...]:
-    channels = [(gate, channel) for gate, size in enumerate(config.gates) for channel in range(size)]
-    pieces = [
-        Piece(gate, channel, (100 * number + record,))
-        for number, (gate, channel) in enumerate(channels)
-        if number >= config.without
-        for record in range(config.recovered)
-    ]
-    return tuple(sorted(pieces, key=lambda piece: piece.records[0] % 100) if config.in_turn else pieces)
+    by_channel = zip(channels_of(config.gates), _recovered(config), strict=True)
+    pieces = [[Piece(gate, channel, (record,)) for record in ids] for (gate, channel), ids in by_channel]
+    in_order = zip_longest(*pieces) if config.in_turn else pieces
+    return tuple([piece for some in in_order for piece in some if piece is not None])
 
 
 _make = DrainerScenarioConfig
@@ -59,7 +65,7 @@ COMPONENT = Component(
         config.gates, _fetched(config), config.segment_records, config.buffers
     ),
     make_ledger=lambda config, capabilities: Ledger(
-        config.gates, _fetched(config), config.buffers, config.can_fail(DrainerPort)
+        config.gates, _recovered(config), _fetched(config), config.buffers, config.can_fail(DrainerPort)
     ),
     needs=lambda config: PUSHED | config.needs_for_faults(),
     threads=("task", "drain", "network", "executor", "canceler"),

@@ -7,13 +7,12 @@ from typing import Any
 from conformance.components.drainer import steps
 from conformance.components.drainer.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Unsure, answers_property, thread_properties
-from conformance.models import faults, lifetime
+from conformance.models import faults, lifetime, recovered_state
 from conformance.models.designs import FAULTS, RESOURCES
-from conformance.models.records import compare_ids, in_words
-from conformance.models.words import are, got, many, must_be, name, refusal
+from conformance.models.records import in_words
+from conformance.models.words import are, many, must_be, name
 from conformance.ports import (
     BUFFER_POOL,
-    CheckpointReason,
     Drained,
     DrainerPort,
     FaultKind,
@@ -32,7 +31,7 @@ _ORDER = list(RecoveryTrigger)
 def fetched_records_are_pushed_once_in_their_order(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
     """The drainer pushes every record that was fetched, once, in the order of fetching, into its channel. It says that
     it has handed on everything when that is so."""
-    owed = ledger.pieces[ledger.pushed] if ledger.pushed < len(ledger.pieces) else None
+    owed = ledger.fetched.pieces[ledger.fetched.committed] if ledger.fetched.left() else None
     if seen.value == owed:
         return True
     if owed is None:
@@ -52,7 +51,7 @@ def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drai
     """Out of each channel the task takes the recovered records and then the live ones, each once and in order."""
     if seen.value is None:
         return False
-    owed = ledger.owed(ledger.first[seen.value.gate] + seen.value.channel)
+    owed = ledger.recovered.owed(ledger.recovered.number(seen.value.gate, seen.value.channel))
     if owed is None:
         channel = f"channel {seen.value.channel} of gate {seen.value.gate}"
         return Broken(
@@ -64,16 +63,15 @@ def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drai
 def _nothing_is_left(ledger: Ledger, of_fetched: bool) -> Judgement:
     """Judges, once everything was handed on and the task found nothing, the channels for which something was fetched,
     or those for which nothing was."""
-    if not ledger.is_all_handed_on() or ledger.is_broken():
+    recovered = ledger.recovered
+    if len(ledger.nothing_found()) < len(recovered.gates) or ledger.is_broken():
         return False
-    judged = False
-    for channel, (gate, number) in enumerate(ledger.channels):
-        if bool(ledger.fetched[channel]) is of_fetched:
-            judged = True
-            if ledger.owed(channel) is not None:
-                owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
-                return Broken(FailureClass.STUCK, owed, "the task found nothing")
-    return judged
+    for channel in recovered.not_empty():
+        if bool(recovered.state[channel]) is of_fetched:
+            gate, number = recovered.channels[channel]
+            owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
+            return Broken(FailureClass.STUCK, owed, "the task found nothing")
+    return any(bool(ids) is of_fetched for ids in recovered.state)
 
 
 @rule(steps.take, steps.drain, invariant="I-98", tickets=("FLINK-39523",), after_learning=True)
@@ -94,51 +92,39 @@ def a_channel_without_state_hides_nothing(ledger: Ledger, seen: Seen[Any, *tuple
 def a_gate_does_not_wait_for_another(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
     """When the drainer has handed on everything and the task finds nothing in a gate, it has taken all records that
     were recovered in this gate and all that have arrived there, however much is left in others."""
-    if not ledger.lookers.found_nothing("drainer") or ledger.is_recovered() or ledger.is_broken():
+    gates = ledger.nothing_found()
+    if not gates or not ledger.recovered.left() or ledger.is_broken():
         return False
-    found = False
-    for channel, (gate, number) in enumerate(ledger.channels):
-        if ledger.lookers.found_nothing(gate):
-            found = True
-            if ledger.owed(channel) is not None:
-                owed = f"something is left in channel {number} of gate {gate}, and gates do not wait for each other"
-                return Broken(FailureClass.STUCK, owed, "the task found nothing in this gate")
-    return found
+    for channel in ledger.recovered.not_empty():
+        gate, number = ledger.recovered.channels[channel]
+        if gate in gates:
+            owed = f"something is left in channel {number} of gate {gate}, and gates do not wait for each other"
+            return Broken(FailureClass.STUCK, owed, "the task found nothing in this gate")
+    return True
 
 
 @rule(steps.drain, invariant="I-92", tickets=("FLINK-38544",))
 def recovered_data_fits_into_its_buffers(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
     """No more recovered records wait in the channels than there are buffers for recovered data."""
-    if seen.value is None or not ledger.alone or ledger.pushed <= ledger.buffers:
+    if seen.value is None or not ledger.alone or ledger.fetched.committed <= ledger.recovered.buffers:
         return False
-    if ledger.in_use() <= ledger.buffers:
+    if ledger.in_use() <= ledger.recovered.buffers:
         return True
-    owed = f"recovered data has {many(ledger.buffers, 'buffer')}, so the drainer must wait"
+    owed = f"recovered data has {many(ledger.recovered.buffers, 'buffer')}, so the drainer must wait"
     return Broken(
         FailureClass.PROTOCOL, owed, f"it has pushed {many(ledger.in_use(), 'record')} that the task has not taken"
     )
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-@rule(steps.checkpoint, invariant="I-53", tickets=("FLINK-38544",))
-def a_checkpoint_before_the_drainer_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """While the state is fetched, a checkpoint is declined with the reason declined-task-not-ready."""
-    if ledger.phase != "fetched":
-        return False
-    if refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
-        return True
-    owed = "the state is still fetched, so the checkpoint must be declined with the reason declined-task-not-ready"
-    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
-
-
-@rule(steps.checkpoint, invariant="I-54", tickets=("FLINK-39018",))
-def a_checkpoint_starts_while_state_is_pushed(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """Once the drainer was installed, every checkpoint starts, whatever was pushed and taken."""
-    if ledger.phase != "installed":
-        return False
-    if seen.error is None:
-        return True
-    return Broken(FailureClass.STUCK, "the drainer was installed, so the checkpoint must start", got(seen.error))
+adopt(
+    recovered_state.a_checkpoint_that_comes_too_early_is_declined, steps.checkpoint, of=Ledger.must_start,
+    slug="a-checkpoint-before-the-drainer-is-declined",
+)  # fmt: skip
+adopt(
+    recovered_state.a_checkpoint_does_not_wait_for_recovered_data, steps.checkpoint, of=Ledger.must_start,
+    slug="a-checkpoint-starts-while-state-is-pushed",
+)  # fmt: skip
 
 
 @rule(steps.stored, invariant="I-40", tickets=("FLINK-38544", "FLINK-39523", "FLINK-39524", "FLINK-40016"))
@@ -150,19 +136,13 @@ def a_checkpoint_holds_what_was_not_taken(
     (checkpoint,) = seen.operands
     if seen.value is None:
         return False
-    if checkpoint not in ledger.cuts:
+    if checkpoint not in ledger.recovered.started:
         return Broken(
             FailureClass.PROTOCOL,
             f"checkpoint {checkpoint} was declined, so it must hold nothing",
             "its input state is stored",
         )
-    for channel, owed in enumerate(ledger.must_hold(checkpoint)):
-        if seen.value[channel] != owed:
-            gate, number = ledger.channels[channel]
-            kind = compare_ids(owed, seen.value[channel], owed[0] if owed else 0)
-            text = f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {number} of gate {gate}"
-            return Broken(kind, text, f"it holds {in_words(seen.value[channel])}")
-    return True
+    return ledger.recovered.must_hold(checkpoint, seen.value)
 
 
 @rule(steps.stored, invariant="I-54", tickets=("FLINK-38544",))
@@ -214,7 +194,7 @@ def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: See
     if (ledger.phase == "fetched") is not (seen.value is RecoveryTrigger.NOT_READY):
         installed = "not " if ledger.phase == "fetched" else ""
         return Broken(FailureClass.PROTOCOL, f"the drainer was {installed}installed", f"the trigger is {seen.value}")
-    if seen.value is RecoveryTrigger.NO_OP and not ledger.is_recovered():
+    if seen.value is RecoveryTrigger.NO_OP and ledger.recovered.left():
         return Broken(
             FailureClass.LOST, "recovered data was not taken yet, so the trigger must not be no-op", "it is no-op"
         )
@@ -229,27 +209,17 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
     if ledger.released or ledger.flying or ledger.phase not in ("fetched", "installed"):
         return False
     grants, files = seen.value.grants, seen.value.files
-    least = int(ledger.pushed < len(ledger.pieces))
-    drainer = int(bool(ledger.pieces) and not ledger.drained)
-    most = drainer + len([one for one in ledger.cuts if one not in ledger.complete])
-    if grants is not None and not least <= grants <= most:
-        kind = FailureClass.LEAKED if grants > most else FailureClass.LOST
-        return Broken(
-            kind, f"at least {many(least, 'grant')} and at most {most} must be there", f"{are(grants, 'grant')} there"
-        )
-    if grants is not None and ledger.lookers.found_nothing("writer") and grants > drainer:
-        return Broken(
-            FailureClass.LEAKED,
-            f"everything is written, so there must be at most {many(drainer, 'grant')}",
-            f"{are(grants, 'grant')} there",
-        )
-    if files and not grants and grants is not None:
-        return Broken(
-            FailureClass.LEAKED,
-            "nobody reads the files any more, so they must be deleted",
-            f"{are(files, 'file')} left",
-        )
-    return bool(ledger.pieces)
+    if grants is None:
+        return bool(ledger.fetched.pieces)
+    most = int(bool(ledger.fetched.pieces) and not ledger.drained)
+    if not ledger.lookers.found_nothing("writer"):
+        most += len([one for one in ledger.recovered.started if one not in ledger.complete])
+    if (granted := recovered_state.must_be_granted(grants, int(ledger.fetched.left() > 0), most)) is not True:
+        return granted
+    if files and not grants:
+        owed = "nobody reads the files any more, so they must be deleted"
+        return Broken(FailureClass.LEAKED, owed, f"{are(files, 'file')} left")
+    return bool(ledger.fetched.pieces)
 
 
 adopt(lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES)

@@ -25,32 +25,33 @@ step = STEPS.step
 # ---- when ------------------------------------------------------------------------------------------------------------
 def next_checkpoint(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint."""
-    newest = ledger.newest()
+    newest = ledger.recovered.newest
     return ((newest + 1,),) if newest < MOST_CHECKPOINTS else DISABLED
 
 
 def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Checkpoints that started and were not aborted."""
-    return [(one,) for one in ledger.cuts if one not in ledger.aborted]
+    return [(one,) for one in ledger.recovered.started if one not in ledger.aborted]
 
 
 def known(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest three checkpoints."""
-    newest = ledger.newest()
+    newest = ledger.recovered.newest
     return [(one,) for one in range(max(1, newest - 2), newest + 1)]
 
 
 def gates(ledger: Ledger) -> Sequence[tuple[int]]:
     """All gates."""
-    return [(gate,) for gate in range(len(ledger.gates))]
+    return [(gate,) for gate in range(len(ledger.recovered.gates))]
 
 
 def sends(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Channels whose producer may send, with the next record."""
+    recovered = ledger.recovered
     return [
-        (gate, channel, 100 * number + len(ledger.records[number]))
-        for number, (gate, channel) in enumerate(ledger.channels)
-        if len(ledger.records[number]) < MOST_RECORDS
+        (*recovered.channels[channel], recovered.next_record(channel))
+        for channel, elements in enumerate(recovered.elements)
+        if len(elements) < MOST_RECORDS
     ]
 
 
@@ -60,7 +61,7 @@ def install(port: DrainerPort, ledger: Ledger) -> Answer[None]:
     return port.install()
 
 
-@step("task", LIVE, when=next_checkpoint, begin=Ledger.begin_stir, end=Ledger.end, learn=Ledger.started,
+@step("task", LIVE, when=next_checkpoint, begin=Ledger.begin_stir, end=Ledger.end, learn=Ledger.tried,
       weight=12, fails=True)  # fmt: skip
 def checkpoint(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint(checkpoint)
@@ -127,7 +128,7 @@ def _write(ledger: Ledger) -> Any:
 
 
 def _drain(ledger: Ledger) -> Any:
-    if ledger.draining:  # it must be able to go on, unless it waits for a buffer
+    if ledger.recovered.handing_on:  # it must be able to go on, unless it waits for a buffer
         return drain() if ledger.phase in (*INSTALLED, BROKEN) and not ledger.is_waiting() else None
     return drain() if ledger.phase == "installed" and not ledger.lookers.found_nothing("drainer") else None
 
@@ -137,7 +138,9 @@ def _take(ledger: Ledger) -> Any:
         return None
     if ledger.is_waiting():  # only a gate in which recovered data waits helps
         return take(ledger.first_gate_in_use())
-    return next((take(gate) for gate in range(len(ledger.gates)) if not ledger.lookers.found_nothing(gate)), None)
+    return next(
+        (take(gate) for gate in range(len(ledger.recovered.gates)) if not ledger.lookers.found_nothing(gate)), None
+    )
 
 
 def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
@@ -145,7 +148,7 @@ def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
         return [resources(), *(stored(checkpoint) for checkpoint in ledger.complete)]
     if ledger.phase != "installed":
         return ()
-    return [trigger(), resources(), *(stored(checkpoint) for checkpoint in ledger.cuts)]
+    return [trigger(), resources(), *(stored(checkpoint) for checkpoint in ledger.recovered.started)]
 
 
 DRAIN = Drain[Ledger](

@@ -14,11 +14,7 @@ goal = RULES.goal
 @goal(steps.snapshot)
 def a_snapshot_was_made_in_the_middle_of_a_segment(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A snapshot was made when one record of a channel was committed and the next of the same channel was not."""
-    at = ledger.committed
-    if not 0 < at < len(ledger.entries):
-        return False
-    before, after = ledger.entries[at - 1], ledger.entries[at]
-    return (before.gate, before.channel) == (after.gate, after.channel)
+    return ledger.fetched.is_in_the_middle()
 
 
 @goal(steps.snapshot)
@@ -37,15 +33,18 @@ def a_snapshot_was_read_after_the_reader_was_closed(ledger: Ledger, seen: Seen[P
 def two_snapshots_were_read_in_turn(ledger: Ledger, seen: Seen[Piece | None, int, int]) -> bool:
     """A snapshot answered records while another one was in the middle."""
     return seen.value is not None and any(
-        one.start < one.at and one.must_hold() for number, one in ledger.snapshots.items() if number != seen.operands[0]
+        ledger.fetched.snapshots[number] < one.at and one.must_hold()
+        for number, one in ledger.snapshots.items()
+        if number != seen.operands[0]
     )
 
 
 @goal(steps.close_snapshot)
 def a_snapshot_was_closed_without_being_read(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A snapshot was closed of which nothing was read."""
-    one = ledger.snapshots[seen.operands[0]]
-    return one.at == one.start and one.must_hold()
+    (number,) = seen.operands
+    one = ledger.snapshots[number]
+    return one.at == ledger.fetched.snapshots[number] and one.must_hold()
 
 
 @goal(steps.read)
@@ -69,7 +68,7 @@ def everything_was_deleted_while_a_snapshot_was_open(ledger: Ledger, seen: Seen[
 @goal(steps.force_close, steps.discard)
 def the_fetching_was_broken_off_in_the_middle(ledger: Ledger, seen: Seen[None]) -> bool:
     """Everything was deleted while a segment was open and a file was written."""
-    return ledger.phase == "fetching" and len(ledger.entries) > ledger.segment_records
+    return ledger.phase == "fetching" and len(ledger.fetched.pieces) > ledger.segment_records
 
 
 @goal(steps.resources)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
 from conformance.driver import BROKEN, PortLedger, Seen
+from conformance.models.recovered_state import FetchedState, channels_of
 from conformance.ports import SPILL_FILE_CLOSE, SPILL_FILE_DELETE, FaultStruck, Piece, Places
 
 
-class Entry(Struct, frozen=True):
-    """A record that was appended, and its channel."""
-
-    record: int
-    gate: int
-    channel: int
-
-
 class Snapshot:
-    """A snapshot: which entry it answers next, and whether it can still answer one."""
+    """A snapshot: which record it answers next, and whether it can still answer one."""
 
-    __slots__ = ("at", "closed", "ended", "start")
+    __slots__ = ("at", "closed", "ended")
 
-    def __init__(self, start: int) -> None:
-        self.start = self.at = start
+    def __init__(self, at: int) -> None:
+        self.at = at
         self.closed = False
         self.ended = False
         """Whether it was read to its end, or a read of it failed, so that it needs its grant no more."""
@@ -43,14 +34,14 @@ class Ledger(PortLedger):
     was deleted by force."""
 
     __slots__ = (
-        "at", "channels", "committed", "entries", "file_records", "gates", "largest", "next_id", "reader_open",
-        "segment_records", "snapshots", "undeleted",
+        "at", "channels", "fetched", "file_records", "gates", "largest", "next_id", "reader_open", "segment_records",
+        "snapshots", "undeleted",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], segment_records: int, file_records: int, can_fail: Places) -> None:
         super().__init__(can_fail)
         self.gates = gates
-        self.channels = tuple((gate, channel) for gate, size in enumerate(gates) for channel in range(size))
+        self.channels = channels_of(gates)
         self.segment_records = segment_records
         self.file_records = file_records
         self.restart()
@@ -58,13 +49,12 @@ class Ledger(PortLedger):
     def restart(self) -> None:
         """Begins with a fresh store."""
         self.begin_life("fetching")
-        self.entries: list[Entry] = []
-        """What was appended, in this order."""
+        self.fetched = FetchedState()
         self.next_id = 0
         self.largest = 0
         """How many records were appended at once at most."""
-        self.at = self.committed = 0
-        """How many entries the reader has read; how many of them were committed."""
+        self.at = 0
+        """How many records the reader has read."""
         self.reader_open = False
         self.snapshots: dict[int, Snapshot] = {}
         self.undeleted = 0
@@ -73,11 +63,7 @@ class Ledger(PortLedger):
     # ---- queries -----------------------------------------------------------------------------------------------------
     def is_pending(self) -> bool:
         """Returns whether a piece was read and not committed."""
-        return self.at > self.committed
-
-    def left(self, at: int) -> list[Entry]:
-        """Returns the entries from this one on."""
-        return self.entries[at:]
+        return self.at > self.fetched.committed
 
     def grants(self) -> tuple[int, int]:
         """Returns how many grants there must be at least, and may be at most."""
@@ -88,7 +74,7 @@ class Ledger(PortLedger):
     def least_files(self) -> int:
         """Returns how many files there must be before any is deleted, since each is full at some size."""
         fullest = self.file_records + self.segment_records + self.largest
-        written = len(self.entries) - self.segment_records - self.largest
+        written = len(self.fetched.pieces) - self.segment_records - self.largest
         return max(0, -(-written // fullest))
 
     def may_keep(self, place: str) -> bool:
@@ -101,23 +87,23 @@ class Ledger(PortLedger):
         """Notes that records were appended."""
         self.largest = max(self.largest, count)
         for _ in range(count):
-            self.entries.append(Entry(self.next_id, gate, channel))
+            self.fetched.pieces.append(Piece(gate, channel, (self.next_id,)))
             self.next_id += 1
 
     def append_failed(self, seen: Seen[Any], *operands: Any) -> None:
         """Notes that nothing more can be written."""
         self.break_down(seen)
-        self.entries = []
+        self.fetched.pieces = []
 
     def finish(self, seen: Seen[bool]) -> None:
         """Notes that everything was fetched."""
-        self.phase = "fetched" if self.entries else "empty"
-        self.reader_open = bool(self.entries)
+        self.phase = "fetched" if self.fetched.pieces else "empty"
+        self.reader_open = bool(self.fetched.pieces)
 
     def discard(self) -> None:
         """Notes that the fetching has failed."""
         self.phase = BROKEN
-        self.entries = []
+        self.fetched.pieces = []
 
     def read(self, seen: Seen[Piece | None], most: int) -> None:
         """Notes what was read."""
@@ -134,7 +120,7 @@ class Ledger(PortLedger):
 
     def commit(self) -> None:
         """Notes that the piece was handed to its channel."""
-        self.committed = self.at
+        self.fetched.committed = self.at
 
     def close_reader(self) -> None:
         """Notes that the reader was closed."""
@@ -147,7 +133,8 @@ class Ledger(PortLedger):
 
     def snapshot(self, number: int) -> None:
         """Notes that a snapshot was made."""
-        self.snapshots[number] = Snapshot(self.committed)
+        self.fetched.make_snapshot(number)
+        self.snapshots[number] = Snapshot(self.fetched.committed)
 
     def read_snapshot(self, seen: Seen[Piece | None], number: int, most: int) -> None:
         """Notes what was read of a snapshot."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.components.spill import steps
-from conformance.components.spill.ledger import Entry, Ledger
+from conformance.components.spill.ledger import Ledger
 from conformance.driver import BROKEN, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import faults, lifetime
 from conformance.models.designs import FAULTS, RESOURCES
 from conformance.models.records import compare_ids, in_words
+from conformance.models.recovered_state import must_be_granted
 from conformance.models.words import are, many, must_fail, truth
 from conformance.ports import ErrorKind, Piece, Resources, SpillPort
 
@@ -19,7 +20,7 @@ Looked = Seen[Resources]
 
 
 # ---- what is read ----------------------------------------------------------------------------------------------------
-def _next(left: list[Entry], piece: Piece | None, most: int) -> Judgement:
+def _next(left: list[Piece], piece: Piece | None, most: int) -> Judgement:
     """Judges a piece: the first of what is left, all of one channel, and no more than was asked for."""
     if piece is None:
         if not left:
@@ -29,13 +30,13 @@ def _next(left: list[Entry], piece: Piece | None, most: int) -> Judgement:
     count = len(piece.records)
     if not 0 < count <= most:
         return Broken(FailureClass.PROTOCOL, f"a piece has at least one record and at most {most}", f"it has {count}")
-    owed_ids = tuple(entry.record for entry in left[:count])
+    owed_ids = tuple(one.records[0] for one in left[:count])
     if piece.records != owed_ids:
         kind = compare_ids(owed_ids, piece.records, owed_ids[0] if owed_ids else 0)
         return Broken(kind, f"{in_words(owed_ids)} must come next", f"{in_words(piece.records)} came")
-    for entry in left[:count]:
-        if (entry.gate, entry.channel) != (piece.gate, piece.channel):
-            owed = f"record {entry.record} belongs to channel {entry.channel} of gate {entry.gate}"
+    for one in left[:count]:
+        if (one.gate, one.channel) != (piece.gate, piece.channel):
+            owed = f"record {one.records[0]} belongs to channel {one.channel} of gate {one.gate}"
             observed = f"it was read for channel {piece.channel} of gate {piece.gate}"
             return Broken(FailureClass.CORRUPTED, owed, observed)
     return True
@@ -45,7 +46,7 @@ def _next(left: list[Entry], piece: Piece | None, most: int) -> Judgement:
 def what_was_appended_is_read_once_for_its_channel(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
     """The reader answers every record that was appended, once, in this order, with the gate and the channel for which
     it was appended. Records of two channels are never in one piece."""
-    return _next(ledger.left(ledger.at), seen.value, seen.operands[0])
+    return _next(ledger.fetched.pieces[ledger.at :], seen.value, seen.operands[0])
 
 
 @rule(steps.read_snapshot, invariant="I-70", tickets=("FLINK-39524",))
@@ -53,7 +54,7 @@ def a_snapshot_holds_what_was_not_committed(ledger: Ledger, seen: Seen[Piece | N
     """A snapshot answers exactly what was not committed when it was made, also from the middle of a segment, whatever
     the reader and other snapshots have read since."""
     number, most = seen.operands
-    return _next(ledger.left(ledger.snapshots[number].at), seen.value, most)
+    return _next(ledger.fetched.pieces[ledger.snapshots[number].at :], seen.value, most)
 
 
 @rule(steps.read_uncommitted, invariant="I-70")
@@ -65,10 +66,10 @@ def a_piece_is_committed_before_the_next_is_read(ledger: Ledger, seen: Seen[Piec
 @rule(steps.finish, invariant="I-68")
 def nothing_fetched_leaves_nothing_to_read(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The end of the fetching says whether there is anything to read."""
-    owed = bool(ledger.entries)
+    owed = bool(ledger.fetched.pieces)
     if seen.value is owed:
         return True
-    text = f"{are(len(ledger.entries), 'record')} fetched, so `finish` must return {truth(owed)}"
+    text = f"{are(len(ledger.fetched.pieces), 'record')} fetched, so `finish` must return {truth(owed)}"
     return Broken(FailureClass.LOST if owed else FailureClass.PROTOCOL, text, f"it returned {truth(seen.value)}")
 
 
@@ -99,7 +100,7 @@ def a_snapshot_that_was_given_up_does_not_answer_the_end(ledger: Ledger, seen: S
     its end may answer it again."""
     one = ledger.snapshots[seen.operands[0]]
     if seen.error is None and (seen.value is None or not one.closed):
-        return _next(ledger.left(one.at), seen.value, 1)
+        return _next(ledger.fetched.pieces[one.at :], seen.value, 1)
     return _refused(seen, "nothing more can be read of the snapshot")
 
 
@@ -115,7 +116,7 @@ def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any,
     read to its end may say so again; it, and one that has failed, may also refuse with an error of kind state."""
     if seen.operands and (one := ledger.snapshots[seen.operands[0]]).ended:
         if seen.error is None and seen.value is None:
-            return _next(ledger.left(one.at), None, 1)
+            return _next(ledger.fetched.pieces[one.at :], None, 1)
         return _refused(seen, "nothing more can be read of the snapshot")
     return must_fail(seen.error, ErrorKind.RELEASED, "the files were deleted by force")
 
@@ -142,7 +143,7 @@ def a_full_file_is_followed_by_another(ledger: Ledger, seen: Looked) -> Judgemen
         return False
     if seen.value.files >= least:
         return True
-    owed = f"{are(len(ledger.entries), 'record')} appended, so there must be at least {many(least, 'file')}"
+    owed = f"{are(len(ledger.fetched.pieces), 'record')} appended, so there must be at least {many(least, 'file')}"
     return Broken(FailureClass.LEAKED, owed, f"{are(seen.value.files, 'file')} there")
 
 
@@ -174,11 +175,8 @@ def everybody_who_may_read_has_one_grant(ledger: Ledger, seen: Looked) -> Judgem
     if ledger.released or ledger.phase != "fetched" or seen.value.grants is None:
         return False
     least, most = ledger.grants()
-    if least <= seen.value.grants <= most:
-        return bool(ledger.snapshots)
-    kind = FailureClass.LOST if seen.value.grants < least else FailureClass.LEAKED
-    owed = f"{many(least, 'grant') if least == most else f'{least} to {most} grants'} must be there"
-    return Broken(kind, owed, f"{are(seen.value.grants, 'grant')} there")
+    granted = must_be_granted(seen.value.grants, least, most)
+    return bool(ledger.snapshots) if granted is True else granted
 
 
 @rule(steps.resources, invariant="I-69", needs=RESOURCES)
@@ -190,7 +188,7 @@ def a_file_is_open_only_for_those_who_use_it(ledger: Ledger, seen: Looked) -> Ju
         return False
     if ledger.phase == "fetching":
         most = 1
-    elif ledger.phase == BROKEN and not ledger.entries:
+    elif ledger.phase == BROKEN and not ledger.fetched.pieces:
         most = 0
     else:
         most = ledger.grants()[1]

@@ -41,7 +41,7 @@ step = STEPS.step
 # ---- when ------------------------------------------------------------------------------------------------------------
 def fetchable(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Channels, and how many records of them may be fetched next."""
-    room = MOST_RECORDS - len(ledger.entries)
+    room = MOST_RECORDS - len(ledger.fetched.pieces)
     return [(gate, channel, size) for size in _SIZES if size <= room for gate, channel in ledger.channels]
 
 
@@ -227,7 +227,7 @@ def _next(ledger: Ledger) -> Any:
         return None
     if ledger.is_pending():
         return commit()
-    return read(2) if ledger.left(ledger.at) else None
+    return read(2) if ledger.fetched.pieces[ledger.at :] else None
 
 
 def _next_of_snapshot(ledger: Ledger) -> Any:

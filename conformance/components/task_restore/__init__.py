@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -12,6 +13,7 @@ from conformance.components.task_restore.steps import DRAIN, STEPS, end_of_parti
 from conformance.driver import FINISH, RUN, Bound, Component, Operands
 from conformance.models.designs import recovers
 from conformance.models.faults import WithFaults
+from conformance.models.recovered_state import first_records
 from conformance.ports import Recovery, TaskRestoreConfig, TaskRestorePort
 
 OUTPUT = (1, 2)
@@ -48,9 +50,9 @@ def _port_config(config: TaskRestoreScenarioConfig) -> TaskRestoreConfig:
     )  # fmt: skip
 
 
+@cache
 def _recovered(config: TaskRestoreScenarioConfig) -> tuple[tuple[int, ...], ...]:
-    channels = range(sum(config.gates))
-    return tuple(tuple(range(100 * channel, 100 * channel + config.recovered)) for channel in channels)
+    return tuple(first_records(channel, config.recovered) for channel in range(sum(config.gates)))
 
 
 def _in_effect(config: TaskRestoreScenarioConfig) -> Recovery:

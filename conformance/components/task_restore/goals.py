@@ -20,8 +20,8 @@ def a_gate_was_converted_while_another_was_never_read(ledger: Ledger, seen: Seen
     return any(
         type(one) is GateConverted
         and any(
-            not ledger.converted[gate] and not ledger.reads(gate) and not ledger.is_restored(gate)
-            for gate in range(len(ledger.gates))
+            not ledger.converted[gate] and not ledger.reads(gate) and ledger.recovered.left_of(gate) > 0
+            for gate in range(len(ledger.recovered.gates))
             if gate != one.gate
         )
         for one in seen.signals
@@ -31,22 +31,20 @@ def a_gate_was_converted_while_another_was_never_read(ledger: Ledger, seen: Seen
 @goal(steps.turn, needs=IN_MEMORY)
 def the_input_ended_during_the_restore(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The task waited because every channel had ended, and had not finished to restore."""
-    return (
-        seen.value is Turn.WAITS and all(ledger.ended) and ledger.state is TaskState.INITIALIZING and bool(ledger.ended)
-    )
+    waits = seen.value is Turn.WAITS and ledger.state is TaskState.INITIALIZING
+    return waits and bool(ledger.recovered.gates) and ledger.recovered.has_ended()
 
 
 @goal(steps.cancel)
 def a_task_was_cancelled_before_a_gate_was_converted(ledger: Ledger, seen: Seen[None]) -> bool:
     """A task was cancelled while it restored and no gate was converted."""
-    return _cancelled(seen) and bool(ledger.gates) and not any(ledger.converted)
+    return _cancelled(seen) and bool(ledger.recovered.gates) and not any(ledger.converted)
 
 
 @goal(steps.cancel, needs=IN_MEMORY)
 def a_task_was_cancelled_with_recovered_data_left(ledger: Ledger, seen: Seen[None]) -> bool:
     """A task was cancelled when all gates were converted and recovered data was not processed."""
-    left = not all(ledger.is_restored(gate) for gate in range(len(ledger.gates)))
-    return _cancelled(seen) and all(ledger.converted) and left
+    return _cancelled(seen) and all(ledger.converted) and ledger.recovered.left() > 0
 
 
 @goal(steps.cancel)
@@ -72,8 +70,7 @@ def a_checkpoint_was_declined_during_the_restore(ledger: Ledger, seen: Seen[None
 
 
 def _with_data(ledger: Ledger, seen: Seen[None, int], recovery: Recovery) -> bool:
-    left = any(taken < len(recovered) for taken, recovered in zip(ledger.taken, ledger.recovered, strict=True))
-    return seen.error is None and ledger.recovery is recovery and left
+    return seen.error is None and ledger.recovery is recovery and ledger.recovered.left() > 0
 
 
 @goal(steps.checkpoint, needs=IN_MEMORY)
@@ -91,19 +88,19 @@ def a_checkpoint_was_taken_while_recovered_data_was_pushed(ledger: Ledger, seen:
 @goal(steps.turn, needs=RECOVER_FIRST)
 def a_task_ran_that_had_processed_its_recovered_data_first(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The restore ended of a task that processes recovered data before the conversion."""
-    return _runs(seen) and ledger.at_first and any(ledger.recovered)
+    return _runs(seen) and ledger.at_first and any(ledger.recovered.state)
 
 
 @goal(steps.turn)
 def a_task_ran_that_had_nothing_to_recover(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The restore ended of a task that has gates and nothing to recover."""
-    return _runs(seen) and bool(ledger.gates) and not any(ledger.recovered)
+    return _runs(seen) and bool(ledger.recovered.gates) and not any(ledger.recovered.state)
 
 
 @goal(steps.turn)
 def a_source_ran(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The restore ended of a task without gates."""
-    return _runs(seen) and not ledger.gates
+    return _runs(seen) and not ledger.recovered.gates
 
 
 def _runs(seen: Seen[Turn]) -> bool:

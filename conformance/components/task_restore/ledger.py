@@ -6,12 +6,12 @@ from typing import Any, Literal, TypeAlias
 
 from conformance.driver import PortLedger, Seen
 from conformance.models.lookers import Lookers
+from conformance.models.recovered_state import RecoveredState
+from conformance.models.words import name
 from conformance.ports import (
     ALL_GATES,
-    Buffer,
     Element,
     ElementTaken,
-    EndOfPartition,
     GateConverted,
     Places,
     Recovery,
@@ -32,29 +32,24 @@ _NEXT = {
 
 
 class Ledger(PortLedger):
-    """Channels are numbered through all gates."""
+    """Phases: *deployed*, *live*, *over*, or the end."""
 
     __slots__ = (
-        "arriving", "at_first", "backward", "before_conversion", "began_over", "beside", "buffers", "converted", "cuts",
-        "declined", "early", "ended", "ends", "gate_of", "gates", "lookers", "lossy", "misplaced", "output", "reading",
-        "records", "recovered", "recovery", "selected", "state", "switched_off", "taken", "twice", "unaligned", "vain",
-        "valid",
+        "at_first", "backward", "before_conversion", "began_over", "beside", "converted", "early", "lookers", "lossy",
+        "misplaced", "output", "recovered", "recovery", "selected", "state", "switched_off", "twice", "unaligned",
+        "vain", "valid",
     )  # fmt: skip
 
     def __init__(
-        self, gates: tuple[int, ...], engine: Recovery, recovery: Recovery, recovered: tuple[tuple[int, ...], ...],
+        self, gates: tuple[int, ...], engine: Recovery, recovery: Recovery, fetched: tuple[tuple[int, ...], ...],
         output: tuple[int, ...], buffers: int, valid: bool, unaligned: bool, can_fail: Places,
     ) -> None:  # fmt: skip
         """`engine`: the design of the engine. `recovery`: the one that is in effect. `valid`: whether the task has all
         that it needs for it."""
         super().__init__(can_fail)
-        self.gates = gates
-        self.gate_of = tuple(gate for gate, size in enumerate(gates) for _ in range(size))
+        self.recovered = RecoveredState(gates, fetched, buffers)
         self.recovery = recovery
-        self.recovered = recovered
         self.output = output
-        self.buffers = buffers
-        """How many buffers there are for recovered data."""
         self.at_first = recovery is Recovery.RECOVER_FIRST
         """Whether recovered data is processed before the conversion."""
         self.switched_off = recovery is not engine
@@ -68,24 +63,14 @@ class Ledger(PortLedger):
         """Begins with a fresh task, which is not restored yet."""
         self.begin_life("deployed")
         self.state: TaskState | None = None
-        self.records = [list(ids) for ids in self.recovered]
-        """By channel, the records that the operators must get: those that are recovered, then those that arrive."""
-        self.taken = [0] * len(self.recovered)
-        """By channel, how many of them they got."""
-        self.arriving: Element = Buffer(())
-        """What a producer sends."""
-        self.ends = [False] * len(self.recovered)
-        """By channel, whether its end of partition was sent; whether it was taken."""
-        self.ended = [False] * len(self.recovered)
-        self.converted = [False] * len(self.gates)
+        self.recovered.restart()
+        self.converted = [False] * len(self.recovered.gates)
+        """By gate."""
         self.selected = ALL_GATES
-        self.cuts: dict[int, tuple[int, ...]] = {}
-        """By checkpoint that the task took, how many records of each channel the operators had got."""
-        self.declined: list[int] = []
         self.lookers: Lookers[Looker] = Lookers("executor", "task")
-        self.reading = self.beside = self.vain = False
-        """Whether the executor is in the middle of an operation; whether it waits in it for as long as the operation
-        of the task takes; whether the task found nothing to do meanwhile."""
+        self.beside = self.vain = False
+        """Whether the executor waits in the middle of an operation for as long as the operation of the task takes;
+        whether the task found nothing to do meanwhile."""
         self.misplaced: tuple[int, str, str] | None = None
         """A channel, what had to come out of it, and what did."""
         self.before_conversion: int | None = None
@@ -109,14 +94,6 @@ class Ledger(PortLedger):
         """Returns whether the task restores or runs."""
         return self.phase == "live"
 
-    def is_restored(self, gate: int) -> bool:
-        """Returns whether the operators got all recovered records of a gate."""
-        return all(
-            self.taken[channel] >= len(self.recovered[channel])
-            for channel, of in enumerate(self.gate_of)
-            if of == gate
-        )  # fmt: skip
-
     def reads(self, gate: int) -> bool:
         """Returns whether the operators read this gate."""
         return self.selected in (ALL_GATES, gate)
@@ -124,16 +101,18 @@ class Ledger(PortLedger):
     def is_waiting(self) -> bool:
         """Returns whether the executor may wait for a buffer. Then so many recovered records were not taken, and the
         operators do not read all gates, or may still find one of these records."""
-        if self.phase != "live" or not self.reading or self.recovery is Recovery.IN_MEMORY:
+        if self.phase != "live" or not self.recovered.handing_on or self.recovery is Recovery.IN_MEMORY:
             return False
-        left = [len(ids) - taken for ids, taken in zip(self.recovered, self.taken, strict=True) if len(ids) > taken]
-        return sum(left) >= self.buffers and not (self.vain and self.selected == ALL_GATES)
+        return self.recovered.left() >= self.recovered.buffers and not (self.vain and self.selected == ALL_GATES)
 
-    def must_accept(self) -> bool | None:
-        """Returns whether the task must take its part of a checkpoint now; None: it may decline it or not."""
+    def must_start(self) -> bool | None:
+        """Returns whether the task must take its part of a checkpoint now; None: it may decline it or not, or it is
+        over."""
+        if not self.is_live():
+            return None
         if not all(self.converted):
             return False
-        if self.state is TaskState.RUNNING or (self.gates and not self.at_first):
+        if self.state is TaskState.RUNNING or (self.recovered.gates and not self.at_first):
             return True
         return None
 
@@ -152,18 +131,18 @@ class Ledger(PortLedger):
         """Notes that the task looks for something to do. In the drain, an executor that is in the middle of an
         operation waits, and can only go on when the task has done something."""
         self._begin_act("turn")
-        self.beside = self.closing and self.reading
+        self.beside = self.closing and self.recovered.handing_on
 
     def begin_read(self) -> None:
         """Notes that the executor looks for something to do."""
         self._begin_act("read")
-        self.reading = True
+        self.recovered.handing_on = True
         self.vain = False
 
     def end_read(self) -> None:
         """Notes that the executor has done what it can do now."""
         self.end()
-        self.reading = False
+        self.recovered.handing_on = False
 
     def _begin_act(self, which: str) -> None:
         self.begin_alone()
@@ -178,7 +157,7 @@ class Ledger(PortLedger):
 
     def finds_nothing(self) -> bool:
         """Returns whether the task, if it looked for something to do, would find nothing again."""
-        return self.vain if self.reading else self.lookers.found_nothing("task")
+        return self.vain if self.recovered.handing_on else self.lookers.found_nothing("task")
 
     def was_read(self, seen: Seen[bool]) -> None:
         """Notes whether the executor had anything to do."""
@@ -188,11 +167,7 @@ class Ledger(PortLedger):
         """Notes that the producer of a channel begins to send."""
         self.begin()
         self.stir()
-        self.arriving = element
-        if isinstance(element, Buffer):
-            self.records[channel].extend(element.ids)
-        else:
-            self.ends[channel] = True
+        self.recovered.elements[channel].append(element)
 
     def select(self, gate: int) -> None:
         """Notes which gates the operators read."""
@@ -204,12 +179,9 @@ class Ledger(PortLedger):
         self.begin()
         self.stir()
 
-    def started(self, seen: Seen[None], checkpoint: int) -> None:
+    def tried(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes whether the task took its part of a checkpoint."""
-        if seen.error is None:
-            self.cuts[checkpoint] = tuple(self.taken)
-        else:
-            self.declined.append(checkpoint)
+        self.recovered.try_checkpoint(checkpoint, seen.error is None)
 
     def struck(self, seen: Seen[Any]) -> None:
         """Notes that what an operation has called failed."""
@@ -219,7 +191,7 @@ class Ledger(PortLedger):
 
     def read_struck(self, seen: Seen[Any]) -> None:
         """Notes that what the executor has called failed."""
-        self.reading = False
+        self.recovered.handing_on = False
         self.struck(seen)
 
     # ---- what the task tells -----------------------------------------------------------------------------------------
@@ -234,25 +206,20 @@ class Ledger(PortLedger):
                 self._change(signal.state)
 
     def _take(self, channel: int, element: Element) -> None:
-        records, taken = self.records[channel], self.taken[channel]
-        live = taken >= len(self.recovered[channel])
-        if not self.converted[self.gate_of[channel]] and (live or self.recovery is Recovery.PUSHED):
+        recovered = self.recovered
+        if not self.converted[recovered.channels[channel][0]] and (
+            not recovered.left_in(channel) or self.recovery is Recovery.PUSHED
+        ):
             self.before_conversion = channel
-        if taken < len(records):
-            owed: Element | None = Buffer((records[taken],))
-        else:
-            owed = EndOfPartition() if self.ends[channel] and not self.ended[channel] else None
+        owed = recovered.owed(channel)
         if element != owed:
-            self.misplaced = channel, _words(owed), _words(element)
-        if isinstance(element, Buffer):
-            self.taken[channel] += len(element.ids)
-        else:
-            self.ended[channel] = True
+            self.misplaced = channel, name(owed) if owed else "nothing", name(element)
+        recovered.taken[channel] += 1
 
     def _convert(self, gate: int) -> None:
         if self.converted[gate]:
             self.twice = gate
-        if self.at_first and not self.is_restored(gate):
+        if self.at_first and self.recovered.left_of(gate):
             self.lossy = gate
         self.converted[gate] = True
 
@@ -260,18 +227,12 @@ class Ledger(PortLedger):
         if state not in _NEXT.get(self.state, ()):
             self.backward = str(self.state), str(state)
         if state is TaskState.RUNNING and self.recovery is not Recovery.IN_MEMORY:
-            if not all(self.is_restored(gate) for gate in range(len(self.gates))):
+            if self.recovered.left():
                 self.early = "recovered data was not taken"
             elif self.recovery is Recovery.PUSHED and not all(self.converted):
                 self.early = "a gate was not converted"
-        elif state is TaskState.FINISHED and not all(self.ended):
+        elif state is TaskState.FINISHED and not self.recovered.has_ended():
             self.early = "a channel had not ended"
         self.state = state
         if state in OVER and self.phase == "live":
             self.phase = "over"
-
-
-def _words(element: Element | None) -> str:
-    if isinstance(element, Buffer):
-        return f"record {', '.join(map(str, element.ids))}"
-    return "nothing" if element is None else "the end of partition"

@@ -17,14 +17,12 @@ from conformance.driver import (
     answers_property,
     thread_properties,
 )
-from conformance.models import faults, lifetime
+from conformance.models import faults, lifetime, recovered_state
 from conformance.models.designs import FAULTS, READBACK, RESOURCES
 from conformance.models.fault_words import call_at
-from conformance.models.records import compare_ids, in_words
 from conformance.models.signal_words import signalled
-from conformance.models.words import got, must_fail, refusal
+from conformance.models.words import must_fail, must_succeed
 from conformance.ports import (
-    CheckpointReason,
     ElementTaken,
     ErrorKind,
     GateConverted,
@@ -63,7 +61,7 @@ def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Se
     if ledger.before_conversion is None:
         return True
     channel = ledger.before_conversion
-    owed = f"gate {ledger.gate_of[channel]} was not converted, so the operators must get nothing from it"
+    owed = f"gate {ledger.recovered.channels[channel][0]} was not converted, so the operators must get nothing from it"
     return Broken(FailureClass.PROTOCOL, owed, f"they got a record of channel {channel}")
 
 
@@ -101,17 +99,16 @@ def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgemen
     processed first, every gate that the operators read. What these gates have was taken."""
     if not (ledger.lookers.all_found_nothing() and ledger.is_live()):
         return False
-    for gate in range(len(ledger.gates)):
+    for gate in range(len(ledger.recovered.gates)):
         if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.at_first):
             return Broken(
                 FailureClass.STUCK, f"nothing holds up gate {gate}, so it must be converted", "it was not converted"
             )
-    for channel, records in enumerate(ledger.records):
-        left = len(records) > ledger.taken[channel] or ledger.ends[channel] > ledger.ended[channel]
-        if left and ledger.reads(ledger.gate_of[channel]):
+    for channel in ledger.recovered.not_empty():
+        if ledger.reads(ledger.recovered.channels[channel][0]):
             owed = f"the operators read channel {channel}, which is not empty, so the task must not wait"
             return Broken(FailureClass.STUCK, owed, "the task waits")
-    return bool(ledger.gates)
+    return bool(ledger.recovered.gates)
 
 
 # ---- how far the task is ---------------------------------------------------------------------------------------------
@@ -141,11 +138,13 @@ def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) 
 def a_restore_comes_to_an_end(ledger: Ledger, seen: Acted) -> Judgement:
     """When neither the executor nor the task has anything to do and the operators read all gates, the task runs; if
     every channel has ended, it is over."""
-    if not ledger.lookers.all_found_nothing() or not all(ledger.reads(gate) for gate in range(len(ledger.gates))):
+    if not ledger.lookers.all_found_nothing() or not all(
+        ledger.reads(gate) for gate in range(len(ledger.recovered.gates))
+    ):
         return False
     if ledger.state is TaskState.INITIALIZING:
         return Broken(FailureClass.STUCK, "nothing is left to recover, so the task must run", "it still initializes")
-    if ledger.state is TaskState.RUNNING and all(ledger.ended):
+    if ledger.state is TaskState.RUNNING and ledger.recovered.has_ended():
         return Broken(FailureClass.STUCK, "every channel has ended, so the task must finish", "it still runs")
     return True
 
@@ -168,13 +167,7 @@ def a_task_that_cannot_spill_fails_at_once(ledger: Ledger, seen: Seen[None]) -> 
     """A task that would have to spill and has no directory for it fails, with an error of kind argument. A task that
     spills nothing needs no directory."""
     if ledger.valid:
-        return (
-            Broken(
-                FailureClass.PROTOCOL, "the task has all that it needs, so it must begin to restore", got(seen.error)
-            )
-            if seen.error
-            else True
-        )
+        return must_succeed(seen.error, "the task has all that it needs, so it must begin to restore")
     return must_fail(seen.error, ErrorKind.ARGUMENT, "there is no directory to spill into")
 
 
@@ -247,26 +240,11 @@ faults.see_strikes(RULES, TaskRestorePort.can_fail, steps.restore_state, steps.r
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-@rule(steps.checkpoint, invariant="I-53", tickets=("FLINK-20654", "FLINK-38544"))
-def a_checkpoint_that_comes_too_early_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """Before all gates are converted, the task declines a checkpoint with the reason declined-task-not-ready."""
-    if ledger.must_accept() is not False or not ledger.is_live():
-        return False
-    if refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
-        return True
-    owed = "a gate is not converted, so the checkpoint must be declined with the reason declined-task-not-ready"
-    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
-
-
-@rule(steps.checkpoint, invariant="I-54", tickets=("FLINK-39018",))
-def a_checkpoint_does_not_wait_for_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """As soon as all gates are converted, the task takes its part of a checkpoint, however much recovered data is not
-    processed. Where that is processed first, the task runs by then."""
-    if ledger.must_accept() is not True or not ledger.is_live():
-        return False
-    if seen.error is None:
-        return True
-    return Broken(FailureClass.STUCK, "all gates are converted, so the task must take the checkpoint", got(seen.error))
+adopt(
+    recovered_state.a_checkpoint_that_comes_too_early_is_declined, steps.checkpoint, of=Ledger.must_start,
+    tickets=("FLINK-20654", "FLINK-38544"),
+)  # fmt: skip
+adopt(recovered_state.a_checkpoint_does_not_wait_for_recovered_data, steps.checkpoint, of=Ledger.must_start)
 
 
 @rule(steps.persisted, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)
@@ -276,14 +254,7 @@ def a_checkpoint_holds_what_was_recovered_and_not_processed(
     """The input state of a checkpoint is the recovered data that the operators had not got, each record once and in
     order. A checkpoint that was declined leaves none."""
     (checkpoint,) = seen.operands
-    cut = ledger.cuts.get(checkpoint)
-    for channel, recovered in enumerate(ledger.recovered):
-        owed = () if cut is None else recovered[cut[channel] :]
-        if seen.value[channel] != owed:
-            kind = compare_ids(owed, seen.value[channel], owed[0] if owed else 0)
-            text = f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {channel}"
-            return Broken(kind, text, f"it holds {in_words(seen.value[channel])}")
-    return cut is not None
+    return ledger.recovered.must_hold(checkpoint, seen.value)
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------

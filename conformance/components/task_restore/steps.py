@@ -26,36 +26,32 @@ step = STEPS.step
 # ---- when ------------------------------------------------------------------------------------------------------------
 def sends(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose producer may send a record."""
-    return [
-        (channel,)
-        for channel, records in enumerate(ledger.records)
-        if not ledger.ends[channel] and len(records) < MOST_RECORDS
-    ]
+    return [(channel,) for channel in ledger.recovered.open_channels(MOST_RECORDS)]
 
 
 def ends(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose producer may end."""
-    return [(channel,) for channel, ended in enumerate(ledger.ends) if not ended]
+    return [(channel,) for channel in ledger.recovered.open_channels(MOST_RECORDS + 1)]
 
 
 def selectable(ledger: Ledger) -> Sequence[tuple[int]]:
     """What the operators may read from now on: another gate, or all."""
-    if len(ledger.gates) < 2:
+    if len(ledger.recovered.gates) < 2:
         return DISABLED
-    return [(gate,) for gate in (ALL_GATES, *range(len(ledger.gates))) if gate != ledger.selected]
+    return [(gate,) for gate in (ALL_GATES, *range(len(ledger.recovered.gates))) if gate != ledger.selected]
 
 
 def tried(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint."""
     if not ledger.unaligned:
         return DISABLED
-    newest = len(ledger.cuts) + len(ledger.declined)
+    newest = ledger.recovered.newest
     return ((newest + 1,),) if newest < MOST_CHECKPOINTS else DISABLED
 
 
 def known(ledger: Ledger) -> Sequence[tuple[int]]:
     """The checkpoints that were tried."""
-    return [(checkpoint,) for checkpoint in range(1, len(ledger.cuts) + len(ledger.declined) + 1)]
+    return [(checkpoint,) for checkpoint in range(1, ledger.recovered.newest + 1)]
 
 
 def after_all(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -88,7 +84,7 @@ def select(port: TaskRestorePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.select(gate)
 
 
-@step("task", LIVE, when=tried, begin=Ledger.begin, end=Ledger.end, learn=Ledger.started, weight=10, fails=True)
+@step("task", LIVE, when=tried, begin=Ledger.begin, end=Ledger.end, learn=Ledger.tried, weight=10, fails=True)
 def checkpoint(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint(checkpoint)
 
@@ -102,12 +98,12 @@ def read(port: TaskRestorePort, ledger: Ledger) -> Answer[bool]:
 
 
 def _begin_buffer(ledger: Ledger, channel: int) -> None:
-    ledger.begin_arrival(channel, Buffer((100 * channel + len(ledger.records[channel]),)))
+    ledger.begin_arrival(channel, Buffer((ledger.recovered.next_record(channel),)))
 
 
 @step("network", LIVE, when=sends, begin=_begin_buffer, end=Ledger.end, weight=10)
 def buffer(port: TaskRestorePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.arrive(channel, ledger.arriving)
+    return port.arrive(channel, ledger.recovered.elements[channel][-1])
 
 
 def _begin_end(ledger: Ledger, channel: int) -> None:
@@ -116,7 +112,7 @@ def _begin_end(ledger: Ledger, channel: int) -> None:
 
 @step("network", LIVE, when=ends, begin=_begin_end, end=Ledger.end, weight=3)
 def end_of_partition(port: TaskRestorePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.arrive(channel, ledger.arriving)
+    return port.arrive(channel, ledger.recovered.elements[channel][-1])
 
 
 @step("canceler", RESTORED, when=after_all, begin=Ledger.begin_ending, end=Ledger.end, weight=1)
@@ -153,7 +149,7 @@ def _turn(ledger: Ledger) -> Any:
 
 
 def _read(ledger: Ledger) -> Any:
-    if ledger.reading:  # it must be able to go on, unless it waits for a buffer
+    if ledger.recovered.handing_on:  # it must be able to go on, unless it waits for a buffer
         return read() if ledger.phase in RESTORED and not ledger.is_waiting() else None
     return read() if ledger.is_live() and not ledger.lookers.found_nothing("executor") else None
 
