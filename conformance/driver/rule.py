@@ -84,6 +84,8 @@ class Shared(Generic[LC, VC, *Ops]):
     tickets: tuple[str, ...]
     quiet: bool
     struck: bool
+    after_learning: bool
+    signals: tuple[type[Any], ...]
 
 
 def shared(
@@ -92,9 +94,11 @@ def shared(
     *,
     quiet: bool = False,
     struck: bool = False,
+    after_learning: bool = False,
+    signals: tuple[type[Any], ...] = (),
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
     """Declare the rule of a model, for ledgers that have the model."""
-    return lambda check: Shared(check, invariant, tickets, quiet, struck)
+    return lambda check: Shared(check, invariant, tickets, quiet, struck, after_learning, signals)
 
 
 class Adopted(TypedDict, total=False):
@@ -217,7 +221,7 @@ class Rules(Generic[L]):
         self._declare(
             on, slug or judge.__name__.replace("_", "-"), statement or judge.__doc__ or "",
             invariant=invariant or one.invariant, tickets=tickets or one.tickets, quiet=one.quiet, struck=one.struck,
-            **rest,
+            after_learning=one.after_learning, signals=one.signals, **rest,
         )(judge if of is None else lambda ledger, seen: judge(of(ledger), seen))  # fmt: skip
 
     def _declare(

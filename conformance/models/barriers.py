@@ -1,145 +1,143 @@
-"""What the producers of a task may send of checkpoints, and when. Steps of components that read channels share it."""
+"""What the producers of a task may send of checkpoints, and when. Ledgers of components that read channels have it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from conformance.driver import DISABLED
-from conformance.ports import Alignment
+from conformance.ports import Alignment, BarrierHandlerConfig
 
 MOST_CHECKPOINTS = 30
 """The highest checkpoint that a scenario names."""
 TIMEOUT = 10
 """Milliseconds that an alignment may take. No scenario needs another number: only relations of times matter."""
+PASSING = ((1,), (TIMEOUT,))
+"""What may pass at once, in milliseconds: a moment, or as long as an alignment may take."""
 TIMEOUTABLE = Alignment.TIMEOUTABLE
-KINDS, ONLY_ALIGNED = tuple(Alignment), (Alignment.ALIGNED,)
-"""How checkpoints may begin: in a job with unaligned ones, and in others."""
+KINDS = tuple(Alignment)
 
 
-class Receiving(Protocol):
-    """A ledger that knows what of checkpoints came out of each channel."""
+class Upstream:
+    """The producers of a task: what each channel has delivered of checkpoints, and what it may deliver next."""
 
-    alternating: bool
-    """Whether checkpoints may be timeoutable or unaligned."""
-    current: int
-    """The newest checkpoint of which anything came."""
-    now: int
-    timeout: int
+    __slots__ = (
+        "alternating", "announced", "blocked", "inputs", "kinds", "last", "newest", "now", "resumed", "timestamps",
+    )  # fmt: skip
 
-    @property
-    def inputs(self) -> Sequence[int]:
-        """Returns the channels out of which something may come."""
+    def __init__(self, config: BarrierHandlerConfig) -> None:
+        """Begins with fresh producers, whose clock shows 0."""
+        channels = config.channels
+        self.alternating = config.alternating
+        self.now = 0
+        self.newest = 0
+        """The newest checkpoint of which any channel has delivered anything."""
+        self.inputs: Sequence[int] = range(channels)
+        """The channels out of which something may come."""
+        self.last = [0] * channels
+        """By channel, the newest checkpoint of which it has delivered the barrier or the cancel marker."""
+        self.blocked = [0] * channels
+        """By channel, the checkpoint behind whose aligned barrier it waits; 0: it is not blocked."""
+        self.resumed: tuple[tuple[int, int], ...] = ()
+        """The channels that were resumed since the task began to act, each with the checkpoint that had blocked it."""
+        self.announced: dict[int, tuple[int, int]] = {}
+        """By channel, the checkpoint and the sequence number of a barrier that was announced and has not come."""
+        self.kinds: dict[int, Alignment] = {}
+        """By checkpoint, how it began upstream. The barriers of a timeoutable one may come unaligned."""
+        self.timestamps: dict[int, int] = {}
+        """By checkpoint, when it was triggered."""
 
-    @property
-    def last(self) -> Sequence[int]:
-        """Returns, by channel, the newest checkpoint of which it has delivered the barrier or the cancel marker."""
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def timestamp(self, checkpoint: int) -> int:
+        """Returns when a checkpoint was triggered. Every fourth was triggered long before its first barrier comes."""
+        if checkpoint in self.timestamps:
+            return self.timestamps[checkpoint]
+        return max(0, self.now - 2 * TIMEOUT) if checkpoint % 4 == 0 else self.now
 
-    @property
-    def blocked(self) -> Sequence[int]:
-        """Returns, by channel, the checkpoint behind whose aligned barrier it waits; 0: it is not blocked."""
+    def is_overdue(self, checkpoint: int, later: int = 0) -> bool:
+        """Returns whether the alignment of a timeoutable checkpoint has taken as long as it may, or longer, when
+        `later` milliseconds will have passed."""
+        return self.kinds.get(checkpoint) is TIMEOUTABLE and self.now + later - self.timestamps[checkpoint] >= TIMEOUT
 
-    @property
-    def announced(self) -> Mapping[int, tuple[int, int]]:
-        """Returns, by channel, the checkpoint and the number of a barrier that was announced and has not come."""
+    # ---- what may come next ------------------------------------------------------------------------------------------
+    def next_of(self, channels: Sequence[int], suits: Sequence[Alignment], overtakes: bool) -> list[tuple[int, int]]:
+        """Channels, and the checkpoints of which they may deliver something next: the newest, the next, and an older
+        one.
 
-    @property
-    def kinds(self) -> Mapping[int, Alignment]:
-        """Returns, by checkpoint, how it began upstream. The barriers of a timeoutable one may come unaligned."""
-
-    @property
-    def timestamps(self) -> Mapping[int, int]:
-        """Returns, by checkpoint, when it was triggered."""
-
-
-def next_of(
-    ledger: Receiving, channels: Sequence[int], suits: Sequence[Alignment], overtakes: bool
-) -> list[tuple[int, int]]:
-    """Channels, and the checkpoints of which they may deliver something next: the current one, the next, and an older
-    one.
-
-    `suits`: how such a checkpoint may have begun upstream. `overtakes`: whether it comes out of blocked channels, too.
-    """
-    current, last, blocked, kinds = ledger.current, ledger.last, ledger.blocked, ledger.kinds
-    suited = suits[0]
-    fits = kinds.get(current, suited) in suits
-    found = []
-    for channel in channels:
-        if blocked[channel] and not overtakes:
-            continue
-        newest = last[channel]
-        if newest < current:
-            newest += 1
-            if newest < current and kinds.get(newest, suited) in suits:
-                found.append((channel, newest))
-            if fits:
-                found.append((channel, current))
-            newest = current
-        if newest < MOST_CHECKPOINTS:
-            found.append((channel, newest + 1))
-    return found
-
-
-SUITS = {
-    Alignment.ALIGNED: (Alignment.ALIGNED,),
-    TIMEOUTABLE: (TIMEOUTABLE,),
-    Alignment.UNALIGNED: (Alignment.UNALIGNED, TIMEOUTABLE),
-}
-"""By kind of barrier, how its checkpoint may have begun upstream."""
-
-
-def pairs(ledger: Receiving, kind: Alignment, channels: Sequence[int]) -> Sequence[tuple[int, int]]:
-    """Channels, and checkpoints whose barrier of this kind may come out of them.
-
-    A barrier that was announced stays timeoutable, also if it overtakes. A newer one overtakes it only if unaligned.
-    """
-    overtakes = kind is Alignment.UNALIGNED
-    found = next_of(ledger, channels, SUITS[kind], overtakes)
-    announced = ledger.announced
-    if not announced:
+        `suits`: how such a checkpoint may have begun upstream. `overtakes`: whether it comes out of blocked channels,
+        too.
+        """
+        current, last, blocked, kinds = self.newest, self.last, self.blocked, self.kinds
+        suited = suits[0]
+        fits = kinds.get(current, suited) in suits
+        found = []
+        for channel in channels:
+            if blocked[channel] and not overtakes:
+                continue
+            newest = last[channel]
+            if newest < current:
+                newest += 1
+                if newest < current and kinds.get(newest, suited) in suits:
+                    found.append((channel, newest))
+                if fits:
+                    found.append((channel, current))
+                newest = current
+            if newest < MOST_CHECKPOINTS:
+                found.append((channel, newest + 1))
         return found
-    return [
-        (channel, checkpoint)
-        for channel, checkpoint in found
-        if channel not in announced
-        or (checkpoint == announced[channel][0] and not overtakes)
-        or (checkpoint > announced[channel][0] and overtakes)
-    ]
 
+    def barriers(self, kind: Alignment, channels: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Channels, and checkpoints whose barrier of this kind may come out of them.
 
-def aligned(ledger: Receiving) -> Sequence[tuple[int, int]]:
-    """Aligned barriers: of savepoints, and of all checkpoints of a job without unaligned ones."""
-    return pairs(ledger, Alignment.ALIGNED, ledger.inputs)
+        Aligned are those of savepoints, and all of a job without unaligned checkpoints. Unaligned barriers come out of
+        blocked channels, too. A barrier that was announced stays timeoutable, also if it overtakes; a newer one
+        overtakes it only if unaligned.
+        """
+        if kind is not Alignment.ALIGNED and not self.alternating:
+            return DISABLED
+        overtakes = kind is Alignment.UNALIGNED
+        found = self.next_of(channels, (kind, TIMEOUTABLE) if overtakes else (kind,), overtakes)
+        announced = self.announced
+        if not announced:
+            return found
+        return [
+            (channel, checkpoint)
+            for channel, checkpoint in found
+            if channel not in announced
+            or (checkpoint == announced[channel][0] and not overtakes)
+            or (checkpoint > announced[channel][0] and overtakes)
+        ]
 
+    def announceable(self) -> Sequence[tuple[int, int]]:
+        """Announcements: of barriers that are queued in channels that are not blocked and have announced nothing
+        else."""
+        return self.next_of(self.silent(self.inputs), (TIMEOUTABLE,), False) if self.alternating else DISABLED
 
-def timeoutable(ledger: Receiving) -> Sequence[tuple[int, int]]:
-    """Timeoutable barriers."""
-    return pairs(ledger, TIMEOUTABLE, ledger.inputs) if ledger.alternating else DISABLED
+    def silent(self, channels: Sequence[int]) -> Sequence[int]:
+        """Those of the channels that have announced nothing that is still to come."""
+        announced = self.announced
+        return [number for number in channels if number not in announced] if announced else channels
 
+    def cancellable(self) -> Sequence[tuple[int, int]]:
+        """Cancel markers, which come in the place of a barrier."""
+        return self.next_of(self.silent(self.inputs), KINDS, False)
 
-def unaligned(ledger: Receiving) -> Sequence[tuple[int, int]]:
-    """Unaligned barriers, which come out of blocked channels, too."""
-    return pairs(ledger, Alignment.UNALIGNED, ledger.inputs) if ledger.alternating else DISABLED
+    # ---- updates -----------------------------------------------------------------------------------------------------
+    def deliver(self, channel: int, checkpoint: int, blocks: bool = False) -> None:
+        """Notes that a channel delivers the barrier or the cancel marker of a checkpoint. `blocks`: whether the channel
+        waits then until it is resumed (Flink: `DataType.isBlockingUpstream`, `PipelinedSubpartition.isBlocked`)."""
+        self.last[channel] = checkpoint
+        if blocks:
+            self.blocked[channel] = checkpoint
+        if checkpoint > self.newest:
+            self.newest = checkpoint
 
+    def begin(self, checkpoint: int, kind: Alignment) -> None:
+        """Notes how a checkpoint began upstream, and when it was triggered, unless that is known."""
+        if checkpoint not in self.kinds:
+            self.timestamps[checkpoint] = self.timestamp(checkpoint)
+            self.kinds[checkpoint] = kind
 
-def silent(ledger: Receiving, channels: Sequence[int]) -> Sequence[int]:
-    """Those of the channels that have announced nothing that is still to come."""
-    announced = ledger.announced
-    return [number for number in channels if number not in announced] if announced else channels
-
-
-def cancellable(ledger: Receiving) -> Sequence[tuple[int, int]]:
-    """Cancel markers, which come in the place of a barrier."""
-    return next_of(ledger, silent(ledger, ledger.inputs), KINDS, False)
-
-
-def passing(ledger: Receiving) -> Sequence[tuple[int]]:
-    """A moment, or as long as an alignment may take."""
-    return ((1,), (ledger.timeout,))
-
-
-def timestamp(ledger: Receiving, checkpoint: int) -> int:
-    """Returns when a checkpoint was triggered. Every fourth was triggered long before its first barrier comes."""
-    if checkpoint in ledger.timestamps:
-        return ledger.timestamps[checkpoint]
-    return max(0, ledger.now - 2 * ledger.timeout) if checkpoint % 4 == 0 else ledger.now
+    def resume(self, channel: int) -> None:
+        """Notes that a channel is resumed (Flink: `CheckpointableInput.resumeConsumption`)."""
+        self.resumed = (*self.resumed, (channel, self.blocked[channel]))
+        self.blocked[channel] = 0

@@ -29,6 +29,10 @@ class BarrierHandlerScenarioConfig(WithFaults, frozen=True, forbid_unknown_field
     faults: bool = False
 
 
+def _port_config(config: BarrierHandlerScenarioConfig) -> BarrierHandlerConfig:
+    return BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends)
+
+
 _make = BarrierHandlerScenarioConfig
 COMPONENT = Component(
     name="barrier-handler",
@@ -45,14 +49,9 @@ COMPONENT = Component(
         _make(3, counts_ends=False),
         *[_make(3, faults=True)] * 2,
     ),
-    port_config=lambda config: BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends),
+    port_config=_port_config,
     make_ledger=lambda config, capabilities: Ledger(
-        config.channels,
-        min(config.sources, config.channels),
-        config.alternating,
-        TIMEOUT,
-        config.counts_ends,
-        config.can_fail(BarrierHandlerPort),
+        _port_config(config), min(config.sources, config.channels), config.can_fail(BarrierHandlerPort)
     ),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),

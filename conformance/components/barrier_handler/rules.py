@@ -8,6 +8,7 @@ from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import faults, lifetime
+from conformance.models.alignment import a_checkpoint_is_triggered_once_and_in_order
 from conformance.models.answers import checkpoints
 from conformance.models.designs import FAULTS, RESOURCES
 from conformance.models.signal_words import signalled
@@ -43,17 +44,10 @@ def declined(seen: Acted) -> list[tuple[int, CheckpointReason]]:
 
 
 # ---- when the task takes its part ------------------------------------------------------------------------------------
-@rule(*steps.ACTS, invariant="I-45", tickets=("FLINK-17994",), signals=(CheckpointTriggered,))
-def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
-    """The task is asked for its part of a checkpoint at most once, not after a newer one, and not after the checkpoint
-    was declined."""
-    newest = max([*ledger.triggered, *ledger.declined], default=0)
-    for signal in triggered(seen):
-        if signal.checkpoint <= newest:
-            owed = f"checkpoint {newest} was triggered or declined, so only a newer one may be triggered"
-            return Broken(FailureClass.DUPLICATED, owed, f"checkpoint {signal.checkpoint} was triggered")
-        newest = signal.checkpoint
-    return True
+adopt(
+    a_checkpoint_is_triggered_once_and_in_order, *steps.ACTS, of=lambda ledger: ledger.alignment.repeated,
+    tickets=("FLINK-17994",),
+)  # fmt: skip
 
 
 @rule(*steps.ACTS, invariant="I-45", tickets=("FLINK-25305",), after_learning=True, signals=(CheckpointTriggered,))
@@ -62,7 +56,7 @@ def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -
     for signal in triggered(seen):
         if signal.unaligned:
             continue
-        if missing := ledger.missing():
+        if missing := ledger.alignment.missing():
             owed = f"the barrier of {channels(missing)} is still to come, so checkpoint {signal.checkpoint} must wait"
             return Broken(FailureClass.PROTOCOL, owed, "it was triggered, aligned")
         return True
@@ -72,12 +66,12 @@ def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -
 @rule(*steps.BARRIERS, steps.rpc_barrier, steps.end_of_partition, invariant="I-45", after_learning=True)
 def a_checkpoint_whose_barriers_are_here_is_triggered(ledger: Ledger, seen: Acted) -> Judgement:
     """Once the barrier of every channel that has not ended was taken, the checkpoint was triggered or declined."""
-    current = ledger.current
-    if not ledger.came or False in ledger.received:
+    alignment = ledger.alignment
+    if not alignment.begun or False in alignment.received:
         return False
-    if current in ledger.triggered or current in ledger.declined:
+    if alignment.was_triggered_or_declined(alignment.current):
         return True
-    owed = f"every barrier of checkpoint {current} is here, so it must be triggered"
+    owed = f"every barrier of checkpoint {alignment.current} is here, so it must be triggered"
     return Broken(FailureClass.STUCK, owed, "it was not triggered")
 
 
@@ -86,9 +80,10 @@ def an_unaligned_barrier_triggers_at_once(ledger: Ledger, seen: Acted) -> Judgem
     """When an unaligned barrier comes, its checkpoint is triggered at once, unaligned, unless it was triggered before
     or is over."""
     _, checkpoint = seen.operands
-    if checkpoint < ledger.current or checkpoint in ledger.declined:
+    alignment = ledger.alignment
+    if checkpoint < alignment.current or checkpoint in alignment.declined:
         return False
-    if ledger.is_unaligned() or (checkpoint in ledger.triggered and not triggered(seen)):
+    if alignment.is_unaligned() or (checkpoint in alignment.triggered and not triggered(seen)):
         return True
     owed = f"an unaligned barrier of checkpoint {checkpoint} came, so it must be triggered unaligned"
     return Broken(FailureClass.STUCK, owed, "it was not triggered unaligned")
@@ -105,11 +100,12 @@ def an_unaligned_barrier_triggers_at_once(ledger: Ledger, seen: Acted) -> Judgem
 def the_last_barrier_keeps_a_checkpoint_aligned(ledger: Ledger, seen: Acted) -> Judgement:
     """If the barrier that completes an alignment is not unaligned itself, the checkpoint stays aligned, however late
     the barrier comes."""
-    if False in ledger.received or ledger.hurried or ledger.elapsed:
+    alignment = ledger.alignment
+    if False in alignment.received or alignment.unaligned or alignment.overdue:
         return False
-    if not ledger.is_unaligned():
+    if not alignment.is_unaligned():
         return True
-    owed = f"this barrier is the last one of checkpoint {ledger.current}, which must stay aligned"
+    owed = f"this barrier is the last one of checkpoint {alignment.current}, which must stay aligned"
     return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
 
 
@@ -126,14 +122,14 @@ def the_last_barrier_keeps_a_checkpoint_aligned(ledger: Ledger, seen: Acted) -> 
 def a_checkpoint_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement:
     """A checkpoint is triggered unaligned, or a barrier of it turned into a priority event, only if an unaligned
     barrier of it came, or if it is timeoutable and overdue. A savepoint is never unaligned."""
-    if ledger.hurried:
+    if ledger.alignment.unaligned:
         return False
     hastens = [one for one in seen.signals if type(one) is BarrierPrioritized]
     if not (hastens or True in [signal.unaligned for signal in triggered(seen)]):
         return False
-    if ledger.is_overdue(ledger.current):
+    if ledger.upstream.is_overdue(ledger.alignment.current):
         return True
-    owed = f"checkpoint {ledger.current} is aligned and in time, and must stay aligned"
+    owed = f"checkpoint {ledger.alignment.current} is aligned and in time, and must stay aligned"
     return Broken(
         FailureClass.PROTOCOL, owed, "its barriers were asked to overtake" if hastens else "it was triggered unaligned"
     )
@@ -146,24 +142,27 @@ def a_checkpoint_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement
 def an_overdue_alignment_becomes_unaligned(ledger: Ledger, seen: Acted) -> Judgement:
     """If time has passed since a timeoutable checkpoint is overdue, and a barrier of it was taken but not all, the
     checkpoint was triggered, unaligned."""
-    if not (ledger.elapsed and ledger.came and ledger.progress):
+    alignment = ledger.alignment
+    if not (alignment.overdue and alignment.begun and alignment.pending):
         return False
-    if ledger.is_unaligned():
+    if alignment.is_unaligned():
         return True
-    owed = f"checkpoint {ledger.current} is overdue and has begun, so it must be triggered unaligned"
-    return Broken(FailureClass.STUCK, owed, f"the handler still waits for the barrier of {channels(ledger.missing())}")
+    owed = f"checkpoint {alignment.current} is overdue and has begun, so it must be triggered unaligned"
+    waits = f"the handler still waits for the barrier of {channels(alignment.missing())}"
+    return Broken(FailureClass.STUCK, owed, waits)
 
 
 @rule(*steps.ACTS, invariant="I-48", tickets=("FLINK-19681",), after_learning=True)
 def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
     """If a checkpoint in progress was triggered unaligned, or time has passed since it is overdue, every barrier of it
     that was announced and not taken was turned into a priority event."""
-    if not (ledger.announced and ledger.progress and (ledger.elapsed or ledger.is_unaligned())):
+    announced, alignment = ledger.upstream.announced, ledger.alignment
+    if not (announced and alignment.pending and (alignment.overdue or alignment.is_unaligned())):
         return False
     if late := ledger.left_behind():
-        owed = f"checkpoint {ledger.current} is to be unaligned, so its announced barriers must overtake"
+        owed = f"checkpoint {alignment.current} is to be unaligned, so its announced barriers must overtake"
         return Broken(FailureClass.STUCK, owed, f"the barrier of {channels(late)} was not turned into a priority event")
-    return ledger.current in [checkpoint for checkpoint, _ in ledger.announced.values()]
+    return alignment.current in [checkpoint for checkpoint, _ in announced.values()]
 
 
 @rule(*steps.ACTS, invariant="I-31", tickets=("FLINK-19681",), after_learning=True, signals=(BarrierPrioritized,))
@@ -213,7 +212,8 @@ def an_end_that_does_not_count_declines_the_checkpoint(ledger: Ledger, seen: Act
 @rule(*steps.ACTS, invariant="I-45", signals=(CheckpointDeclined,))
 def a_checkpoint_is_declined_once(ledger: Ledger, seen: Acted) -> Judgement:
     """A checkpoint is declined at most once, and not after it was completed."""
-    over = [*ledger.declined, *([ledger.current] if ledger.current and not ledger.progress else [])]
+    alignment = ledger.alignment
+    over = [*alignment.declined, *([] if alignment.pending else [alignment.current])]
     for checkpoint, _ in declined(seen):
         if checkpoint in over:
             owed = f"checkpoint {checkpoint} is over, so it must not be declined"
@@ -237,7 +237,7 @@ def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judge
 def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgement:
     """What comes of a checkpoint that is over, or older than another one, triggers and declines nothing, and turns no
     barrier into a priority event."""
-    if seen.operands[1] > ledger.current or not ledger.is_obsolete(seen.operands[1]):
+    if not ledger.alignment.is_obsolete(seen.operands[1]):
         return False
     for signal in seen.signals:
         if type(signal) in (CheckpointTriggered, CheckpointDeclined, BarrierPrioritized, InputsCheckpointStarted):
@@ -251,11 +251,11 @@ def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgeme
 def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
     """When the checkpoint is over behind whose barrier a channel waits, the channel was resumed; at once, if the
     barrier was obsolete when it came."""
-    progress = ledger.progress
-    if any(ledger.blocked) and (late := [n for n, waits in enumerate(ledger.blocked) if waits and waits != progress]):
-        owed = f"checkpoint {ledger.blocked[late[0]]} is over, so the channels that it blocks must be resumed"
+    upstream = ledger.upstream
+    if any(upstream.blocked) and (late := ledger.alignment.left_blocked(upstream.blocked)):
+        owed = f"checkpoint {upstream.blocked[late[0]]} is over, so the channels that it blocks must be resumed"
         return Broken(FailureClass.STUCK, owed, f"{channels(late)} {'was' if len(late) == 1 else 'were'} not resumed")
-    return bool(ledger.resumed)
+    return bool(upstream.resumed)
 
 
 @rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True, signals=(ConsumptionResumed,))
@@ -271,10 +271,10 @@ def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_stays_blocked_while_its_checkpoint_is_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
     """A channel is not resumed while the checkpoint is in progress behind whose barrier it waits."""
-    if not ledger.progress:
+    if not ledger.alignment.pending:
         return False
-    for channel, checkpoint in ledger.resumed:
-        if checkpoint == ledger.current:
+    for channel, checkpoint in ledger.upstream.resumed:
+        if checkpoint == ledger.alignment.current:
             owed = f"checkpoint {checkpoint} is in progress, so channel {channel} must stay blocked"
             return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
     return True
@@ -307,7 +307,7 @@ def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) ->
     """The inputs are told that an unaligned checkpoint is over when it is, and not before."""
     if not ledger.started:
         return False
-    over = ledger.started != ledger.current or not ledger.progress
+    over = ledger.started != ledger.alignment.current or not ledger.alignment.pending
     if over is (ledger.stopped >= ledger.started):
         return over
     owed = f"checkpoint {ledger.started} is {'over' if over else 'in progress'}"
@@ -342,7 +342,7 @@ faults.see_strikes(RULES, BarrierHandlerPort.can_fail, *steps.ACTS)
 @rule(steps.pending, invariant="I-45")
 def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
     """The handler answers the checkpoint that is in progress, or nothing if there is none."""
-    owed = ledger.progress or None
+    owed = ledger.alignment.pending or None
     if seen.value == owed:
         return True
     what = f"checkpoint {owed} is in progress" if owed else "no checkpoint is in progress"
@@ -353,14 +353,14 @@ def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) 
 def the_duration_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
     """The duration that the handler answers is counted from the start of the alignment in progress, or is that of the
     last one; once its checkpoint was declined, it may be 0."""
-    return _measured("duration", [duration for duration, _ in ledger.alignments()], seen.value.duration)
+    return _measured("duration", [duration for duration, _ in ledger.times()], seen.value.duration)
 
 
 @rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",))
 def the_start_delay_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
     """The start delay that the handler answers is the time from the timestamp of a checkpoint to the start of its
     alignment, and no other than that of the last alignment; once that checkpoint was declined, it may be 0."""
-    return _measured("start delay", [delay for _, delay in ledger.alignments()], seen.value.start_delay)
+    return _measured("start delay", [delay for _, delay in ledger.times()], seen.value.start_delay)
 
 
 def _measured(what: str, owed: list[int], answered: int | None) -> Judgement:
@@ -381,7 +381,7 @@ def no_timer_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Resources]) -> J
     """While no checkpoint is in progress, the handler holds no timer and no future; otherwise, at most one of each."""
     if ledger.phase != "live":
         return False
-    most = 1 if ledger.progress else 0
+    most = 1 if ledger.alignment.pending else 0
     for what in ("listeners", "futures"):
         held = getattr(seen.value, what)
         if held is not None and held > most:

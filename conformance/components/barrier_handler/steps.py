@@ -8,20 +8,7 @@ from typing import Any
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import DISABLED, Drain, Once, Seen, Step, Steps, While, always
 from conformance.models.answers import checkpoint
-from conformance.models.barriers import (
-    KINDS,
-    ONLY_ALIGNED,
-    SUITS,
-    TIMEOUTABLE,
-    aligned,
-    cancellable,
-    next_of,
-    pairs,
-    passing,
-    silent,
-    timeoutable,
-    unaligned,
-)
+from conformance.models.barriers import KINDS, PASSING, TIMEOUTABLE
 from conformance.models.faults import fault_step
 from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import Alignment, AlignmentTimes, Answer, Barrier, BarrierHandlerPort
@@ -40,23 +27,17 @@ def triggered(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
         return DISABLED
     return [
         (channel, checkpoint, str(kind))
-        for kind in (KINDS if ledger.alternating else ONLY_ALIGNED)
-        for channel, checkpoint in pairs(ledger, kind, ledger.open_sources)
-        if checkpoint >= ledger.current
+        for kind in KINDS
+        for channel, checkpoint in ledger.upstream.barriers(kind, ledger.open_sources)
+        if checkpoint >= ledger.alignment.current
     ]
-
-
-def announceable(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Announcements: of barriers that are queued in channels that are not blocked and have announced nothing else."""
-    if not ledger.alternating:
-        return DISABLED
-    return next_of(ledger, silent(ledger, ledger.inputs), SUITS[TIMEOUTABLE], False)
 
 
 def endable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels that may end: those that are not blocked and have announced nothing that is still to come."""
-    channels = silent(ledger, (*ledger.inputs, *ledger.open_sources))
-    return [(channel,) for channel in channels if not ledger.blocked[channel]]
+    upstream = ledger.upstream
+    channels = upstream.silent((*upstream.inputs, *ledger.open_sources))
+    return [(channel,) for channel in channels if not upstream.blocked[channel]]
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
@@ -70,20 +51,23 @@ def _refused(note: Callable[..., None]) -> Callable[..., None]:
     return struck
 
 
-def _barrier(kind: Alignment, when: Any, weight: int) -> Step[Ledger, None, int, int]:
+def _barrier(kind: Alignment, weight: int) -> Step[Ledger, None, int, int]:
+    def when(ledger: Ledger) -> Sequence[tuple[int, int]]:
+        return ledger.upstream.barriers(kind, ledger.upstream.inputs)
+
     def end(ledger: Ledger, channel: int, checkpoint: int) -> None:
         ledger.barrier(channel, checkpoint, kind)
 
     @step("task", LIVE, when=when, end=end, struck=_refused(end), weight=weight, name=f"{kind}_barrier")
     def barrier(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
-        return port.barrier(channel, Barrier(checkpoint, kind), ledger.timestamp(checkpoint))
+        return port.barrier(channel, Barrier(checkpoint, kind), ledger.upstream.timestamp(checkpoint))
 
     return barrier
 
 
-aligned_barrier = _barrier(Alignment.ALIGNED, aligned, 10)
-timeoutable_barrier = _barrier(Alignment.TIMEOUTABLE, timeoutable, 16)
-unaligned_barrier = _barrier(Alignment.UNALIGNED, unaligned, 8)
+aligned_barrier = _barrier(Alignment.ALIGNED, 10)
+timeoutable_barrier = _barrier(Alignment.TIMEOUTABLE, 16)
+unaligned_barrier = _barrier(Alignment.UNALIGNED, 8)
 
 
 def _called(ledger: Ledger, channel: int, checkpoint: int, kind: str) -> None:
@@ -92,15 +76,29 @@ def _called(ledger: Ledger, channel: int, checkpoint: int, kind: str) -> None:
 
 @step("task", LIVE, when=triggered, end=_called, struck=_refused(_called), weight=8)
 def rpc_barrier(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkpoint: int, kind: str) -> Answer[None]:
-    return port.rpc_barrier(channel, Barrier(checkpoint, Alignment(kind)), ledger.timestamp(checkpoint))
+    return port.rpc_barrier(channel, Barrier(checkpoint, Alignment(kind)), ledger.upstream.timestamp(checkpoint))
 
 
-@step("task", LIVE, when=announceable, end=Ledger.announce, struck=_refused(Ledger.announce), weight=14)
+@step(
+    "task",
+    LIVE,
+    when=lambda ledger: ledger.upstream.announceable(),
+    end=Ledger.announce,
+    struck=_refused(Ledger.announce),
+    weight=14,
+)
 def announcement(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
-    return port.announcement(channel, checkpoint, ledger.seqs[channel], ledger.timestamp(checkpoint))
+    return port.announcement(channel, checkpoint, ledger.seqs[channel], ledger.upstream.timestamp(checkpoint))
 
 
-@step("task", LIVE, when=cancellable, end=Ledger.cancel, struck=_refused(Ledger.cancel), weight=3)
+@step(
+    "task",
+    LIVE,
+    when=lambda ledger: ledger.upstream.cancellable(),
+    end=Ledger.cancel,
+    struck=_refused(Ledger.cancel),
+    weight=3,
+)
 def cancel_marker(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
     return port.cancel_marker(channel, checkpoint)
 
@@ -110,7 +108,7 @@ def end_of_partition(port: BarrierHandlerPort, ledger: Ledger, channel: int) -> 
     return port.end_of_partition(channel)
 
 
-@step("timer", LIVE, when=passing, end=Ledger.pass_time, struck=_refused(Ledger.pass_time), weight=10)
+@step("timer", LIVE, when=lambda ledger: PASSING, end=Ledger.pass_time, struck=_refused(Ledger.pass_time), weight=10)
 def advance(port: BarrierHandlerPort, ledger: Ledger, milliseconds: int) -> Answer[None]:
     return port.advance(milliseconds)
 
@@ -128,7 +126,7 @@ def alignment_times(port: BarrierHandlerPort, ledger: Ledger) -> Answer[Alignmen
 
 def strikable(ledger: Ledger) -> Sequence[tuple[str, str]]:
     """The faults that can strike: only unaligned checkpoints start in the inputs."""
-    return ledger.faults.possible() if ledger.alternating else ()
+    return ledger.faults.possible() if ledger.config.alternating else ()
 
 
 fault = fault_step(STEPS, LIVE, when=strikable)
@@ -136,13 +134,9 @@ resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
-_BY_KIND = {
-    Alignment.ALIGNED: aligned_barrier,
-    TIMEOUTABLE: timeoutable_barrier,
-    Alignment.UNALIGNED: unaligned_barrier,
-}
 BARRIERS = (aligned_barrier, timeoutable_barrier, unaligned_barrier)
 """The steps in which the task has taken a barrier from a channel."""
+_BY_KIND = dict(zip(KINDS, BARRIERS, strict=True))
 ACTS = (*BARRIERS, rpc_barrier, announcement, cancel_marker, end_of_partition, advance)
 """The steps in which the handler may do something."""
 
@@ -150,15 +144,16 @@ ACTS = (*BARRIERS, rpc_barrier, announcement, cancel_marker, end_of_partition, a
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _due(ledger: Ledger) -> Any:
     """While a checkpoint is in progress, its missing barriers come."""
-    if ledger.phase != "live" or not ledger.progress:
+    upstream, alignment = ledger.upstream, ledger.alignment
+    if ledger.phase != "live" or not alignment.pending:
         return None
-    for channel in ledger.missing():
-        if ledger.blocked[channel] or ledger.last[channel] >= ledger.current:
+    for channel in alignment.missing():
+        if upstream.blocked[channel] or upstream.last[channel] >= alignment.current:
             continue
-        if channel >= ledger.channels - ledger.sources:
-            return rpc_barrier(channel, ledger.current, str(ledger.kinds[ledger.current]))
-        checkpoint, _ = ledger.announced.get(channel, (ledger.current, 0))
-        return _BY_KIND[ledger.kinds.get(checkpoint, TIMEOUTABLE)](channel, checkpoint)
+        if channel >= ledger.first_source:
+            return rpc_barrier(channel, alignment.current, str(upstream.kinds[alignment.current]))
+        checkpoint, _ = upstream.announced.get(channel, (alignment.current, 0))
+        return _BY_KIND[upstream.kinds.get(checkpoint, TIMEOUTABLE)](channel, checkpoint)
     return None
 
 

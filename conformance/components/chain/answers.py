@@ -33,12 +33,12 @@ def checkpoint_in_words(checkpoint: int) -> str:
 
 def why_incomplete(ledger: Ledger, checkpoint: int, value: Consumed | None) -> str:
     """Describes why a checkpoint must not be acknowledged by this poll."""
-    if ledger.has_ended(checkpoint):
-        how = "acknowledged" if checkpoint in ledger.acknowledged else "declined"
+    if ledger.alignment.was_triggered_or_declined(checkpoint):
+        how = "acknowledged" if checkpoint in ledger.alignment.triggered else "declined"
         return f"checkpoint {checkpoint} was {how} before, so it must not be acknowledged"
     taken = None if value is None or type(value.element) is Buffer else value.channel
-    for side in ledger.sides:
-        if side.channel != taken and not side.ended and not (checkpoint == ledger.newest and side.got):
-            missing = f"neither its barrier nor the end of partition was taken from channel {side.channel}"
+    for channel in ledger.alignment.missing(checkpoint):
+        if channel != taken:
+            missing = f"neither its barrier nor the end of partition was taken from channel {channel}"
             return f"checkpoint {checkpoint} must not be acknowledged yet: {missing}"
     return f"this poll does not complete checkpoint {checkpoint}, so it must not be acknowledged"

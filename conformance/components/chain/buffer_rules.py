@@ -70,7 +70,7 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
     if not exclusive or not ledger.is_connected():
         return False
     for side in ledger.sides:
-        if not side.remote or side.ended or side.in_recovery(ledger.config.recovery):
+        if not side.remote or ledger.alignment.ended[side.channel] or side.in_recovery(ledger.config.recovery):
             continue
         judged = True
         if (credit := side.credit.granted) + side.arrived < exclusive:

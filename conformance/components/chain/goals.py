@@ -102,13 +102,15 @@ def a_chain_failed_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.fail)
 def a_chain_failed_with_a_checkpoint_pending(ledger: Ledger, seen: Seen[None]) -> bool:
     """A chain failed while a checkpoint was pending."""
-    return not ledger.over
+    return ledger.alignment.pending > 0
 
 
 @goal(steps.fail)
 def a_chain_failed_with_data_in_flight(ledger: Ledger, seen: Seen[None]) -> bool:
     """A chain failed after its recovery, while records were sent and not counted and no checkpoint was pending."""
-    return ledger.phase == "live" and ledger.over and any(side.counted < side.sent for side in ledger.sides)
+    if ledger.phase != "live" or ledger.alignment.pending:
+        return False
+    return any(side.counted < side.sent for side in ledger.sides)
 
 
 @goal(steps.fail, needs=STEPPING)
@@ -144,7 +146,7 @@ def an_aligned_checkpoint_completed(ledger: Ledger, seen: Took) -> bool:
 @goal(steps.consume)
 def a_checkpoint_completed_after_a_declined_one(ledger: Ledger, seen: Took) -> bool:
     """A checkpoint completed after another was declined."""
-    declined = seen.signals and (ledger.declined or declines(seen.signals))
+    declined = seen.signals and (ledger.alignment.declined or declines(seen.signals))
     return bool(declined and acknowledged(seen.signals))
 
 
@@ -165,8 +167,8 @@ def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Took) -> bool:
 @goal(steps.consume)
 def an_obsolete_barrier_was_consumed(ledger: Ledger, seen: Took) -> bool:
     """A barrier of a checkpoint that was over was consumed."""
-    value = seen.value
-    return value is not None and type(value.element) is Barrier and ledger.obsolete(value.element.checkpoint)
+    element = None if seen.value is None else seen.value.element
+    return type(element) is Barrier and ledger.alignment.is_obsolete(element.checkpoint)
 
 
 @goal(steps.snapshot)

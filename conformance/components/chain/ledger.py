@@ -24,6 +24,7 @@ from conformance.components.chain.checkpoints import (
 )
 from conformance.components.chain.side import Side
 from conformance.driver import BROKEN, PortLedger, Seen
+from conformance.models.alignment import BarrierAlignment
 from conformance.models.consumer import Consumer
 from conformance.ports import (
     Barrier,
@@ -51,9 +52,9 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "acknowledged", "asked_for", "began_in_recovery", "broke", "completed", "config", "consumer", "consuming",
-        "converted", "cuts", "declined", "fell_back", "generation", "known", "newest", "origin", "over",
-        "passes_blocked", "reading", "recoveries", "saved", "sides", "unwritten", "urgent",
+        "alignment", "asked_for", "began_in_recovery", "broke", "completed", "config", "consumer", "consuming",
+        "converted", "cuts", "fell_back", "generation", "known", "origin", "passes_blocked", "reading", "recoveries",
+        "saved", "sides", "unwritten", "urgent",
     )  # fmt: skip
 
     def __init__(
@@ -96,14 +97,10 @@ class Ledger(PortLedger):
         """By what the barrier must pass, a channel in which an unaligned barrier was due when the last poll began."""
         self.known: list[int] = []
         """The checkpoints of this chain, in the order of their first step."""
-        self.newest = 0
-        """The newest checkpoint that the consumer knows."""
+        self.alignment = BarrierAlignment(len(config.channels))
+        """The consumer acknowledges a checkpoint as soon as it is triggered, and triggers it with the last barrier."""
         self.began_in_recovery = False
-        """Whether recovered records were not counted yet when checkpoint `newest` started."""
-        self.over = True
-        """Whether checkpoint `newest` was acknowledged or declined."""
-        self.acknowledged: list[int] = []
-        self.declined: list[int] = []
+        """Whether recovered records were not counted yet when the current checkpoint started."""
         self.fell_back, self.broke = self.broke, False
         """Whether the task of the chain before this one failed because something failed that it had called."""
         self.unwritten: list[int] = []
@@ -124,36 +121,27 @@ class Ledger(PortLedger):
 
     def completes(self, channel: int, element: Element) -> int:
         """Returns the checkpoint that is complete when the consumer has taken this element; 0: none."""
-        if type(element) is Barrier and not self.obsolete(element.checkpoint):
-            checkpoint, goes_on = element.checkpoint, element.checkpoint == self.newest
-        elif type(element) is EndOfPartition and not self.over:
-            checkpoint, goes_on = self.newest, True
+        alignment = self.alignment
+        if type(element) is Barrier and not alignment.is_obsolete(element.checkpoint):
+            checkpoint = element.checkpoint
+        elif type(element) is EndOfPartition:
+            checkpoint = alignment.pending
         else:
             return 0
-        for side in self.sides:
-            if side.channel != channel and not side.ended and not (goes_on and side.got):
-                return 0
-        return checkpoint
-
-    def obsolete(self, checkpoint: int) -> bool:
-        """Returns whether a barrier of this checkpoint is obsolete: the checkpoint is over, or a newer one is known."""
-        return checkpoint < self.newest or (checkpoint == self.newest and self.over)
-
-    def has_ended(self, checkpoint: int) -> bool:
-        """Returns whether a checkpoint of this chain was acknowledged or declined."""
-        return checkpoint in self.acknowledged or checkpoint in self.declined
+        return checkpoint if alignment.missing(checkpoint) in ([], [channel]) else 0
 
     def how_far(self, checkpoint: int) -> tuple[CheckpointStatus, ...]:
         """Returns the statuses with which this checkpoint may be read back."""
-        if checkpoint in self.acknowledged:
+        alignment = self.alignment
+        if checkpoint in alignment.triggered:
             return COMPLETED
-        if checkpoint in self.declined:
+        if checkpoint in alignment.declined:
             return DECLINED
         if self.broke:
             return UNFINISHED
-        if checkpoint > self.newest:
+        if checkpoint > alignment.current:
             return ABSENT
-        return OBSOLETE if self.obsolete(checkpoint) else PENDING
+        return OBSOLETE if alignment.is_obsolete(checkpoint) else PENDING
 
     def recovering(self) -> bool:
         """Returns whether recovered records were not counted yet."""
@@ -161,7 +149,7 @@ class Ledger(PortLedger):
 
     def restorable(self) -> list[int]:
         """Returns the checkpoints that can be restored; 0, a start without a checkpoint, is among them now and then."""
-        here = [one for one in self.acknowledged if one not in self.saved]
+        here = [one for one in self.alignment.triggered if one not in self.saved]
         there = [*list(self.saved)[-2:], *here[-3:]]
         return [0, *there] if not there or self.generation % 4 == 1 else there
 
@@ -169,7 +157,7 @@ class Ledger(PortLedger):
         """Returns, for each field of `Resources` that the ledger knows, the least and the most that the chain holds."""
         config, connected = self.config, self.is_connected()
         own = config.exclusive_buffers + config.floating_buffers
-        least = most = attached = 0
+        least = most = 0
         recovering = not self.converted
         for side in self.sides:
             pushed = side.in_recovery(config.recovery)
@@ -179,7 +167,7 @@ class Ledger(PortLedger):
             most += there + side.buffers + max(side.input_end - side.counted, 0)
             if side.remote and (pushed or not connected):  # what is set aside is not announced yet
                 most += own
-            attached += connected and not side.ended
+        attached = self.alignment.ended.count(False) if connected else 0
         lining_up = sum(side.remote for side in self.sides)  # channels that may wait for a floating buffer
         listeners = attached, len(self.sides) + lining_up if connected else 0
         futures = 0, 2 * len(self.sides) if recovering else 0
@@ -353,7 +341,7 @@ class Ledger(PortLedger):
         elif type(element) is Barrier:
             self._barrier_taken(side, element)
         elif type(element) is EndOfPartition:
-            side.ended = side.got = True
+            self.alignment.end_of(side.channel)
             side.credit.end()
         for signal in seen.signals:
             if type(signal) is CheckpointAcknowledged:
@@ -382,37 +370,28 @@ class Ledger(PortLedger):
         unaligned = barrier.alignment == "unaligned"
         if unaligned:
             side.take_barrier(checkpoint)
-        if self.obsolete(checkpoint):
+        if self.alignment.is_obsolete(checkpoint):
             side.blocked &= unaligned
             return
-        if checkpoint > self.newest:
+        if checkpoint > self.alignment.current:
             self._resume_all()
-            self.newest = checkpoint
-            self.over = False
             self.began_in_recovery = self.recovering()
-            for one in self.sides:
-                one.got = one.ended
-        side.got = True
+        self.alignment.barrier(side.channel, checkpoint, barrier.alignment)
         if not unaligned:
             side.waits = side.blocked = True
 
     def _acknowledged(self, checkpoint: int) -> None:
-        self.acknowledged.append(checkpoint)
         depth = self.completed[self.origin].depth + 1
         self.completed[checkpoint] = Completed(self.config.recovery, self.began_in_recovery, depth)
         sent = self.cuts[checkpoint].sent
         for side in self.sides:
             if sent[side.channel] is None and side.end_sent:
                 sent[side.channel] = side.sent
-        self._end_of(checkpoint)
+        if self.alignment.trigger(checkpoint, self.cuts[checkpoint].alignment == "unaligned"):
+            self._resume_all()
 
     def _declined(self, checkpoint: int) -> None:
-        self.declined.append(checkpoint)
-        self._end_of(checkpoint)
-
-    def _end_of(self, checkpoint: int) -> None:
-        if checkpoint == self.newest:
-            self.over = True
+        if self.alignment.decline(checkpoint):
             self._resume_all()
 
     def _resume_all(self) -> None:
@@ -428,7 +407,7 @@ class Ledger(PortLedger):
     def triggered(self, checkpoint: int) -> None:
         """Notes that the consumer declined the checkpoint, because it was asked before the conversion."""
         self.consuming = False
-        self.newest = checkpoint
+        self.alignment.begin(checkpoint)
         self._declined(checkpoint)
 
     # ---- faults ----------------------------------------------------------------------------------------------------
@@ -450,7 +429,7 @@ class Ledger(PortLedger):
     def transfer_failed(self, seen: Seen[Any], *operands: int) -> None:
         """Notes that input state could not be written: no checkpoint that is not over can complete any more."""
         self.flying -= 1
-        self.unwritten = [one for one in self.known if not self.has_ended(one)]
+        self.unwritten = [one for one in self.known if not self.alignment.was_triggered_or_declined(one)]
         self.break_down(seen)
 
     def consume_failed(self, seen: Seen[Any]) -> None:
@@ -462,9 +441,9 @@ class Ledger(PortLedger):
 
     def _ended_anyway(self, signal: Signal) -> None:
         """Notes that a checkpoint ended while the task failed."""
-        if type(signal) is CheckpointAcknowledged and not self.has_ended(signal.checkpoint):
+        if type(signal) is CheckpointAcknowledged and not self.alignment.was_triggered_or_declined(signal.checkpoint):
             self._acknowledged(signal.checkpoint)
-        elif type(signal) is CheckpointDeclined and not self.has_ended(signal.checkpoint):
+        elif type(signal) is CheckpointDeclined and not self.alignment.was_triggered_or_declined(signal.checkpoint):
             self._declined(signal.checkpoint)
 
     # ---- failures --------------------------------------------------------------------------------------------------

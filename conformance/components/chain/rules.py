@@ -95,7 +95,8 @@ def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Ju
         return False
     if not ledger.sides[value.channel].waits:
         return True
-    owed = f"the records behind aligned barrier {ledger.newest} of channel {value.channel} must wait for its checkpoint"
+    behind = f"aligned barrier {ledger.alignment.current} of channel {value.channel}"
+    owed = f"the records behind {behind} must wait for its checkpoint"
     return Broken(FailureClass.REORDERED, owed, f"the consumer counted {name(value.element)} before that")
 
 
@@ -205,14 +206,15 @@ def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
     if value is None or type(value.element) is not EndOfPartition:
         return False
     side = ledger.sides[value.channel]
-    last = side.end_sent and not side.ended and side.counted == side.sent and not side.unconsumed
+    ended = ledger.alignment.ended[side.channel]
+    last = side.end_sent and not ended and side.counted == side.sent and not side.unconsumed
     if last:
         return True
     owed = f"the end of partition of channel {value.channel} must be taken once, after all its records and barriers"
     observed = f"the consumer took it after {side.counted} of {many(side.sent, 'record')}"
     if side.unconsumed:
         observed += f" and before the unaligned barrier {side.unconsumed[0]}"
-    if side.ended:
+    if ended:
         observed = "the consumer took it again"
     return Broken(FailureClass.REORDERED, owed, observed)
 
@@ -260,14 +262,13 @@ def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
     declined-subsumed."""
     value = seen.value
     newer = 0 if value is None or type(value.element) is not Barrier else value.element.checkpoint
-    if ledger.over or newer <= ledger.newest:
+    pending = ledger.alignment.pending
+    if not pending or newer <= pending:
         return False
-    if CheckpointDeclined(ledger.newest, CheckpointReason.DECLINED_SUBSUMED) in seen.signals:
+    if CheckpointDeclined(pending, CheckpointReason.DECLINED_SUBSUMED) in seen.signals:
         return True
-    owed = (
-        f"checkpoint {ledger.newest} was pending when the newer barrier {newer} came: it must be declined as subsumed"
-    )
-    other = [one.reason for one in declines(seen.signals) if one.checkpoint == ledger.newest]
+    owed = f"checkpoint {pending} was pending when the newer barrier {newer} came: it must be declined as subsumed"
+    other = [one.reason for one in declines(seen.signals) if one.checkpoint == pending]
     observed = f"it was declined with the reason {other[0]}" if other else "it was not declined"
     return Broken(FailureClass.PROTOCOL if other else FailureClass.ORPHANED, owed, observed)
 
@@ -325,7 +326,11 @@ def a_checkpoint_says_how_far_it_is(ledger: Ledger, seen: Seen[object]) -> Judge
     checkpoint = ledger.reading
     if checkpoint not in ledger.known or checkpoint in ledger.unwritten:
         return False
-    if ledger.consuming and (ledger.broke or not ledger.failed) and not ledger.has_ended(checkpoint):
+    if (
+        ledger.consuming
+        and (ledger.broke or not ledger.failed)
+        and not ledger.alignment.was_triggered_or_declined(checkpoint)
+    ):
         return Unsure("the consumer is in an operation that may change the status")
     right = ledger.how_far(checkpoint)
     status = seen.value.status if isinstance(seen.value, ChainCheckpoint) else CheckpointStatus.ABSENT
@@ -436,7 +441,7 @@ def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
         return False
     last, observed = ledger.known[-1], "it was neither acknowledged nor declined, and no step is left that could do so"
     owed = f"all barriers of checkpoint {last} were sent, so it must be acknowledged or declined"
-    return ledger.has_ended(last) or Broken(FailureClass.ORPHANED, owed, observed)
+    return ledger.alignment.was_triggered_or_declined(last) or Broken(FailureClass.ORPHANED, owed, observed)
 
 
 @rule(steps.counted, invariant="I-22", tickets=("FLINK-19681", "FLINK-23223"), never=(NOTHING_SENT,))
@@ -460,7 +465,7 @@ def _judge_end(ledger: Ledger) -> Judgement:
             kind = FailureClass.STUCK if side.counted >= side.recovered_end else FailureClass.LOST
             owed = f"{many(side.sent, 'record')} of channel {channel} must be counted in the end"
             return Broken(kind, owed, f"the consumer counted {side.counted} of them, and is notified of no more")
-        if side.end_sent and not side.ended:
+        if side.end_sent and not ledger.alignment.ended[side.channel]:
             observed = "the consumer has not taken it, and is notified of no more"
             return Broken(FailureClass.STUCK, f"the end of partition of channel {channel} must be taken", observed)
     return True

@@ -11,7 +11,7 @@ class Side:
 
     __slots__ = (
         "arrived", "attached", "begun", "blocked", "buffers", "channel", "completion_taken", "counted", "credit", "due",
-        "early", "end_sent", "ended", "got", "had", "idle", "input_done", "input_end", "input_next", "leaving",
+        "early", "end_sent", "had", "idle", "input_done", "input_end", "input_next", "leaving",
         "must_leave", "newest", "output_next", "producing", "recovered_end", "remote", "sent", "state_consumed",
         "unconsumed", "waits",
     )  # fmt: skip
@@ -34,8 +34,8 @@ class Side:
         self.producing = self.input_done = self.state_consumed = config.recovery is Recovery.NONE
         """Whether the producer sends live elements and has not finished; whether all input state was pushed into the
         gate; whether all of it was consumed."""
-        self.end_sent = self.ended = False
-        """Whether the producer sent the end of partition; whether the consumer took it."""
+        self.end_sent = False
+        """Whether the producer sent the end of partition."""
         self.newest = 0
         """The newest checkpoint whose barrier was sent into this channel."""
         self.unconsumed: list[int] = []
@@ -52,8 +52,6 @@ class Side:
         self.blocked = False
         """Whether an element that blocks the producer left it and the consumer has not resumed it."""
         self.completion_taken = False
-        self.got = False
-        """Whether the barrier of the pending checkpoint came, or the channel has ended."""
         self.waits = False
         """Whether the channel waits behind an aligned barrier: no record may be counted before the checkpoint is
         over."""

@@ -106,7 +106,8 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
         for one in recent
         if one > side.newest
     ]
-    settled = not known or (ledger.over and ledger.newest == known[-1])
+    alignment = ledger.alignment
+    settled = not known or (alignment.current == known[-1] and not alignment.pending)
     if last >= MOST_CHECKPOINTS or not (settled or last % 3 == 1):
         return late
     sides = [side for side in ledger.sides if side.producing and len(side.unconsumed) < 2]
@@ -144,7 +145,7 @@ def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure at any moment, but in two chains of three only after a completed checkpoint, so that there are
     checkpoints of restored chains to restore from, or when the chain has broken down."""
-    spared = ledger.generation % 3 and not ledger.acknowledged and not ledger.closing and not ledger.broke
+    spared = ledger.generation % 3 and not ledger.alignment.triggered and not ledger.closing and not ledger.broke
     return DISABLED if spared else NO_OPERANDS
 
 
@@ -281,7 +282,7 @@ def _flow(ledger: Ledger) -> Operands | None:
 
 def _missing_barrier(ledger: Ledger) -> Operands | None:
     """Returns a step that sends a missing barrier of the newest checkpoint, unless that checkpoint is over."""
-    if _has_failed(ledger) or not ledger.known or ledger.has_ended(ledger.known[-1]):
+    if _has_failed(ledger) or not ledger.known or ledger.alignment.was_triggered_or_declined(ledger.known[-1]):
         return None
     last = ledger.known[-1]
     for side in ledger.sides:

@@ -23,6 +23,10 @@ class ConsumerLoopScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True
     interleaving: Literal["whole", "fine"] = "whole"
 
 
+def _port_config(config: ConsumerLoopScenarioConfig) -> BarrierHandlerConfig:
+    return BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends)
+
+
 _make = ConsumerLoopScenarioConfig
 COMPONENT = Component(
     name="consumer-loop",
@@ -32,8 +36,8 @@ COMPONENT = Component(
         *[_make()] * 2, _make(3), _make(1), _make(alternating=False), _make(3, counts_ends=False),
         *[_make(interleaving="fine")] * 4, *[_make(3, interleaving="fine")] * 2,
     ),
-    port_config=lambda config: BarrierHandlerConfig(config.channels, TIMEOUT, config.alternating, config.counts_ends),
-    make_ledger=lambda config, capabilities: Ledger(config.channels, config.alternating, TIMEOUT, config.counts_ends),
+    port_config=_port_config,
+    make_ledger=lambda config, capabilities: Ledger(_port_config(config)),
     threads=("network", "timer", "task"),
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),

@@ -75,4 +75,4 @@ def the_inputs_refused_a_checkpoint(ledger: Ledger, seen: Seen[Any]) -> bool:
 @goal(steps.process)
 def the_input_ended_after_a_checkpoint(ledger: Ledger, seen: Seen[InputStatus]) -> bool:
     """Every channel ended in a run that had triggered a checkpoint."""
-    return seen.value is InputStatus.END_OF_INPUT and bool(ledger.triggered)
+    return seen.value is InputStatus.END_OF_INPUT and bool(ledger.alignment.triggered)

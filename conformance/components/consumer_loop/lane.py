@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.ports import Alignment, Announcement, Barrier, Buffer, CancelMarker, Element, EndOfData, EndOfPartition
+from conformance.ports import Alignment, Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
 
 
 class Lane:
     """One channel. What overtakes stands apart from what is taken in its turn."""
 
     __slots__ = (
-        "cuts", "data_ended", "ended", "finished", "got", "landing", "out", "records", "taken", "urgent", "waiting",
+        "cuts", "data_ended", "ended", "landing", "out", "records", "taken", "urgent", "waiting",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -25,12 +25,10 @@ class Lane:
         """How many of them were taken."""
         self.cuts: dict[int, int] = {}
         """By checkpoint, how many records are in front of its barrier."""
-        self.got = 0
-        """The newest checkpoint of which the barrier or the cancel marker was taken."""
         self.data_ended = self.ended = False
         """Whether the end of data has arrived; the end of partition."""
-        self.out = self.finished = False
-        """Whether the end of data was taken; the end of partition."""
+        self.out = False
+        """Whether the end of data was taken."""
 
     def arrive(self, element: Element, seq: int) -> None:
         """Notes that an element begins to arrive with this sequence number. A timeoutable barrier is announced."""
@@ -53,12 +51,8 @@ class Lane:
 
     def take(self, element: Element) -> bool:
         """Notes that the task has taken an element. Returns whether it was its turn."""
-        if isinstance(element, Barrier | CancelMarker):
-            self.got = max(self.got, element.checkpoint)
-        elif isinstance(element, EndOfData):
+        if isinstance(element, EndOfData):
             self.out = True
-        elif isinstance(element, EndOfPartition):
-            self.finished = True
         if element in self.urgent:
             self.urgent.remove(element)
             return True

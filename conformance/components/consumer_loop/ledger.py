@@ -6,11 +6,13 @@ from typing import Literal, TypeAlias
 
 from conformance.components.consumer_loop.lane import Lane
 from conformance.driver import PortLedger, Seen
-from conformance.models.barriers import timestamp
+from conformance.models.alignment import BarrierAlignment
+from conformance.models.barriers import Upstream
 from conformance.models.lookers import Lookers
 from conformance.ports import (
-    Alignment,
+    Announcement,
     Barrier,
+    BarrierHandlerConfig,
     Buffer,
     CancelMarker,
     CheckpointDeclined,
@@ -18,6 +20,7 @@ from conformance.ports import (
     ConsumptionResumed,
     Element,
     ElementTaken,
+    EndOfPartition,
     InputsCheckpointStarted,
     InputStatus,
     Signal,
@@ -28,57 +31,37 @@ Looker: TypeAlias = Literal["mailbox", "default action"]
 
 
 class Ledger(PortLedger):
-    """The current checkpoint is the newest that was sent. What an operation of the task tells is noted in its order."""
+    """What an operation of the task tells is noted in its order."""
 
     __slots__ = (
-        "alternating", "announced", "arriving", "behind", "blocked", "came", "cancelled", "channels", "counts_ends",
-        "current", "declined", "early", "given_up", "inputs", "kinds", "lanes", "last", "lookers", "met", "misplaced",
-        "next_id", "now", "over", "overdue", "resumed", "seqs", "started", "there", "timeout", "timestamps",
-        "triggered", "twice", "urgent",
+        "alignment", "arriving", "behind", "cancelled", "config", "early", "lanes", "lookers",
+        "misplaced", "next_id", "seqs", "started", "subsumed", "there", "upstream", "urgent",
     )  # fmt: skip
 
-    def __init__(self, channels: int, alternating: bool, timeout: int, counts_ends: bool) -> None:
-        """`alternating`: whether checkpoints may be timeoutable or unaligned."""
+    def __init__(self, config: BarrierHandlerConfig) -> None:
         super().__init__()
-        self.channels = channels
-        self.alternating = alternating
-        self.timeout = timeout
-        self.counts_ends = counts_ends
-        self.announced: dict[int, tuple[int, int]] = {}
-        """Nothing is announced by a step of its own."""
+        self.config = config
         self.restore()
 
     def restore(self) -> None:
         """Begins with a fresh loop, whose clock shows 0."""
         self.begin_life("live")
-        self.now = self.next_id = 0
-        self.lanes = [Lane() for _ in range(self.channels)]
+        channels = self.config.channels
+        self.next_id = 0
+        self.lanes = [Lane() for _ in range(channels)]
+        self.upstream = Upstream(self.config)
+        self.alignment = BarrierAlignment(channels)
         self.arriving: Element = Buffer(())
         """The element that arrives."""
-        self.current = self.met = 0
-        """The newest checkpoint that was sent; the newest of which the task has taken something."""
-        self.last = [0] * self.channels
-        """By channel, the newest checkpoint whose barrier or cancel marker was sent."""
-        self.seqs = [0] * self.channels
+        self.seqs = [0] * channels
         """By channel, the sequence number of its next element."""
-        self.blocked = [0] * self.channels
-        """By channel, the checkpoint behind whose barrier its producer waits; 0: it is not blocked."""
-        self.kinds: dict[int, Alignment] = {}
-        self.timestamps: dict[int, int] = {}
-        """By checkpoint, how its barriers began upstream, and when it was triggered."""
         self.cancelled: list[int] = []
         """The checkpoints of which a cancel marker was taken."""
-        self.triggered: dict[int, bool] = {}
-        """By checkpoint that was triggered, whether unaligned."""
-        self.declined: list[int] = []
-        self.given_up: list[int] = []
-        """The checkpoints that were in progress when the task took something of a newer one."""
+        self.subsumed: list[int] = []
+        """The checkpoints in progress when the task took something of a newer one from a channel, while the barriers of
+        other channels were awaited: their in-flight data need not be complete."""
         self.started: dict[int, tuple[int, ...]] = {}
         """By checkpoint that the inputs have started, how many records of each channel were taken then."""
-        self.came = self.overdue = False
-        """Whether a barrier of checkpoint `met` was taken; whether time has passed since its alignment is overdue."""
-        self.over = False
-        """Whether the default action has answered the end of the input."""
         self.lookers: Lookers[Looker] = Lookers("mailbox", "default action")
         """Where the task has found nothing."""
         self._open()
@@ -93,28 +76,26 @@ class Ledger(PortLedger):
         """An element that it took and whose turn it was not, with the channel."""
         self.behind: tuple[int, int] | None = None
         """A channel and a checkpoint, if it took a record from behind the barrier."""
-        self.resumed: tuple[tuple[int, int], ...] = ()
-        """The channels that it has resumed, each with the checkpoint behind whose barrier the channel waited."""
-        self.twice = self.early = 0
-        """A checkpoint that was triggered although it or a newer one was over; aligned, with a barrier to come."""
+        self.early = 0
+        """A checkpoint that was triggered aligned, with a barrier to come."""
+        self.alignment.repeated = 0
+        self.upstream.resumed = ()
 
     def _open(self) -> None:
         """Notes in which channels something can arrive: those that are not blocked and have not ended."""
-        self.inputs = tuple(
-            number for number, lane in enumerate(self.lanes) if not lane.ended and not self.blocked[number]
+        blocked = self.upstream.blocked
+        self.upstream.inputs = tuple(
+            number for number, lane in enumerate(self.lanes) if not lane.ended and not blocked[number]
         )
 
     # ---- queries -----------------------------------------------------------------------------------------------------
-    def missing(self) -> list[int]:
-        """Returns the channels of which no barrier, cancel marker or end was taken for the newest checkpoint."""
-        met = self.met
-        return [number for number, lane in enumerate(self.lanes) if lane.got < met and not lane.finished]
-
-    def is_in_progress(self, checkpoint: int) -> bool:
-        """Returns whether barriers of this checkpoint, which was not declined, are still to be taken."""
-        if checkpoint != self.met or checkpoint in self.declined:
-            return False
-        return checkpoint not in self.triggered or bool(self.missing())
+    def awaits_barriers(self) -> bool:
+        """Returns whether no barrier of the newest checkpoint has come, or some channels that have not ended have
+        delivered neither its barrier nor its cancel marker. What has come was taken, if nothing is left."""
+        met, upstream = self.alignment.current, self.upstream
+        return met not in upstream.kinds or any(
+            last < met and not ended for last, ended in zip(upstream.last, self.alignment.ended, strict=True)
+        )
 
     def is_settled(self) -> bool:
         """Returns whether no operation is in flight, so that an answer describes a state."""
@@ -123,10 +104,6 @@ class Ledger(PortLedger):
     def left(self) -> list[int]:
         """Returns the channels in which something was not taken."""
         return [number for number, lane in enumerate(self.lanes) if lane.waiting or lane.urgent]
-
-    def has_ended(self) -> bool:
-        """Returns whether the end of partition of every channel was taken."""
-        return all(lane.finished for lane in self.lanes)
 
     # ---- the network and the timer -----------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element) -> None:
@@ -137,20 +114,12 @@ class Ledger(PortLedger):
         self.lanes[channel].arrive(element, self.seqs[channel])
         self.seqs[channel] += 1
         if isinstance(element, Barrier | CancelMarker):
-            self._send(channel, element)
+            self.upstream.deliver(channel, element.checkpoint, element.data_type.blocks_upstream)
+        if isinstance(element, Barrier):
+            self.upstream.begin(element.checkpoint, element.alignment)
         elif isinstance(element, Buffer):
             self.next_id += 1
         self._open()
-
-    def _send(self, channel: int, element: Barrier | CancelMarker) -> None:
-        checkpoint = element.checkpoint
-        self.last[channel] = checkpoint
-        if isinstance(element, Barrier):
-            self.timestamps[checkpoint] = timestamp(self, checkpoint)
-            self.kinds.setdefault(checkpoint, element.alignment)
-            if element.alignment is not Alignment.UNALIGNED:
-                self.blocked[channel] = checkpoint
-        self.current = max(self.current, checkpoint)
 
     def end_arrival(self, channel: int, *rest: object) -> None:
         """Notes that the element has arrived."""
@@ -161,10 +130,7 @@ class Ledger(PortLedger):
         """Notes that time has passed."""
         self.lookers.stir()
         self.alone = False
-        self.now += milliseconds
-        met = self.met
-        if self.kinds.get(met) is Alignment.TIMEOUTABLE and self.is_in_progress(met):
-            self.overdue = self.overdue or self.now >= self.timestamps[met] + self.timeout
+        self.alignment.pass_time(self.upstream, milliseconds)
 
     # ---- the task ----------------------------------------------------------------------------------------------------
     def begin_act(self) -> None:
@@ -178,7 +144,6 @@ class Ledger(PortLedger):
 
     def processed(self, seen: Seen[InputStatus]) -> None:
         """Notes what the default action has answered."""
-        self.over = self.over or seen.value is InputStatus.END_OF_INPUT
         nothing = seen.value in (InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT)
         self.lookers.look("default action", nothing and self.alone)
 
@@ -188,39 +153,37 @@ class Ledger(PortLedger):
             if type(signal) is ElementTaken:
                 self._take(signal.channel, signal.element)
             elif type(signal) is ConsumptionResumed:
-                channel = signal.channel
-                self.resumed = (*self.resumed, (channel, self.blocked[channel]))
-                self.blocked[channel] = 0
+                self.upstream.resume(signal.channel)
                 self._open()
             elif type(signal) is InputsCheckpointStarted:
                 self.started[signal.checkpoint] = tuple([lane.taken for lane in self.lanes])
             elif type(signal) is CheckpointTriggered:
-                self._trigger(signal.checkpoint, signal.unaligned)
+                if not signal.unaligned and False in self.alignment.received:
+                    self.early = signal.checkpoint
+                self.alignment.trigger(signal.checkpoint, signal.unaligned)
             elif type(signal) is CheckpointDeclined:
-                self.declined.append(signal.checkpoint)
+                self.alignment.decline(signal.checkpoint)
 
     def _take(self, channel: int, element: Element) -> None:
-        lane = self.lanes[channel]
+        lane, alignment = self.lanes[channel], self.alignment
         if isinstance(element, Buffer):
-            over = self.met in self.triggered or self.met in self.declined
-            checkpoint = lane.behind(element.ids, 0 if over else self.met)
-            if checkpoint:
+            begun = 0 if alignment.was_triggered_or_declined(alignment.current) else alignment.current
+            if checkpoint := lane.behind(element.ids, begun):
                 self.behind = channel, checkpoint
         if not lane.take(element):
             self.misplaced = channel, element
-        checkpoint = getattr(element, "checkpoint", 0)
-        if checkpoint > self.met:
-            if self.is_in_progress(self.met):
-                self.given_up.append(self.met)
-            self.met = checkpoint
-            self.came = self.overdue = False
+        if isinstance(element, EndOfPartition):
+            alignment.end_of(channel)  # one that does not count declines the checkpoint, which is over then, too
+        elif isinstance(element, Barrier | Announcement | CancelMarker):
+            self._take_of_checkpoint(channel, element)
+
+    def _take_of_checkpoint(self, channel: int, element: Barrier | Announcement | CancelMarker) -> None:
+        checkpoint, alignment = element.checkpoint, self.alignment
+        if checkpoint > alignment.current:
+            if alignment.pending and alignment.missing() != [channel]:
+                self.subsumed.append(alignment.pending)
+            alignment.begin(checkpoint)
         if isinstance(element, CancelMarker):
             self.cancelled.append(checkpoint)
-        self.came = self.came or (isinstance(element, Barrier) and checkpoint == self.met)
-
-    def _trigger(self, checkpoint: int, unaligned: bool) -> None:
-        if checkpoint <= max([*self.triggered, *self.declined], default=0):
-            self.twice = checkpoint
-        if not unaligned and self.missing():
-            self.early = checkpoint
-        self.triggered[checkpoint] = unaligned
+        elif isinstance(element, Barrier) and not alignment.is_obsolete(checkpoint):
+            alignment.barrier(channel, checkpoint, element.alignment)

@@ -17,6 +17,7 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.models import lifetime
+from conformance.models.alignment import a_checkpoint_is_triggered_once_and_in_order
 from conformance.models.designs import READBACK, RESOURCES
 from conformance.models.records import compare_ids, in_words, were
 from conformance.models.words import channels, name
@@ -84,8 +85,8 @@ def nothing_behind_a_barrier_is_processed_before_its_checkpoint(ledger: Ledger, 
 @rule(*steps.ACTS, invariant="I-08", after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_is_resumed_when_its_checkpoint_is_over(ledger: Ledger, seen: Acted) -> Judgement:
     """A channel is not resumed while the checkpoint is in progress behind whose barrier its producer waits."""
-    for channel, checkpoint in ledger.resumed:
-        if checkpoint and (checkpoint > ledger.met or ledger.is_in_progress(checkpoint)):
+    for channel, checkpoint in ledger.upstream.resumed:
+        if checkpoint and not ledger.alignment.is_obsolete(checkpoint):
             owed = f"channel {channel} must wait until checkpoint {checkpoint} is over"
             return Broken(FailureClass.PROTOCOL, owed, "the channel was resumed")
     return True
@@ -96,7 +97,7 @@ def in_flight_data_is_what_was_not_processed(ledger: Ledger, seen: Seen[tuple[tu
     """The in-flight data of a checkpoint are the records in front of its barriers that were not processed when the
     inputs started it, each once and in order."""
     (checkpoint,) = seen.operands
-    if checkpoint in ledger.declined or checkpoint in ledger.given_up or not ledger.is_settled():
+    if checkpoint in ledger.alignment.declined or checkpoint in ledger.subsumed or not ledger.is_settled():
         return False
     judged = False
     for channel, (lane, start) in enumerate(zip(ledger.lanes, ledger.started[checkpoint], strict=True)):
@@ -170,14 +171,7 @@ def a_task_with_nothing_to_do_waits(ledger: Ledger, seen: Seen[bool]) -> Judgeme
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
-@rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
-def a_checkpoint_is_triggered_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
-    """The task is asked for its part of a checkpoint at most once, not after a newer one, and not after the checkpoint
-    was declined."""
-    if not ledger.twice:
-        return True
-    owed = f"checkpoint {ledger.twice} or a newer one was triggered or declined before"
-    return Broken(FailureClass.DUPLICATED, owed, f"checkpoint {ledger.twice} was triggered")
+adopt(a_checkpoint_is_triggered_once_and_in_order, *steps.ACTS, of=lambda ledger: ledger.alignment.repeated)
 
 
 @rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
@@ -193,23 +187,23 @@ def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -
 def a_checkpoint_whose_barriers_are_taken_is_triggered(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """When the task waits and has taken the newest barrier of every channel, it has triggered or declined that
     checkpoint."""
-    met = ledger.met
-    if not (seen.value and ledger.came and ledger.is_settled()) or ledger.left() or ledger.missing():
+    if not (seen.value and ledger.is_settled()) or ledger.left() or ledger.awaits_barriers():
         return False
-    if met in ledger.triggered or met in ledger.declined:
+    if ledger.alignment.was_triggered_or_declined(ledger.alignment.current):
         return True
-    owed = f"every barrier of checkpoint {met} was taken, so the task must trigger it"
+    owed = f"every barrier of checkpoint {ledger.alignment.current} was taken, so the task must trigger it"
     return Broken(FailureClass.STUCK, owed, "the task did not trigger it")
 
 
 @rule(steps.idle, invariant="I-58", tickets=("FLINK-18252",))
 def a_cancelled_checkpoint_is_declined(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """When the task waits and has taken a cancel marker of the newest checkpoint, it has declined this checkpoint."""
-    if not (seen.value and ledger.is_settled()) or ledger.met not in ledger.cancelled:
+    checkpoint = ledger.alignment.current
+    if not (seen.value and ledger.is_settled()) or checkpoint not in ledger.cancelled:
         return False
-    if ledger.met in ledger.declined:
+    if checkpoint in ledger.alignment.declined:
         return True
-    owed = f"a cancel marker of checkpoint {ledger.met} was taken, so the task must decline it"
+    owed = f"a cancel marker of checkpoint {checkpoint} was taken, so the task must decline it"
     return Broken(FailureClass.STUCK, owed, "the task did not decline it")
 
 
@@ -218,13 +212,9 @@ def no_channel_waits_for_a_checkpoint_that_is_over(ledger: Ledger, seen: Seen[bo
     """When the task waits, a channel is blocked only by the newest checkpoint, and only while that is in progress."""
     if not (seen.value and ledger.is_settled()) or ledger.left():
         return False
-    waits = [
-        number
-        for number, checkpoint in enumerate(ledger.blocked)
-        if checkpoint and not ledger.is_in_progress(checkpoint)
-    ]
+    waits = ledger.alignment.left_blocked(ledger.upstream.blocked)
     if not waits:
-        return any(ledger.blocked)
+        return any(ledger.upstream.blocked)
     return Broken(
         FailureClass.STUCK,
         f"the checkpoint is over for which {channels(waits)} waits: the channel must be resumed",
@@ -236,11 +226,12 @@ def no_channel_waits_for_a_checkpoint_that_is_over(ledger: Ledger, seen: Seen[bo
 def an_alignment_that_takes_too_long_becomes_unaligned(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """When the task waits, and time has passed since the alignment of the newest checkpoint is overdue, the task has
     triggered it as soon as it took a barrier."""
-    if not (seen.value and ledger.overdue and ledger.came and ledger.is_settled()):
+    alignment = ledger.alignment
+    if not (seen.value and alignment.overdue and alignment.current in ledger.upstream.kinds and ledger.is_settled()):
         return False
-    if ledger.met in ledger.triggered or ledger.met in ledger.declined:
+    if alignment.was_triggered_or_declined(alignment.current):
         return True
-    owed = f"the alignment of checkpoint {ledger.met} is overdue, so the task must trigger it unaligned"
+    owed = f"the alignment of checkpoint {alignment.current} is overdue, so the task must trigger it unaligned"
     return Broken(FailureClass.STUCK, owed, "the task waits for more barriers")
 
 
@@ -250,7 +241,7 @@ def an_aligned_savepoint_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement
     aligned = [
         signal
         for signal in seen.signals
-        if type(signal) is CheckpointTriggered and ledger.kinds.get(signal.checkpoint) is Alignment.ALIGNED
+        if type(signal) is CheckpointTriggered and ledger.upstream.kinds.get(signal.checkpoint) is Alignment.ALIGNED
     ]
     for signal in aligned:
         if signal.unaligned:
@@ -264,7 +255,7 @@ def an_aligned_savepoint_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement
 def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
     """The default action answers the end of the input once the end of every channel was taken and it has nothing to
     take, and not before."""
-    ended = ledger.has_ended()
+    ended = all(ledger.alignment.ended)
     answered = seen.value is InputStatus.END_OF_INPUT
     if answered and not ended:
         owed = "a channel has not ended, so the input must not end"

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.components.consumer_loop.ledger import Ledger
 from conformance.driver import Drain, Each, Once, Step, Steps, While, always
 from conformance.models.answers import records_by_channel, whether
-from conformance.models.barriers import aligned, cancellable, passing, timeoutable, timestamp, unaligned
+from conformance.models.barriers import KINDS, PASSING
 from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     MOST_QUEUED,
@@ -36,19 +36,19 @@ def has_room(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels in which a record may arrive: its producer has credit, and has not ended its data."""
     return [
         (number,)
-        for number in ledger.inputs
+        for number in ledger.upstream.inputs
         if not (lane := ledger.lanes[number]).data_ended and len(lane.records) - lane.taken < MOST_QUEUED
     ]
 
 
 def ends_data(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose data may end."""
-    return [(number,) for number in ledger.inputs if not ledger.lanes[number].data_ended]
+    return [(number,) for number in ledger.upstream.inputs if not ledger.lanes[number].data_ended]
 
 
 def ends(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels that may end: those whose data has ended."""
-    return [(number,) for number in ledger.inputs if ledger.lanes[number].data_ended]
+    return [(number,) for number in ledger.upstream.inputs if ledger.lanes[number].data_ended]
 
 
 def started(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -77,24 +77,29 @@ def _of_checkpoint(name: str, when: Any, make: Callable[[int], Element], weight:
     @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
     def arrive(port: ConsumerLoopPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
         sent = ledger.arriving
-        return port.arrive(channel, sent, timestamp(ledger, checkpoint) if isinstance(sent, Barrier) else 0)
+        return port.arrive(channel, sent, ledger.upstream.timestamp(checkpoint) if isinstance(sent, Barrier) else 0)
 
     return arrive
 
 
+def _barrier(kind: Alignment, weight: int) -> Step[Ledger, None, int, int]:
+    def when(ledger: Ledger) -> Sequence[tuple[int, int]]:
+        return ledger.upstream.barriers(kind, ledger.upstream.inputs)
+
+    return _of_checkpoint(f"{kind}_barrier", when, lambda checkpoint: Barrier(checkpoint, kind), weight)
+
+
 buffer = _arrival("buffer", has_room, lambda ledger: Buffer((ledger.next_id,)), 30)
-aligned_barrier = _of_checkpoint("aligned_barrier", aligned, lambda one: Barrier(one, Alignment.ALIGNED), 8)
-timeoutable_barrier = _of_checkpoint(
-    "timeoutable_barrier", timeoutable, lambda one: Barrier(one, Alignment.TIMEOUTABLE), 14
-)
-unaligned_barrier = _of_checkpoint("unaligned_barrier", unaligned, lambda one: Barrier(one, Alignment.UNALIGNED), 10)
-cancel_marker = _of_checkpoint("cancel_marker", cancellable, CancelMarker, 3)
+aligned_barrier = _barrier(Alignment.ALIGNED, 8)
+timeoutable_barrier = _barrier(Alignment.TIMEOUTABLE, 14)
+unaligned_barrier = _barrier(Alignment.UNALIGNED, 10)
+cancel_marker = _of_checkpoint("cancel_marker", lambda ledger: ledger.upstream.cancellable(), CancelMarker, 3)
 end_of_data = _arrival("end_of_data", ends_data, lambda ledger: EndOfData(), 2)
 end_of_partition = _arrival("end_of_partition", ends, lambda ledger: EndOfPartition(), 4)
 
 
 # ---- time and the task -----------------------------------------------------------------------------------------------
-@step("timer", LIVE, when=passing, end=Ledger.pass_time, weight=8)
+@step("timer", LIVE, when=lambda ledger: PASSING, end=Ledger.pass_time, weight=8)
 def advance(port: ConsumerLoopPort, ledger: Ledger, milliseconds: int) -> Answer[None]:
     return port.advance(milliseconds)
 
@@ -135,11 +140,7 @@ ACTS = (run_mail, process)
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
-_BY_KIND = {
-    Alignment.ALIGNED: aligned_barrier,
-    Alignment.TIMEOUTABLE: timeoutable_barrier,
-    Alignment.UNALIGNED: unaligned_barrier,
-}
+_BY_KIND = dict(zip(KINDS, (aligned_barrier, timeoutable_barrier, unaligned_barrier), strict=True))
 
 
 def _mail(ledger: Ledger) -> Any:
@@ -154,9 +155,11 @@ def _due(ledger: Ledger) -> Any:
     """While a checkpoint is in progress, its missing barriers come. Then every channel ends."""
     if ledger.phase != "live":
         return None
-    for channel in ledger.inputs:
-        if 0 < ledger.last[channel] < ledger.current or (ledger.current and not ledger.last[channel]):
-            return _BY_KIND[ledger.kinds.get(ledger.current, Alignment.ALIGNED)](channel, ledger.current)
+    upstream = ledger.upstream
+    newest = upstream.newest
+    for channel in upstream.inputs:
+        if upstream.last[channel] < newest:
+            return _BY_KIND[upstream.kinds.get(newest, Alignment.ALIGNED)](channel, newest)
     return None
 
 
@@ -167,7 +170,7 @@ def _rest(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
 def _ending(ledger: Ledger) -> Any:
     if ledger.phase != "live":
         return None
-    for number in ledger.inputs:
+    for number in ledger.upstream.inputs:
         return end_of_partition(number) if ledger.lanes[number].data_ended else end_of_data(number)
     return None
 
