@@ -21,7 +21,7 @@ CONFORMS, FOUND, REFUSED, INCONCLUSIVE, NOT_WRITTEN = 0, 1, 2, 3, 74
 SECONDS = 300
 FORGED = "FORGED"
 """No line that a command writes may begin with it."""
-_FINDING = re.compile(r"operations-answer-as-the-interface-says  .*?; (.*)$", re.MULTILINE)
+_FINDING = re.compile(r"operations-return-what-the-interface-says  .*?; (.*)$", re.MULTILINE)
 """The line of the table of findings, which is wide enough to have each finding on one line."""
 _ESCAPES = (b"\x1b[2J", b"\x1b]8;", "\u202e".encode())
 """Clears the screen; begins a hyperlink; turns the direction of what follows."""

@@ -8,11 +8,11 @@ from conformance.driver.judgement import Level
 from conformance.driver.rule import NOTHING, Property
 from conformance.ports import Capability
 
-ANSWERS = "operations-answer-as-the-interface-says"
-NO_CIRCLE = "threads-do-not-wait-in-a-circle"
+ANSWERS = "operations-return-what-the-interface-says"
+NO_CIRCLE = "threads-do-not-deadlock"
 ONE_ORDER = "locks-are-taken-in-one-order"
-NO_LOCK_MEANWHILE = "no-thread-waits-with-a-lock"
-COMES_TO_AN_END = "what-was-begun-comes-to-an-end"
+NO_LOCK_MEANWHILE = "no-thread-waits-while-it-holds-a-lock"
+COMES_TO_AN_END = "every-operation-ends"
 OF_THREADS = (NO_CIRCLE, ONE_ORDER, NO_LOCK_MEANWHILE, COMES_TO_AN_END)
 """The rules of waiting threads, which every component with threads has."""
 ALWAYS_JUDGED = frozenset({ANSWERS, COMES_TO_AN_END})
@@ -29,7 +29,7 @@ def answers_property(component: str) -> Property:
     return Property(
         ANSWERS,
         "Every operation answers with a value of its type, or with an error where the interface provides for one.",
-        component, (), _elsewhere, invariant="I-90",
+        component, (), _elsewhere, invariant="I-90", formerly=("operations-answer-as-the-interface-says",),
     )  # fmt: skip
 
 
@@ -50,6 +50,7 @@ def thread_properties(
         Property(
             NO_CIRCLE, "No threads wait for each other in a circle.", component, (), _elsewhere,
             level=levels[NO_CIRCLE], invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=for_a_circle,
+            formerly=("threads-do-not-wait-in-a-circle",),
         ),
         Property(
             ONE_ORDER, "Threads that can run at the same time take locks in one order.", component, (), _elsewhere,
@@ -58,10 +59,12 @@ def thread_properties(
         Property(
             NO_LOCK_MEANWHILE, "A thread that waits for anything but a lock holds no lock.", component, (), _elsewhere,
             level=levels[NO_LOCK_MEANWHILE], invariant="I-25", needs=stepping | waits | other_waits,
+            formerly=("no-thread-waits-with-a-lock",),
         ),
         Property(
             COMES_TO_AN_END, "An operation that has begun ends once everything that it may wait for has happened.",
             component, (), _elsewhere, level=levels[COMES_TO_AN_END],
             invariant="I-92", tickets=("FLINK-40668", "FLINK-18595"), needs=waits,
+            formerly=("what-was-begun-comes-to-an-end",),
         ),
     )  # fmt: skip

@@ -86,6 +86,7 @@ class Shared(Generic[LC, VC, *Ops]):
     struck: bool
     after_learning: bool
     signals: tuple[type[Any], ...]
+    formerly: tuple[str, ...]
 
 
 def shared(
@@ -96,9 +97,10 @@ def shared(
     struck: bool = False,
     after_learning: bool = False,
     signals: tuple[type[Any], ...] = (),
+    formerly: tuple[str, ...] = (),
 ) -> Callable[[Callable[[LC, Seen[VC, *Ops]], Judgement]], Shared[LC, VC, *Ops]]:
     """Declare the rule of a model, for ledgers that have the model."""
-    return lambda check: Shared(check, invariant, tickets, quiet, struck, after_learning, signals)
+    return lambda check: Shared(check, invariant, tickets, quiet, struck, after_learning, signals, formerly)
 
 
 class Adopted(TypedDict, total=False):
@@ -210,7 +212,8 @@ class Rules(Generic[L]):
 
     def adopt(
         self, one: Shared[Any, Any, *tuple[Any, ...]], *on: AnyStep, of: Callable[[Any], Any] | None = None,
-        slug: str = "", statement: str = "", invariant: str = "", tickets: tuple[str, ...] = (), **rest: Any,
+        slug: str = "", statement: str = "", invariant: str = "", tickets: tuple[str, ...] = (),
+        formerly: tuple[str, ...] = (), **rest: Any,
     ) -> None:  # fmt: skip
         """Adopt the rule of a model for these steps. A component for which it means more gives it another slug.
 
@@ -221,7 +224,8 @@ class Rules(Generic[L]):
         self._declare(
             on, slug or judge.__name__.replace("_", "-"), statement or judge.__doc__ or "",
             invariant=invariant or one.invariant, tickets=tickets or one.tickets, quiet=one.quiet, struck=one.struck,
-            after_learning=one.after_learning, signals=one.signals, **rest,
+            after_learning=one.after_learning, signals=one.signals,
+            formerly=formerly if slug else (*one.formerly, *formerly), **rest,
         )(judge if of is None else lambda ledger, seen: judge(of(ledger), seen))  # fmt: skip
 
     def _declare(

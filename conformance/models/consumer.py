@@ -105,8 +105,8 @@ Waiting = tuple[Consumer, int, Description]
 """A consumer; a number above 0 if something can certainly be taken by it, otherwise 0; what that is."""
 
 
-@shared("I-22", quiet=True)
-def the_consumer_is_told_of_what_waits(waiting: Waiting, seen: Seen[object]) -> Judgement:
+@shared("I-22", quiet=True, formerly=("the-consumer-is-told-of-what-waits",))
+def the_consumer_is_notified_of_available_data(waiting: Waiting, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and something can be taken, the consumer has a reason to take: it was
     notified since its last take began, or an answer told it that something can be taken."""
     consumer, waits, first = waiting
@@ -118,8 +118,8 @@ def the_consumer_is_told_of_what_waits(waiting: Waiting, seen: Seen[object]) -> 
     return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")
 
 
-@shared("I-22", quiet=True)
-def priority_is_told_apart_from_data(waiting: Waiting, seen: Seen[object]) -> Judgement:
+@shared("I-22", quiet=True, formerly=("priority-is-told-apart-from-data",))
+def the_consumer_is_notified_of_priority_events(waiting: Waiting, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and a priority event can be taken that came when the consumer could be told
     of it, the consumer knows that it has priority: it was notified of a priority event since its last take began, or
     that take told it that one follows."""
@@ -132,8 +132,8 @@ def priority_is_told_apart_from_data(waiting: Waiting, seen: Seen[object]) -> Ju
     return Broken(FailureClass.STUCK, owed, "it was notified of data at most, not of priority")
 
 
-@shared("I-22", quiet=True)
-def a_consumer_that_finds_nothing_may_sleep(consumer: Consumer, seen: Seen[object]) -> Judgement:
+@shared("I-22", quiet=True, formerly=("a-consumer-that-finds-nothing-may-sleep",))
+def empty_takes_are_not_notified_again_and_again(consumer: Consumer, seen: Seen[object]) -> Judgement:
     """A consumer that was told to take, and found nothing several times in a row with no other operation in between,
     is not told again."""
     empty = consumer.empty_takes

@@ -132,8 +132,8 @@ def an_operation_fails_with_what_it_calls(ledger: PortLedger, seen: Seen[object]
     return Broken(FailureClass.PROTOCOL, owed, observed)
 
 
-@shared("I-90", struck=True)
-def what_only_refuses_is_no_error(ledger: object, seen: Seen[object]) -> Judgement:
+@shared("I-90", struck=True, formerly=("what-only-refuses-is-no-error",))
+def a_refusal_is_not_a_failure(ledger: object, seen: Seen[object]) -> Judgement:
     """If what an operation asks for cannot be had yet, the operation fails with no error, since it can ask again."""
     if struck_by(seen).kind is not FaultKind.REFUSES:
         return False

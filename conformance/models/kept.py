@@ -80,8 +80,8 @@ Polled = tuple[PortLedger, Consumer, bool]
 """A ledger; the consumer for which an error is kept; whether a poll may answer nothing all the same."""
 
 
-@shared("I-22", struck=True)
-def the_consumer_is_told_of_an_error(met: Met, seen: Seen[Any]) -> Judgement:
+@shared("I-22", struck=True, formerly=("the-consumer-is-told-of-an-error",))
+def the_consumer_is_notified_of_an_error(met: Met, seen: Seen[Any]) -> Judgement:
     """If something fails of which the consumer must learn by polling, the consumer has a reason to poll, unless an
     operation of the task has called it and fails with an error of kind io. No such error is of another kind."""
     ledger, task_has_called, polls_again = met
@@ -103,8 +103,8 @@ def the_consumer_is_told_of_an_error(met: Met, seen: Seen[Any]) -> Judgement:
     return Broken(FailureClass.STUCK, owed, "the consumer was not notified")
 
 
-@shared("I-22")
-def an_error_reaches_whoever_polls(polled: Polled, seen: Seen[Any]) -> Judgement:
+@shared("I-22", formerly=("an-error-reaches-whoever-polls",))
+def a_kept_error_fails_the_next_poll(polled: Polled, seen: Seen[Any]) -> Judgement:
     """While an error is kept for the consumer, a poll fails with an error of kind io, or of kind state if the operation
     that failed was to be refused as well, or answers an element that was sent before. It answers nothing only if other
     gates are polled first, or the operation that failed is not over."""

@@ -103,8 +103,8 @@ Awaiting = tuple[PortLedger, Callable[[], int]]
 """A ledger, and what returns the number of futures that the port may hold before its release."""
 
 
-@shared("I-93", quiet=True)
-def while_it_lives_a_port_holds_what_it_should(holding: Holding, seen: Seen[Resources]) -> Judgement:
+@shared("I-93", quiet=True, formerly=("while-it-lives-a-port-holds-what-it-should",))
+def no_resource_is_leaked_while_open(holding: Holding, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds exactly one segment for each queued buffer, one listener for each
     attached view and one future for each open channel state future."""
     ledger, holds = holding
@@ -176,8 +176,8 @@ def a_future_ends_with_what_it_waits_for(awaiting: Awaiting, seen: Seen[Resource
     return Broken(FailureClass.ORPHANED, owed, f"it holds {counted(held, 'futures')}")
 
 
-@shared("I-93")
-def a_release_tells_nobody(ledger: object, seen: Seen[object]) -> Judgement:
+@shared("I-93", formerly=("a-release-tells-nobody",))
+def a_release_notifies_nobody(ledger: object, seen: Seen[object]) -> Judgement:
     """A release, and a conversion that succeeds, emits no signal: nobody may take, and nothing was consumed."""
     if seen.error is not None:
         return False

@@ -62,8 +62,8 @@ def a_push_waits_until_the_upstream_is_there(is_there: bool | None, seen: Seen[N
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-@shared("I-09")
-def the_end_of_recovered_data_is_told_once(
+@shared("I-09", formerly=("the-end-of-recovered-data-is-told-once",))
+def the_end_of_recovered_data_is_notified_once(
     end: tuple[Recovered, bool], seen: Seen[BufferAndBacklog | None]
 ) -> Judgement:
     """When the task takes the end of recovered data, behind all recovered buffers, the take answers nothing and the

@@ -102,8 +102,8 @@ def checkpoints_are_declined_until_channels_are_physical(refuses: Refuses, seen:
     return judge_refusal(refuses, seen.operands[0], seen.error, CheckpointReason.DECLINED_TASK_NOT_READY)
 
 
-@shared("I-54")
-def a_checkpoint_starts_if_nothing_speaks_against_it(refuses: Refuses, seen: Seen[None, int]) -> Judgement:
+@shared("I-54", formerly=("a-checkpoint-starts-if-nothing-speaks-against-it",))
+def a_checkpoint_starts_unless_it_must_be_declined(refuses: Refuses, seen: Seen[None, int]) -> Judgement:
     """The start of a checkpoint succeeds unless a newer barrier was received, the recovery barrier is missing in a
     channel in recovery, or a channel is not physical."""
     return judge_start(refuses, seen.operands[0], seen.error)

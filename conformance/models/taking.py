@@ -21,8 +21,8 @@ Follows = Callable[[BufferAndBacklog], tuple[Next, ...]]
 certainly follows, or what may follow."""
 
 
-@shared("I-16")
-def a_take_answers_what_is_there(found: Found, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+@shared("I-16", formerly=("a-take-answers-what-is-there",))
+def a_take_returns_what_is_available(found: Found, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """If an element or the end of recovered data can be taken when a take begins, the take hands out an element or the
     end of recovered data."""
     must_answer, first = found

@@ -396,7 +396,7 @@ def test_a_subsumed_start_keeps_copies_of_recovered_buffers(newest):
     run = run_scenario(Program(component, newest), config, steps)
     assert run.violation is not None
     assert run.violation.signature == (
-        "while-it-lives-a-port-holds-what-it-should", "leaked", "resources"
+        "no-resource-is-leaked-while-open", "leaked", "resources"
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def test_the_example_conforms(example):
         pytest.param(
             "last.ids = append(last.ids[:len(last.ids):len(last.ids)], ids...)",
             "panic(last)",
-            "operations-answer-as-the-interface-says",
+            "operations-return-what-the-interface-says",
             id="a-panic-is-a-crash-of-the-operation",
         ),
     ],

@@ -23,7 +23,7 @@ SCENARIOS_TO_A_BUG, SCENARIOS_AT_ONCE = 1_500, 100
 REDUCTION = 20
 """Runs in which a violation is made shorter: here it is only looked at which one it is."""
 
-UNEXERCISED = {"what-was-begun-comes-to-an-end"}
+UNEXERCISED = {"every-operation-ends"}
 """Judged where operations are interleaved, and those of the example run whole."""
 
 pytestmark = pytest.mark.skipif(not NODE, reason="Node is not installed: there is no `node` on the PATH")
@@ -101,7 +101,7 @@ BREAKAGES = [
         "    this.subpartition.resume();\n    this.notifyIfReadable();\n",
         "    this.subpartition.resume();\n",
         "gate",
-        "the-consumer-is-told-of-what-waits",
+        "the-consumer-is-notified-of-available-data",
     ),
     (
         "an-end-of-output-state-resumes-at-once",

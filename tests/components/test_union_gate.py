@@ -86,7 +86,7 @@ def test_conversion_of_one_gate_needs_nothing_of_another():
 def test_a_lost_priority_notification_is_noticed_without_a_poll():
     steps = [*LIVE, ("buffer", 0), ("buffer", 1), ("unaligned_barrier", 1)]
     found = violation("B-56a", steps)
-    assert found == ("priority-is-told-apart-from-data", FailureClass.STUCK)
+    assert found == ("the-consumer-is-notified-of-priority-events", FailureClass.STUCK)
 
 
 def test_a_barrier_that_nobody_could_be_told_of_comes_in_its_turn():
@@ -113,7 +113,7 @@ TOLD_LATE = [
 
 def test_a_consumer_that_is_told_again_and_again_of_nothing_is_noticed():
     slug, kind = violation("B-U12", [*LIVE, ("buffer", 0)])
-    assert (slug, kind) == ("an-empty-union-lets-its-consumer-sleep", FailureClass.PROTOCOL)
+    assert (slug, kind) == ("an-empty-union-is-not-available", FailureClass.PROTOCOL)
 
 
 def test_a_notification_that_comes_late_is_no_lie():

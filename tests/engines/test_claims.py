@@ -32,7 +32,7 @@ def checked(implementation: With, scenarios: int = 150):
 
 def test_a_capability_that_is_there_and_not_claimed_is_named():
     found = checked(modest()).found
-    assert {one.slug for one in found} >= {"availability-tells-the-truth"}
+    assert {one.slug for one in found} >= {"availability-agrees-with-the-next-poll"}
     assert {one.unclaimed for one in found} == {(LOCAL,)}
 
 

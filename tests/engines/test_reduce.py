@@ -167,7 +167,7 @@ def test_a_channel_changes_places_with_one_that_no_step_names():
 def test_lock_order_and_deadlock_are_never_mixed():
     ready, scenario, violation = failing_race("deadlock")
     reduced = reduce(ready, scenario)
-    assert reduced.signature[0] == violation.property.slug == "threads-do-not-wait-in-a-circle"
+    assert reduced.signature[0] == violation.property.slug == "threads-do-not-deadlock"
     found = run_scenario(ready, reduced.scenario.config, reduced.scenario.steps).violation
     assert found is not None
     assert found.signature == reduced.signature
@@ -176,7 +176,7 @@ def test_lock_order_and_deadlock_are_never_mixed():
 def test_a_known_bug_of_a_component_with_threads_is_killed():
     killed = kill(toy.BUGS["deadlock"], "tests", 2000, components=toy.COMPONENTS)
     assert killed.shortest is not None
-    assert killed.shortest.slug == "threads-do-not-wait-in-a-circle"
+    assert killed.shortest.slug == "threads-do-not-deadlock"
     assert killed.shortest.scenario.finding is not None
     scenario, known = killed.shortest.scenario, toy.COMPONENTS
     assert replay(scenario, toy.BUGS["deadlock"].build(), components=known).verdict is ReplayVerdict.FAILED

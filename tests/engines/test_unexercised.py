@@ -13,7 +13,7 @@ from conformance.ports import Capability, Implementation, find_implementation
 from conformance.reporting import explanation_lines
 
 GATE, SUBPARTITION = COMPONENTS["gate"], COMPONENTS["subpartition"]
-WAITING = "what-was-begun-comes-to-an-end"
+WAITING = "every-operation-ends"
 FEW = 60
 
 
@@ -106,7 +106,7 @@ def test_what_was_always_unsure_has_a_reason():
 
 
 def test_an_adapter_that_never_has_anything_to_judge():
-    judged = of(SUBPARTITION, "the-next-type-tells-what-follows")
+    judged = of(SUBPARTITION, "the-next-data-type-is-that-of-the-next-element")
     told = explained(SUBPARTITION, judged, Silent())
     assert told.reason is Reason.NO_CASE
     assert told.mine.steps["poll"] > 10
@@ -142,6 +142,6 @@ def test_the_command_explains_each_component_that_has_the_property(capsys):
 
 def test_the_command_names_what_is_near_a_property_that_is_not_there(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["explain", "what-was-begon"])
+        main(["explain", "every-operation-end"])
     assert ended.value.code == 2
     assert f"Near: {WAITING}" in capsys.readouterr().err

@@ -275,8 +275,8 @@ COMPONENTS = Components("tests.engines.toy:COMPONENTS", (TOY,))
 
 _GATES: dict[str, tuple[Any, str]] = {
     "lock-order": (SwapsUnderChannelLock, "locks-are-taken-in-one-order"),
-    "deadlock": (SwapsUnderChannelLock, "threads-do-not-wait-in-a-circle"),
-    "lost-wake-up": (ForgetsToAnnounce, "what-was-begun-comes-to-an-end"),
+    "deadlock": (SwapsUnderChannelLock, "threads-do-not-deadlock"),
+    "lost-wake-up": (ForgetsToAnnounce, "every-operation-ends"),
     "two-sections": (CollectsThenSetsPending, WRITTEN),
 }
 BUGS = {

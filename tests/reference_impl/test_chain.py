@@ -364,7 +364,7 @@ def test_a_record_pushed_while_a_checkpoint_starts_is_in_it_once():
         world.perform(("barrier", 1, 1, "unaligned"))
         world.drain()  # the judges look at the checkpoint
         ledger: Any = world.ledger
-        assert 1 in ledger.acknowledged
+        assert 1 in ledger.alignment.triggered
 
 
 def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
@@ -381,7 +381,7 @@ def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
             if world.enabled(("finish", thread)):
                 world.perform(("finish", thread))
         ledger: Any = world.ledger
-        assert ledger.declined == []
+        assert ledger.alignment.declined == []
         world.drain()
 
 

@@ -131,7 +131,7 @@ def test_what_was_not_put_to_the_test_says_why(page):
     assert row(text, "reference-recover-first", "subpartition", slug) == [
         "not applicable", "needs `blocked-priority-local`, which is not claimed"
     ]  # fmt: skip
-    slug = "`a-blocked-subpartition-hands-out-priority-events`"
+    slug = "`a-blocked-subpartition-delivers-priority-events`"
     assert row(text, "known-bug:B-01", "subpartition", slug) == ["not exercised", "it did not come up in 120 scenarios"]
     assert "Divergences" not in page
 

@@ -45,7 +45,7 @@ def test_the_story_of_a_deadlock():
         (6, "recovery", "convert (channel 0), continued", "pauses before it takes the gate lock", "", Mark.NONE),
         (7, "task", "take, continued", "pauses before it takes the channel 0 lock", "", Mark.DIVERGENT),
     ]
-    assert story.slug == "threads-do-not-wait-in-a-circle"
+    assert story.slug == "threads-do-not-deadlock"
     assert "waits for the gate lock, which task holds" in story.observed
     assert story.reference is None  # the reference pauses at other places
     assert story.earlier is None

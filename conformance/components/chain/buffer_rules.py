@@ -101,8 +101,8 @@ def no_producer_goes_on_before_all_output_state_has_ended(ledger: Ledger, seen: 
 
 
 # ---- what a chain holds ----------------------------------------------------------------------------------------------
-@rule(steps.resources, invariant="I-93", quiet=True, needs=RESOURCES)
-def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+@rule(steps.resources, invariant="I-93", quiet=True, needs=RESOURCES, formerly=("a-living-chain-holds-what-it-should",))
+def no_resource_of_a_chain_is_leaked_while_open(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, a chain holds one segment for each data buffer that was sent and not consumed, one for each
     credit, and no others except for recovered data and for channels in recovery; one listener for each attached view,
     and at most one for each channel that waits for a floating buffer; and no future once all recovered data is
@@ -120,7 +120,7 @@ def a_living_chain_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -
 
 # ---- the consumer sleeps ---------------------------------------------------------------------------------------------
 RULES.adopt(
-    consumer.a_consumer_that_finds_nothing_may_sleep, steps.consume, of=lambda ledger: ledger.consumer,
+    consumer.empty_takes_are_not_notified_again_and_again, steps.consume, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-chain-lets-its-consumer-sleep",),
     never=(Never(BEFORE, "A poll that answers nothing has taken the end of recovered data."),),
 )  # fmt: skip

@@ -318,8 +318,8 @@ def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[obje
     return Broken(FailureClass.DUPLICATED, owed, f"it contains {before} as input state and {after} as output state")
 
 
-@rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK)
-def a_checkpoint_says_how_far_it_is(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK, formerly=("a-checkpoint-says-how-far-it-is",))
+def the_status_of_a_checkpoint_is_read_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An acknowledged checkpoint reads back with the status completed, a declined one with the status declined, the
     one of which the consumer has taken a barrier last with the status pending until then, and one of which the consumer
     has not heard with the status absent."""

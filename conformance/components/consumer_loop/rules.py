@@ -266,8 +266,8 @@ def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[Input
     return ended
 
 
-@rule(steps.process, invariant="I-33", after_learning=True)
-def the_end_of_data_is_told_once(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
+@rule(steps.process, invariant="I-33", after_learning=True, formerly=("the-end-of-data-is-told-once",))
+def the_end_of_data_is_returned_once(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
     """The default action answers the end of data when it takes the end of data of the last channel, and only then."""
     ends = any(type(signal) is ElementTaken and isinstance(signal.element, EndOfData) for signal in seen.signals)
     owed = ends and all(lane.out for lane in ledger.lanes)

@@ -217,8 +217,8 @@ def in_the_end_nothing_is_missing(ledger: Ledger, seen: Seen[Resources]) -> Judg
     return True
 
 
-@rule(steps.resources, invariant="CP24", needs=frozenset({Capability.RESOURCES}))
-def in_the_end_nobody_waits(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+@rule(steps.resources, invariant="CP24", needs=frozenset({Capability.RESOURCES}), formerly=("in-the-end-nobody-waits",))
+def in_the_end_no_result_is_open(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """In the end no ticket and no result of a checkpoint is open."""
     if not ledger.closing or ledger.failed or seen.value.futures is None:
         return False

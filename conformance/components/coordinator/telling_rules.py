@@ -24,8 +24,14 @@ rule = RULES.rule
 
 
 # ---- attempts --------------------------------------------------------------------------------------------------------
-@rule(*ANY, invariant="CP26", tickets=("FLINK-22345",), signals=(SubtaskReady,))
-def the_coordinator_is_told_of_living_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(
+    *ANY,
+    invariant="CP26",
+    tickets=("FLINK-22345",),
+    signals=(SubtaskReady,),
+    formerly=("the-coordinator-is-told-of-living-attempts-only",),
+)
+def the_coordinator_is_notified_of_running_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is told that an attempt is ready while the attempt runs, and once."""
     judged = False
     for signal in seen.signals:
@@ -55,8 +61,8 @@ def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judge
     return judged
 
 
-@rule(*steps.FAILURES, invariant="CP26", tickets=("FLINK-20396",))
-def a_failure_is_told_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
+@rule(*steps.FAILURES, invariant="CP26", tickets=("FLINK-20396",), formerly=("a-failure-is-told-and-resets-nothing",))
+def a_failure_is_notified_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """When an attempt fails, the coordinator is told that it failed, and is not reset before the restart."""
     told = [one for one in seen.signals if type(one) is SubtaskFailed]
     wanted = SubtaskFailed(*seen.operands)
@@ -108,8 +114,9 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
         CheckpointCompleteNotified,
         CheckpointAbortNotified,
     ),
+    formerly=("the-end-of-a-checkpoint-is-told-once",),
 )
-def the_end_of_a_checkpoint_is_told_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
+def the_end_of_a_checkpoint_is_notified_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The coordinator is told once that a checkpoint is complete, or once that it was aborted, and what it is told is
     true."""
     judged = False

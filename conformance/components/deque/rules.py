@@ -53,8 +53,8 @@ def a_released_deque_is_empty(ledger: Ledger, seen: Content) -> Judgement:
     return Broken(FailureClass.LEAKED, "a released deque must be empty", f"it contains {_items(seen.value)}")
 
 
-@rule(steps.items, invariant="I-20", tickets=_TICKET)
-def prioritising_means_that_very_item(ledger: Ledger, seen: Content) -> Judgement:
+@rule(steps.items, invariant="I-20", tickets=_TICKET, formerly=("prioritising-means-that-very-item",))
+def an_item_is_prioritised_by_identity(ledger: Ledger, seen: Content) -> Judgement:
     """Prioritising an item moves this item, and not another item that is equal to it."""
     handle = ledger.prioritized
     if handle < 0 or handle not in ledger.handles:
@@ -94,8 +94,8 @@ def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judg
     return Broken(FailureClass.PROTOCOL, owed, f"it returned {seen.value}")
 
 
-@rule(steps.contains_priority, invariant="I-20", tickets=_TICKET)
-def priority_elements_are_told_from_others(ledger: Ledger, seen: Seen[bool, int]) -> Judgement:
+@rule(steps.contains_priority, invariant="I-20", tickets=_TICKET, formerly=("priority-elements-are-told-from-others",))
+def priority_elements_are_distinguished_from_others(ledger: Ledger, seen: Seen[bool, int]) -> Judgement:
     """The deque answers for each item whether the item is a priority element."""
     (handle,) = seen.operands
     owed = handle in ledger.handles[: ledger.priority]

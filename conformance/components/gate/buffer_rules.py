@@ -93,8 +93,14 @@ def no_channel_waits_for_a_free_buffer(ledger: Ledger, seen: Seen[object]) -> Ju
     return False
 
 
-@rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True)
-def while_it_lives_a_gate_holds_what_it_should(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+@rule(
+    steps.resources,
+    invariant="I-93",
+    needs=RESOURCES,
+    quiet=True,
+    formerly=("while-it-lives-a-gate-holds-what-it-should",),
+)
+def no_resource_of_a_gate_is_leaked_while_open(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, a gate holds the buffers that wait in its channels, the exclusive buffers of remote channels
     and the floating buffers that they borrowed, and nothing of a channel that has ended; at most one listener for each
     channel, and at most two futures for each channel in recovery."""

@@ -25,11 +25,11 @@ adopt(
     never=(Never(BEFORE, "A recovered channel writes nothing."), *BOTH_KINDS),
 )
 adopt(
-    kept.the_consumer_is_told_of_an_error, *_KEPT,
+    kept.the_consumer_is_notified_of_an_error, *_KEPT,
     of=lambda ledger: (ledger, ledger.sending is None, ledger.consumer.awake), needs=FAULTS, never=BOTH_KINDS,
 )  # fmt: skip
 adopt(
-    kept.an_error_reaches_whoever_polls, steps.poll_for_the_error,
+    kept.a_kept_error_fails_the_next_poll, steps.poll_for_the_error,
     of=lambda ledger: (ledger, ledger.consumer, not ledger.alone), needs=FAULTS, never=BOTH_KINDS,
 )  # fmt: skip
 
@@ -47,8 +47,15 @@ def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) ->
     return Unsure("operations overlapped the start of the checkpoint") if ledger.is_unsure(checkpoint) else True
 
 
-@rule(steps.release, steps.cancel, invariant="I-93", needs=FAULTS, struck=True)
-def a_release_answers_the_error_of_a_channel_or_none(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@rule(
+    steps.release,
+    steps.cancel,
+    invariant="I-93",
+    needs=FAULTS,
+    struck=True,
+    formerly=("a-release-answers-the-error-of-a-channel-or-none",),
+)
+def a_release_fails_only_with_the_error_of_a_channel(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If the release of a channel fails, the release of the gate answers that error, of kind io, or no error. A fault
     strikes once."""
     struck = faults.struck_by(seen)

@@ -105,8 +105,9 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
             "element, and the same poll answers it: no poll that answers nothing takes that end.",
         ),
     ),
+    formerly=("the-end-of-recovered-data-is-told-once-per-channel",),
 )
-def the_end_of_recovered_data_is_told_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
+def the_end_of_recovered_data_is_notified_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The gate tells once that the recovered data of a channel was consumed: after the end of that data was queued and
     its buffers were polled, with `pushed` at the latest in the poll of its first live element without priority."""
     if ledger.mistold:
@@ -212,14 +213,14 @@ def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     return ledger.alone and ledger.any_slow() and _answers_something(ledger, seen)
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"))
-def a_poll_answers_what_is_there(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), formerly=("a-poll-answers-what-is-there",))
+def a_poll_returns_what_is_available(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that no other operation overlaps answers an element if any channel has one that can be polled."""
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145",))
-def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145",), formerly=("more-is-said-with-reason",))
+def more_available_is_returned_only_with_a_reason(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that no other operation overlaps says that more can be polled only if something is left in a channel, or
     if a channel may have been queued for nothing since a poll answered nothing: by the request of partitions, or by an
     operation that overlapped a poll."""
@@ -233,8 +234,13 @@ def more_is_said_with_reason(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
-@rule(steps.poll, invariant="I-31", tickets=("FLINK-19681", "FLINK-21104"))
-def more_priority_is_said_of_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(
+    steps.poll,
+    invariant="I-31",
+    tickets=("FLINK-19681", "FLINK-21104"),
+    formerly=("more-priority-is-said-of-priority-events",),
+)
+def more_priority_events_are_returned_only_if_one_waits(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll says that a priority event can be polled only if a channel has one that was not polled."""
     if (taken := seen.value) is None or ledger.priority_left(taken):
         return False
@@ -279,8 +285,14 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     return Broken(FailureClass.STUCK, owed, "the gate says that it is not available")
 
 
-@rule(steps.available, invariant="I-32", tickets=("FLINK-20145",), quiet=True)
-def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+@rule(
+    steps.available,
+    invariant="I-32",
+    tickets=("FLINK-20145",),
+    quiet=True,
+    formerly=("a-gate-with-nothing-lets-its-reader-sleep",),
+)
+def an_empty_gate_is_not_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have
     ended."""
     if ledger.consumer.awake or ledger.all_ended():
@@ -290,14 +302,14 @@ def a_gate_with_nothing_lets_its_reader_sleep(ledger: Ledger, seen: Seen[bool]) 
 
 
 adopt(
-    consumer.the_consumer_is_told_of_what_waits, *steps.MOVES, steps.poll_for_the_error,
+    consumer.the_consumer_is_notified_of_available_data, *steps.MOVES, steps.poll_for_the_error,
     of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
     tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"), formerly=("the-consumer-is-told-of-what-can-be-polled",),
 )  # fmt: skip
 
 
 adopt(
-    consumer.priority_is_told_apart_from_data,
+    consumer.the_consumer_is_notified_of_priority_events,
     *steps.MOVES,
     of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent),
     tickets=("FLINK-20383", "FLINK-39018"),
@@ -305,8 +317,8 @@ adopt(
 )
 
 
-@rule(steps.poll, invariant="I-33", never=(NO_PRODUCERS,))
-def the_consumer_is_told_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(steps.poll, invariant="I-33", never=(NO_PRODUCERS,), formerly=("the-consumer-is-told-of-the-end",))
+def the_consumer_is_notified_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
     """When a poll answers the last end of partition, the consumer is notified once more, so that it notices that the
     gate is finished."""
     if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
@@ -400,8 +412,9 @@ def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
     invariant="I-15",
     tickets=("FLINK-23223",),
     never=(Never(Setting(channel=LOCAL), "No signal tells a local producer."),),
+    formerly=("a-resumed-producer-is-told-to-go-on",),
 )
-def a_resumed_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+def resuming_a_remote_channel_resumes_its_producer_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is told to go on,
     once."""
     (channel,) = seen.operands
@@ -453,7 +466,7 @@ adopt(
     never=(NO_PRODUCERS,),
 )
 adopt(
-    starts.a_checkpoint_starts_if_nothing_speaks_against_it,
+    starts.a_checkpoint_starts_unless_it_must_be_declined,
     steps.checkpoint_started,
     of=lambda ledger: ledger.refuses,
     tickets=("FLINK-39018",),

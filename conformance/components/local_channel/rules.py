@@ -45,8 +45,8 @@ Took = Seen[BufferAndBacklog | None]
 
 
 # ---- taking ----------------------------------------------------------------------------------------------------------
-@rule(steps.take, invariant="I-92", tickets=("FLINK-40668",))
-def a_consumer_who_was_told_may_take(ledger: Ledger, seen: Took) -> Judgement:
+@rule(steps.take, invariant="I-92", tickets=("FLINK-40668",), formerly=("a-consumer-who-was-told-may-take",))
+def a_take_by_a_notified_consumer_succeeds(ledger: Ledger, seen: Took) -> Judgement:
     """A take by a consumer that was notified, or that has requested the subpartition, answers no error."""
     owed = "the consumer was notified, or has requested the subpartition: the take must not fail"
     return must_succeed(seen.error, owed)
@@ -97,8 +97,15 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     return Broken(FailureClass.REORDERED, owed, came)
 
 
-@rule(steps.take, invariant="I-13", tickets=("FLINK-39018",), needs=PASSES_LOCALLY, never=(HIDDEN,))
-def a_blocked_channel_hands_out_priority_events(ledger: Ledger, seen: Took) -> Judgement:
+@rule(
+    steps.take,
+    invariant="I-13",
+    tickets=("FLINK-39018",),
+    needs=PASSES_LOCALLY,
+    never=(HIDDEN,),
+    formerly=("a-blocked-channel-hands-out-priority-events",),
+)
+def a_blocked_channel_delivers_priority_events(ledger: Ledger, seen: Took) -> Judgement:
     """The channel hands out a priority event even while its producer is blocked."""
     if not ledger.consumer.due_priority or not ledger.lane.blocked or ledger.producer_has_failed():
         return False
@@ -162,13 +169,13 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
 
 
 adopt(
-    recovery.the_end_of_recovered_data_is_told_once,
+    recovery.the_end_of_recovered_data_is_notified_once,
     steps.take,
     of=lambda ledger: (ledger.recovered, ledger.end_must_come()),
     needs=PUSHED,
     never=(END_TAKEN,),
 )
-adopt(taking.a_take_answers_what_is_there, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
+adopt(taking.a_take_returns_what_is_available, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
 adopt(taking.sequence_numbers_have_no_gaps, steps.take, of=lambda ledger: ledger.next_number)
 
 
@@ -225,8 +232,9 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
     invariant="I-90",
     needs=FAULTS,
     never=(Never(Setting(stage="in recovery"), "Recovered data, or its end, is still to be taken first."),),
+    formerly=("a-failed-producer-is-not-silent",),
 )
-def a_failed_producer_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
+def the_failure_of_a_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
     """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
     error; it does not answer that there is nothing."""
     if not ledger.consumer.due_error:
@@ -289,41 +297,41 @@ adopt(
     formerly=("buffers-in-use-count-every-queued-buffer",),
 )  # fmt: skip
 adopt(
-    lifetime.while_it_lives_a_port_holds_what_it_should, steps.resources, of=lambda ledger: (ledger, ledger.holds),
+    lifetime.no_resource_is_leaked_while_open, steps.resources, of=lambda ledger: (ledger, ledger.holds),
     needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
 )  # fmt: skip
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
 )  # fmt: skip
 adopt(
-    consumer.the_consumer_is_told_of_what_waits, *ADDS, *PUSHES, steps.request_subpartition, steps.take, steps.resume,
-    steps.in_use, of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
+    consumer.the_consumer_is_notified_of_available_data, *ADDS, *PUSHES, steps.request_subpartition, steps.take,
+    steps.resume, steps.in_use, of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
     tickets=("FLINK-39018", "FLINK-40521"),
 )  # fmt: skip
 
 
 adopt(
-    consumer.priority_is_told_apart_from_data, steps.unaligned_barrier, steps.take,
+    consumer.the_consumer_is_notified_of_priority_events, steps.unaligned_barrier, steps.take,
     of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent),
     tickets=("FLINK-39018", "FLINK-40519"), needs=PASSES_LOCALLY,
     formerly=("priority-events-are-told-apart-from-data",),
 )  # fmt: skip
 adopt(
-    consumer.a_consumer_that_finds_nothing_may_sleep, steps.take, of=lambda ledger: ledger.consumer,
+    consumer.empty_takes_are_not_notified_again_and_again, steps.take, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-channel-lets-its-consumer-sleep",),
 )  # fmt: skip
 adopt(
     faults.an_operation_fails_with_what_it_calls, steps.take, steps.checkpoint_started, steps.request_subpartition,
     needs=FAULTS,
 )  # fmt: skip
-adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
+adopt(faults.a_refusal_is_not_a_failure, steps.request_subpartition, needs=FAULTS)
 adopt(
     lifetime.a_future_ends_with_what_it_waits_for,
     steps.resources,
     of=lambda ledger: (ledger, ledger.most_futures),
     needs=RESOURCES,
 )
-adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel)
+adopt(lifetime.a_release_notifies_nobody, steps.release, steps.cancel)
 
 
 @rule(steps.request_subpartition, invariant="I-24")
@@ -353,7 +361,7 @@ adopt(
     never=(END_TAKEN,),
 )  # fmt: skip
 adopt(
-    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started,
+    starts.a_checkpoint_starts_unless_it_must_be_declined, steps.checkpoint_started,
     of=lambda ledger: ledger.lane.refuses, invariant="I-41", tickets=("FLINK-39018", "FLINK-39523"),
     formerly=("a-checkpoint-starts-if-nothing-is-in-its-way",),
 )  # fmt: skip

@@ -62,8 +62,8 @@ def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, 
     return Broken(FailureClass.PROTOCOL, owed, f"it returned {answer}")
 
 
-@rule(steps.no_barrier, invariant="I-36")
-def what_is_no_barrier_is_not_taken_for_one(ledger: Ledger, seen: Seen[int | None, str]) -> Judgement:
+@rule(steps.no_barrier, invariant="I-36", formerly=("what-is-no-barrier-is-not-taken-for-one",))
+def other_elements_are_not_taken_for_barriers(ledger: Ledger, seen: Seen[int | None, str]) -> Judgement:
     """When data arrives, or an event that is neither a barrier nor an announcement, the persister answers nothing."""
     if seen.value is None:
         return True

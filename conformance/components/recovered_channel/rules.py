@@ -57,14 +57,14 @@ def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[Buffer
 
 
 adopt(
-    recovery.the_end_of_recovered_data_is_told_once,
+    recovery.the_end_of_recovered_data_is_notified_once,
     steps.take,
     of=lambda ledger: (ledger.recovered, ledger.end_must_come()),
     formerly=("the-end-of-recovered-state-is-told-once",),
     never=(RELEASED,),
 )
 adopt(
-    taking.a_take_answers_what_is_there,
+    taking.a_take_returns_what_is_available,
     steps.take,
     of=lambda ledger: (ledger.must_answer(), ledger.first),
     never=(RELEASED,),
@@ -224,8 +224,8 @@ def a_release_ends_the_wait_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) 
     return Broken(FailureClass.PROTOCOL, owed, "the push signalled that data is available")
 
 
-@rule(steps.offer_buffer, invariant="I-94", needs=FAULTS)
-def an_offered_buffer_goes_to_whoever_waits(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+@rule(steps.offer_buffer, invariant="I-94", needs=FAULTS, formerly=("an-offered-buffer-goes-to-whoever-waits",))
+def an_offered_buffer_goes_to_the_waiting_push(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """If the buffer pool offers a buffer while a push waits for one, the channel keeps the buffer."""
     if ledger.phase != WAITING or ledger.releasing or ledger.pool_is_destroyed():
         return False
@@ -298,7 +298,7 @@ _HOLDS = ("a-recovered-channel-holds-what-it-should-and-releases-all",)
 
 adopt(taking.buffers_in_use_count_what_waits, steps.in_use, of=Ledger.counted, needs=RESOURCES, never=(RELEASED,))
 adopt(
-    lifetime.while_it_lives_a_port_holds_what_it_should,
+    lifetime.no_resource_is_leaked_while_open,
     steps.resources,
     of=lambda ledger: (ledger, ledger.holds),
     needs=RESOURCES,
@@ -313,13 +313,13 @@ adopt(
     needs=RESOURCES,
     never=(RELEASED,),
 )
-adopt(lifetime.a_release_tells_nobody, steps.release, steps.cancel, steps.convert)
+adopt(lifetime.a_release_notifies_nobody, steps.release, steps.cancel, steps.convert)
 adopt(
-    consumer.a_consumer_that_finds_nothing_may_sleep, steps.take, of=lambda ledger: ledger.consumer,
+    consumer.empty_takes_are_not_notified_again_and_again, steps.take, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-channel-lets-its-consumer-sleep",), never=(RELEASED,),
 )  # fmt: skip
 adopt(
-    consumer.the_consumer_is_told_of_what_waits, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
+    consumer.the_consumer_is_notified_of_available_data, *steps.PUSHES, steps.take, steps.convert, steps.in_use,
     of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first), tickets=("FLINK-39018", "FLINK-20145"),
     never=(RELEASED,),
 )  # fmt: skip

@@ -35,8 +35,8 @@ SEND = (*ARRIVALS, steps.take, steps.recycle, steps.resume)
 """The steps whose operations send credit or a resumption."""
 
 
-@rule(*SEND, invariant="I-90", needs=FAULTS, struck=True)
-def what_cannot_be_sent_is_not_silent(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+@rule(*SEND, invariant="I-90", needs=FAULTS, struck=True, formerly=("what-cannot-be-sent-is-not-silent",))
+def a_failure_to_send_is_reported(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """If credit or a resumption cannot be sent, the operation fails with an error of kind io, or the channel keeps the
     error for the next take, which the gate has a reason to make."""
     struck = struck_by(seen)
@@ -66,8 +66,8 @@ def the_arrival_of_an_error_succeeds(ledger: Ledger, seen: Seen[None]) -> Judgem
     )
 
 
-@shared("I-22", struck=True)
-def the_consumer_is_told_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@shared("I-22", struck=True, formerly=("the-consumer-is-told-of-the-error",))
+def the_consumer_is_notified_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When the error of the producer arrives in a channel that is not released, the consumer has a reason to take: it
     was notified since its last take began, or that take said that something follows."""
     if ledger.phase not in OPEN or ledger.polling or ledger.releasing:
@@ -78,8 +78,8 @@ def the_consumer_is_told_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judge
     return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")
 
 
-@rule(steps.take, invariant="I-90", needs=FAULTS)
-def an_error_that_came_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
+@rule(steps.take, invariant="I-90", needs=FAULTS, formerly=("an-error-that-came-is-not-silent",))
+def an_error_of_the_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
     """If an error has come, a take fails with it, or hands out what came before; it does not answer that there is
     nothing."""
     if not ledger.consumer.due_error:
@@ -91,9 +91,8 @@ def an_error_that_came_is_not_silent(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(
     steps.take, steps.recycle, steps.resume, steps.request_subpartition, steps.request_subpartition_again,
-    invariant="I-90",
-)  # fmt: skip
-def only_an_error_that_came_fails_an_operation(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+    invariant="I-90", formerly=("only-an-error-that-came-fails-an-operation",))  # fmt: skip
+def operations_fail_only_after_an_error_of_the_producer(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A take, a recycling, a resumption and the request answer no error, unless an error has come before; then the
     error is of kind io. After release, a recycling answers none."""
     if seen.error is None:
@@ -124,9 +123,9 @@ def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resou
 
 
 adopt(faults.an_operation_fails_with_what_it_calls, *FAIL, needs=FAULTS)
-adopt(faults.what_only_refuses_is_no_error, steps.request_subpartition, needs=FAULTS)
+adopt(faults.a_refusal_is_not_a_failure, steps.request_subpartition, needs=FAULTS)
 adopt(the_arrival_of_an_error_succeeds, steps.producer_fails, needs=FAULTS)
-adopt(the_consumer_is_told_of_the_error, steps.producer_fails, needs=FAULTS)
+adopt(the_consumer_is_notified_of_the_error, steps.producer_fails, needs=FAULTS)
 faults.see_strikes(
     RULES, RemoteChannelPort.can_fail, *FAIL, steps.take, steps.recycle, steps.resume, steps.producer_fails
 )

@@ -137,8 +137,15 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
     return Broken(FailureClass.PROTOCOL, owed, f"the take returned it with sequence number {value.seq}")
 
 
-@rule(steps.take, invariant="I-09", needs=PUSHED, after_learning=True, never=(END_TAKEN,))
-def the_end_of_recovery_is_told_once(ledger: Ledger, seen: Took) -> Judgement:
+@rule(
+    steps.take,
+    invariant="I-09",
+    needs=PUSHED,
+    after_learning=True,
+    never=(END_TAKEN,),
+    formerly=("the-end-of-recovery-is-told-once",),
+)
+def the_end_of_recovery_is_notified_once(ledger: Ledger, seen: Took) -> Judgement:
     """When recovery is over, the channel emits StateConsumed, once."""
     if ledger.twice:
         return Broken(
@@ -149,11 +156,11 @@ def the_end_of_recovery_is_told_once(ledger: Ledger, seen: Took) -> Judgement:
     return recovery.ends(seen.signals) > 0
 
 
-adopt(taking.a_take_answers_what_is_there, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
+adopt(taking.a_take_returns_what_is_available, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
 
 
-@rule(steps.take, invariant="I-22", after_learning=True)
-def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
+@rule(steps.take, invariant="I-22", after_learning=True, formerly=("a-take-says-what-follows",))
+def a_take_returns_the_next_data_type(ledger: Ledger, seen: Took) -> Judgement:
     """A take that answers an element names the type of what the next take would find, be it the end of recovered data
     that was handed over. It says that the backlog is 0."""
     value = seen.value
@@ -171,8 +178,8 @@ def a_take_says_what_follows(ledger: Ledger, seen: Took) -> Judgement:
     return True
 
 
-@rule(steps.take, invariant="I-22")
-def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
+@rule(steps.take, invariant="I-22", formerly=("an-empty-take-notifies-nobody",))
+def an_empty_take_does_not_notify(ledger: Ledger, seen: Took) -> Judgement:
     """A take that finds nothing does not notify the gate. Otherwise the gate would take again and again."""
     if seen.value is not None or recovery.ends(seen.signals) or ledger.end_may_follow() or ledger.error_comes:
         return False
@@ -189,15 +196,17 @@ def an_empty_take_notifies_nobody(ledger: Ledger, seen: Took) -> Judgement:
 
 
 adopt(
-    consumer.priority_is_told_apart_from_data, steps.timeoutable_barrier, steps.unaligned_barrier,
+    consumer.the_consumer_is_notified_of_priority_events, steps.timeoutable_barrier, steps.unaligned_barrier,
     steps.convert_to_priority, steps.take,
     of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent),
     formerly=("the-gate-is-told-of-priority",),
 )  # fmt: skip
 
 
-@rule(steps.timeoutable_barrier, steps.unaligned_barrier, invariant="I-22")
-def priority_is_told_with_its_number(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+@rule(
+    steps.timeoutable_barrier, steps.unaligned_barrier, invariant="I-22", formerly=("priority-is-told-with-its-number",)
+)
+def a_priority_notification_has_the_sequence_number(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If the gate is notified of a priority event that arrives, the notification carries its sequence number. The
     announcement of a barrier has the number of the barrier."""
     number = -1 if ledger.arriving is None else ledger.number(ledger.arriving.number)
@@ -209,7 +218,7 @@ def priority_is_told_with_its_number(ledger: Ledger, seen: Seen[None, int]) -> J
 
 
 adopt(
-    consumer.the_consumer_is_told_of_what_waits, steps.buffer, steps.event, steps.aligned_barrier,
+    consumer.the_consumer_is_notified_of_available_data, steps.buffer, steps.event, steps.aligned_barrier,
     steps.timeoutable_barrier, steps.unaligned_barrier, steps.recovery_completion, steps.end_of_partition,
     steps.push_recovered, steps.finish_recovered, steps.request_subpartition, steps.take, steps.convert_to_priority,
     of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first), tickets=("FLINK-20145",),
@@ -282,9 +291,7 @@ adopt(
     needs=PUSHED,
     never=(END_TAKEN,),
 )
-adopt(
-    starts.a_checkpoint_starts_if_nothing_speaks_against_it, steps.checkpoint_started, of=lambda ledger: ledger.refuses
-)
+adopt(starts.a_checkpoint_starts_unless_it_must_be_declined, steps.checkpoint_started, of=lambda ledger: ledger.refuses)
 
 
 @rule(
@@ -318,20 +325,19 @@ def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None]) -> Judg
     return must_fail(seen.error, ErrorKind.STATE, "the last barrier of this channel has another sequence number")
 
 
-@rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",))
-def the_producer_is_told_to_go_on(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",), formerly=("the-producer-is-told-to-go-on",))
+def resuming_consumption_resumes_the_producer(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When the task resumes consumption, the channel tells the producer to go on: it emits ConsumptionResumed."""
     if seen.error is not None:
-        return False  # only-an-error-that-came-fails-an-operation judges it
+        return False  # operations-fail-only-after-an-error-of-the-producer judges it
     told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
     return told or Broken(FailureClass.STUCK, "the channel must resume its producer", "it did not resume it")
 
 
 @rule(
     steps.take, steps.recycle, steps.aligned_barrier, steps.recovery_completion, steps.checkpoint_started,
-    steps.checkpoint_stopped, invariant="I-17",
-)  # fmt: skip
-def a_producer_goes_on_only_if_the_task_says_so(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    steps.checkpoint_stopped, invariant="I-17", formerly=("a-producer-goes-on-only-if-the-task-says-so",))  # fmt: skip
+def only_the_task_resumes_a_blocked_producer(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as the task has not resumed consumption, the channel does not tell a blocked producer to go on."""
     if not ledger.lane.held_back:
         return False
@@ -347,8 +353,15 @@ def a_released_channel_is_not_resumed(ledger: Ledger, seen: Seen[None]) -> Judge
     return must_fail(seen.error, ErrorKind.STATE, "the channel is released")
 
 
-@rule(steps.release, steps.cancel, steps.recycle, steps.buffer_after_release, invariant="I-93")
-def a_released_channel_tells_nobody_anything(ledger: Ledger, seen: Seen[None, *tuple[Any, ...]]) -> Judgement:
+@rule(
+    steps.release,
+    steps.cancel,
+    steps.recycle,
+    steps.buffer_after_release,
+    invariant="I-93",
+    formerly=("a-released-channel-tells-nobody-anything",),
+)
+def a_released_channel_notifies_nobody(ledger: Ledger, seen: Seen[None, *tuple[Any, ...]]) -> Judgement:
     """The release of the channel, and the recycling of buffers and the arrival of elements after it, notify nobody and
     announce no credit."""
     if not (ledger.released or ledger.releasing):

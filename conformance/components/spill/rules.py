@@ -86,15 +86,20 @@ def nothing_is_appended_after_the_end(ledger: Ledger, seen: Seen[None]) -> Judge
     return must_fail(seen.error, ErrorKind.STATE, "the fetching is over")
 
 
-@rule(steps.read_after_close, steps.snapshot_after_close, invariant="I-68")
-def nothing_is_had_of_a_closed_reader(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(
+    steps.read_after_close,
+    steps.snapshot_after_close,
+    invariant="I-68",
+    formerly=("nothing-is-had-of-a-closed-reader",),
+)
+def a_closed_reader_refuses_to_read(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """After the reader was closed, a read and a snapshot are refused with an error of kind state; of kind released, if
     the files were deleted then."""
     return _refused(seen, "the reader was closed")
 
 
-@rule(steps.read_snapshot_again, invariant="I-70")
-def a_snapshot_that_was_given_up_does_not_answer_the_end(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
+@rule(steps.read_snapshot_again, invariant="I-70", formerly=("a-snapshot-that-was-given-up-does-not-answer-the-end",))
+def a_snapshot_closed_early_does_not_return_its_end(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
     """After a snapshot was closed before its end, another read is refused, so that nobody takes for its end what was
     left out. So it is after a read of it has failed, unless the read can be tried again. A snapshot that has answered
     its end may answer it again."""
@@ -168,8 +173,8 @@ def files_are_deleted_with_the_last_grant(ledger: Ledger, seen: Looked) -> Judge
     return Broken(FailureClass.LEAKED, owed, f"{are(seen.value.files, 'file')} left")
 
 
-@rule(steps.resources, invariant="I-69", needs=RESOURCES)
-def everybody_who_may_read_has_one_grant(ledger: Ledger, seen: Looked) -> Judgement:
+@rule(steps.resources, invariant="I-69", needs=RESOURCES, formerly=("everybody-who-may-read-has-one-grant",))
+def each_reader_has_one_grant(ledger: Ledger, seen: Looked) -> Judgement:
     """The reader has a grant until it is closed, and each snapshot from the moment it is made. A snapshot that was read
     to its end, or failed, may have given it back before it is closed. Nobody gives a grant back twice."""
     if ledger.released or ledger.phase != "fetched" or seen.value.grants is None:

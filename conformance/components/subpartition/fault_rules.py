@@ -47,8 +47,8 @@ def what_the_writer_did_not_take_is_no_output_state(ledger: Ledger, seen: Seen[O
     return True
 
 
-@rule(steps.poll, invariant="I-90", needs=FAULTS)
-def a_poll_answers_that_the_producer_has_failed(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
+@rule(steps.poll, invariant="I-90", needs=FAULTS, formerly=("a-poll-answers-that-the-producer-has-failed",))
+def a_poll_fails_if_the_producer_has_failed(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """If the producer has failed, a poll hands out what was added before, or fails with the error; it does not answer
     that there is nothing."""
     if ledger.phase != DESERTED:

@@ -103,8 +103,14 @@ def only_priority_events_leave_a_blocked_subpartition(ledger: Ledger, seen: Poll
     return Broken(FailureClass.REORDERED, owed, _answered(seen.value))
 
 
-@rule(steps.poll, invariant="I-13", tickets=_TICKET, needs=PASSES_LOCALLY)
-def a_blocked_subpartition_hands_out_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(
+    steps.poll,
+    invariant="I-13",
+    tickets=_TICKET,
+    needs=PASSES_LOCALLY,
+    formerly=("a-blocked-subpartition-hands-out-priority-events",),
+)
+def a_blocked_subpartition_delivers_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
     """The subpartition hands out a priority event even while it is blocked."""
     if not (ledger.blocked and ledger.urgent):
         return False
@@ -134,7 +140,7 @@ def what_is_announced_can_be_polled(ledger: Ledger, seen: Polled) -> Judgement:
 
 
 adopt(
-    taking.a_take_answers_what_is_there,
+    taking.a_take_returns_what_is_available,
     steps.poll,
     of=lambda ledger: (ledger.must_answer(), ledger.first),
     formerly=("a-poll-hands-out-what-is-readable",),
@@ -198,8 +204,8 @@ def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> 
     return Broken(FailureClass.PROTOCOL, owed, "it signalled that data is available")
 
 
-@rule(steps.poll, invariant="I-16", after_learning=True)
-def the_next_type_tells_what_follows(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(steps.poll, invariant="I-16", after_learning=True, formerly=("the-next-type-tells-what-follows",))
+def the_next_data_type_is_that_of_the_next_element(ledger: Ledger, seen: Polled) -> Judgement:
     """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
     if seen.value is None:
         return False
@@ -241,8 +247,8 @@ def resuming_makes_waiting_elements_available(ledger: Ledger, seen: Seen[Availab
     return Broken(FailureClass.STUCK, owed, "the subpartition says that nothing is available")
 
 
-@rule(steps.available, invariant="I-16")
-def availability_tells_the_truth(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
+@rule(steps.available, invariant="I-16", formerly=("availability-tells-the-truth",))
+def availability_agrees_with_the_next_poll(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
     """To a reader with credit, the subpartition answers that an element is available if a poll would answer one, and
     not if it is blocked, empty, or only waits for more records; to a reader without credit, it answers so exactly if
     the next element is an event."""
@@ -355,7 +361,7 @@ def a_newer_timeoutable_barrier_fails_the_older_channel_state_future(ledger: Led
 # ---- resources, and elements that nobody polls -----------------------------------------------------------------------
 _HELD = ("a-subpartition-holds-what-it-should-and-releases-all",)
 adopt(
-    lifetime.while_it_lives_a_port_holds_what_it_should,
+    lifetime.no_resource_is_leaked_while_open,
     steps.resources,
     of=lambda ledger: (ledger, ledger.holds),
     needs=RESOURCES,
@@ -382,8 +388,9 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
 @rule(
     *steps.BRINGS, steps.poll, steps.available, steps.resume, steps.flush, steps.resources,
     invariant="I-22", tickets=("FLINK-39018", "FLINK-20145"), after_learning=True,
+    formerly=("nothing-due-waits-for-ever",),
 )  # fmt: skip
-def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
+def the_consumer_has_a_reason_to_poll_what_is_available(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever an element can be polled, the consumer has a reason to poll: it was notified since its last poll, or an
     answer told it that an element can be polled. It asks after attaching its view and after resuming."""
     if ledger.consumer.awake:
@@ -394,8 +401,8 @@ def nothing_due_waits_for_ever(ledger: Ledger, seen: Seen[object]) -> Judgement:
     return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer has said that more follows")
 
 
-@rule(*steps.BRINGS_NOTHING, invariant="I-22", after_learning=True)
-def nobody_is_woken_for_nothing(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(*steps.BRINGS_NOTHING, invariant="I-22", after_learning=True, formerly=("nobody-is-woken-for-nothing",))
+def the_consumer_is_notified_only_of_what_can_be_polled(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An operation that puts nothing into the queue does not notify the consumer of data if nothing can be polled
     afterwards: a consumer that finds nothing sleeps."""
     if not seen.signals:
@@ -406,8 +413,16 @@ def nobody_is_woken_for_nothing(ledger: Ledger, seen: Seen[object]) -> Judgement
     return Broken(FailureClass.PROTOCOL, owed, "it signalled that data is available")
 
 
-@rule(*steps.BRINGS, *steps.AFTER_THE_END, steps.flush, steps.finish_again, steps.abort_checkpoint, invariant="I-22")
-def nobody_is_told_without_a_view(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(
+    *steps.BRINGS,
+    *steps.AFTER_THE_END,
+    steps.flush,
+    steps.finish_again,
+    steps.abort_checkpoint,
+    invariant="I-22",
+    formerly=("nobody-is-told-without-a-view",),
+)
+def nothing_is_notified_without_a_view(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The subpartition notifies nobody as long as no view is attached, and nobody after release."""
     if ledger.view and not ledger.failed:
         return False

@@ -146,8 +146,8 @@ def a_checkpoint_with_a_failed_part_is_declined(ledger: Ledger, seen: Seen[None,
     return Broken(FailureClass.STUCK, owed, "it was not declined")
 
 
-@rule(*steps.ACTS, invariant="I-57", after_learning=True)
-def a_task_that_is_not_running_tells_nobody(ledger: Ledger, seen: Acted) -> Judgement:
+@rule(*steps.ACTS, invariant="I-57", after_learning=True, formerly=("a-task-that-is-not-running-tells-nobody",))
+def a_task_that_is_not_running_notifies_nobody(ledger: Ledger, seen: Acted) -> Judgement:
     """Once the task is not running any more, it acknowledges and declines nothing, and the operators are not told that
     a checkpoint is complete or aborted."""
     if not ledger.is_cancelled():

@@ -112,8 +112,14 @@ def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgemen
 
 
 # ---- how far the task is ---------------------------------------------------------------------------------------------
-@rule(*steps.ACTS, invariant="I-89", after_learning=True, signals=(TaskStateChanged,))
-def a_task_gets_only_further(ledger: Ledger, seen: Acted) -> Judgement:
+@rule(
+    *steps.ACTS,
+    invariant="I-89",
+    after_learning=True,
+    signals=(TaskStateChanged,),
+    formerly=("a-task-gets-only-further",),
+)
+def task_states_never_go_back(ledger: Ledger, seen: Acted) -> Judgement:
     """A task initializes, runs and finishes; from the first two of these it can fail or be cancelled. No state comes
     twice, and none follows the last."""
     if ledger.backward is None:

@@ -110,7 +110,7 @@ class Ledger(PortLedger):
     def due(self) -> Line | None:
         """Returns a channel in which the next poll must find an element; None: there is none.
 
-        The end of recovered data does not count; the-end-of-recovered-data-is-told-for-every-gate judges it.
+        The end of recovered data does not count; the-end-of-recovered-data-is-notified-for-every-gate judges it.
         """
         for line in self.lines:
             if not (line.ended or self.failed) and line.readable():

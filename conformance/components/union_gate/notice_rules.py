@@ -23,8 +23,15 @@ rule = RULES.rule
 
 
 # ---- flags of an answer ----------------------------------------------------------------------------------------------
-@rule(steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True, never=(AFTER_RELEASE,))
-def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(
+    steps.poll,
+    invariant="I-22",
+    tickets=("FLINK-20145",),
+    quiet=True,
+    never=(AFTER_RELEASE,),
+    formerly=("an-answer-says-that-more-follows",),
+)
+def a_poll_returns_whether_more_is_available(ledger: Ledger, seen: Polled) -> Judgement:
     """If an element can be polled when a poll has answered one and no other operation has overlapped it, the answer
     says that more follows, or the poll notifies the consumer."""
     if seen.value is None or ledger.failed or ledger.phase == "ended" or (line := ledger.due()) is None:
@@ -37,8 +44,15 @@ def an_answer_says_that_more_follows(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.STUCK, owed, "it said that nothing follows, and the consumer was not notified")
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-21104",), quiet=True, never=(AFTER_RELEASE,))
-def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(
+    steps.poll,
+    invariant="I-32",
+    tickets=("FLINK-21104",),
+    quiet=True,
+    never=(AFTER_RELEASE,),
+    formerly=("more-is-said-only-if-something-is-left",),
+)
+def more_available_is_returned_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judgement:
     """If everything that was sent was polled, an answer does not say that more follows, unless a notification of
     something that was polled came late, or a gate has queued an empty channel at the request of its partitions."""
     if (taken := seen.value) is None or not taken.more or ledger.failed:
@@ -52,8 +66,14 @@ def more_is_said_only_if_something_is_left(ledger: Ledger, seen: Polled) -> Judg
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), never=(AFTER_RELEASE,))
-def more_priority_is_said_only_if_a_priority_event_is_left(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(
+    steps.poll,
+    invariant="I-32",
+    tickets=("FLINK-20145", "FLINK-21104"),
+    never=(AFTER_RELEASE,),
+    formerly=("more-priority-is-said-only-if-a-priority-event-is-left",),
+)
+def more_priority_events_are_returned_only_if_one_is_left(ledger: Ledger, seen: Polled) -> Judgement:
     """An answer says that a priority event follows only if one was sent and not polled."""
     if (taken := seen.value) is None or not taken.more_priority or ledger.failed:
         return False
@@ -64,8 +84,15 @@ def more_priority_is_said_only_if_a_priority_event_is_left(ledger: Ledger, seen:
 
 
 # ---- notifications ---------------------------------------------------------------------------------------------------
-@rule(*steps.FEEDS, steps.poll, invariant="I-32", tickets=("FLINK-20145",), never=(AFTER_RELEASE,))
-def only_priority_events_are_told_as_such(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(
+    *steps.FEEDS,
+    steps.poll,
+    invariant="I-32",
+    tickets=("FLINK-20145",),
+    never=(AFTER_RELEASE,),
+    formerly=("only-priority-events-are-told-as-such",),
+)
+def priority_notifications_are_for_priority_events_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The union notifies the consumer of a priority event only if one was sent and not polled, unless the notification
     came late because operations overlapped."""
     if not seen.signals or ledger.failed or True not in [type(signal) is PriorityAvailable for signal in seen.signals]:

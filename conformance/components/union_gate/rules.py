@@ -210,8 +210,8 @@ def operations_fail_only_after_release(ledger: Ledger, seen: Seen[object]) -> Ju
     return allowed or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
-@rule(steps.poll, invariant="I-94", never=NOT_RELEASED)
-def released_gates_hand_out_nothing(ledger: Ledger, seen: Polled) -> Judgement:
+@rule(steps.poll, invariant="I-94", never=NOT_RELEASED, formerly=("released-gates-hand-out-nothing",))
+def released_gates_deliver_nothing(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that begins after release answers no element."""
     if not ledger.in_poll_of_released:
         return False
@@ -253,14 +253,14 @@ def a_union_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgemen
 
 
 adopt(
-    consumer.the_consumer_is_told_of_what_waits, *steps.FEEDS, steps.poll, steps.poll_for_the_error, steps.available,
-    of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
+    consumer.the_consumer_is_notified_of_available_data, *steps.FEEDS, steps.poll, steps.poll_for_the_error,
+    steps.available, of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
     tickets=("FLINK-20145", "FLINK-20383", "FLINK-39018"), formerly=("no-wake-up-is-lost",), never=(AFTER_RELEASE,),
 )  # fmt: skip
 
 
 adopt(
-    consumer.priority_is_told_apart_from_data, *steps.FEEDS, steps.poll,
+    consumer.the_consumer_is_notified_of_priority_events, *steps.FEEDS, steps.poll,
     of=lambda ledger: (ledger.consumer, ledger.urgent_waits(), ledger.first_urgent), tickets=("FLINK-20145",),
     formerly=("the-consumer-is-told-of-priority-events",), never=(AFTER_RELEASE,),
 )  # fmt: skip
@@ -272,8 +272,9 @@ adopt(
     tickets=("FLINK-20145", "FLINK-21104"),
     quiet=True,
     never=(TASK_FAILS, NOTHING_LEFT),
+    formerly=("an-empty-union-lets-its-consumer-sleep",),
 )
-def an_empty_union_lets_its_consumer_sleep(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+def an_empty_union_is_not_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """After more empty polls in a row than there are gates plus one, with no other operation in between, the union
     answers that it is not available (after correspondingly more, if ends of recovered data take turns of their own)."""
     if not ledger.consumer.empty_takes or ledger.failed or ledger.phase == "ended":
@@ -363,8 +364,15 @@ def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> 
     return Broken(FailureClass.STUCK, why, got(seen.error))
 
 
-@rule(steps.convert_early, steps.poll_the_error, invariant="I-27", tickets=("FLINK-39018",), never=(AFTER_RELEASE,))
-def unread_state_is_not_converted_away(ledger: Ledger, seen: Seen[object]) -> Judgement:
+@rule(
+    steps.convert_early,
+    steps.poll_the_error,
+    invariant="I-27",
+    tickets=("FLINK-39018",),
+    never=(AFTER_RELEASE,),
+    formerly=("unread-state-is-not-converted-away",),
+)
+def a_conversion_loses_no_unread_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If a gate has state that a conversion would lose, the conversion answers an error of kind state, at once or to
     whoever polls next."""
     if ledger.failed or not any(gate.must_refuse() for gate in ledger.gates):
@@ -400,8 +408,9 @@ def live_elements_wait_for_the_request_of_their_gate(ledger: Ledger, seen: Polle
     invariant="I-26",
     after_learning=True,
     never=(NOTHING_RECOVERED, *ENDS_TAKEN_BEFORE, NOTHING_LEFT, AFTER_RELEASE),
+    formerly=("the-end-of-recovered-data-is-told-once-for-its-channel",),
 )
-def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen: Polled) -> Judgement:
+def the_end_of_recovered_data_is_notified_once_for_its_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The union emits StateConsumed once for a channel, after the end of recovered data was pushed and all recovered
     buffers were polled."""
     told = [signal.channel for signal in seen.signals if type(signal) is StateConsumed] if seen.signals else ()
@@ -432,8 +441,9 @@ def the_end_of_recovered_data_is_told_once_for_its_channel(ledger: Ledger, seen:
     invariant="I-26",
     tickets=("FLINK-38544",),
     never=(NOTHING_RECOVERED, TASK_FAILS, JUDGED_AT_THE_END, AFTER_RELEASE),
+    formerly=("the-end-of-recovered-data-is-told-for-every-gate",),
 )
-def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+def the_end_of_recovered_data_is_notified_for_every_gate(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """The consumer finally takes every end of recovered data that was pushed, unless a conversion handed it over, and
     the union emits StateConsumed with the number of that channel."""
     if not ledger.closing or ledger.failed or ledger.is_broken():
@@ -448,8 +458,15 @@ def the_end_of_recovered_data_is_told_for_every_gate(ledger: Ledger, seen: Seen[
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
-@rule(steps.resources, invariant="I-93", needs=RESOURCES, quiet=True, never=(TASK_FAILS, AFTER_RELEASE))
-def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+@rule(
+    steps.resources,
+    invariant="I-93",
+    needs=RESOURCES,
+    quiet=True,
+    never=(TASK_FAILS, AFTER_RELEASE),
+    formerly=("while-it-lives-a-union-holds-what-its-gates-need",),
+)
+def no_resource_of_a_union_is_leaked_while_open(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before release and while no operation is in flight, the union holds a segment for each data buffer that waits, a
     listener for each local channel that was requested, and besides only the buffers that its remote channels and its
     gates may set aside, and futures of channels that recover; for channels and gates that have ended, it holds
@@ -468,14 +485,14 @@ def while_it_lives_a_union_holds_what_its_gates_need(ledger: Ledger, seen: Seen[
 _KEPT = (steps.convert, steps.convert_early, steps.request_partitions)
 """Steps after whose failure the gate keeps the error, or answers it."""
 adopt(
-    kept.the_consumer_is_told_of_an_error,
+    kept.the_consumer_is_notified_of_an_error,
     *_KEPT,
     of=lambda ledger: (ledger, True, ledger.polls_again()),
     needs=FAULTS,
     never=(*BOTH_KINDS, AFTER_RELEASE),
 )
 adopt(
-    kept.an_error_reaches_whoever_polls,
+    kept.a_kept_error_fails_the_next_poll,
     steps.poll_for_the_error,
     of=lambda ledger: (ledger, ledger.consumer, not ledger.is_empty()),
     needs=FAULTS,
