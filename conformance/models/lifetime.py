@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from conformance.driver import (
     BROKEN,
@@ -141,20 +141,10 @@ def after_release_nothing_is_held(ledger: PortLedger, seen: Seen[Resources]) -> 
     return True
 
 
-class Cancellable(Protocol):
-    """A ledger that knows whether its task was cancelled."""
-
-    released: bool
-    flying: int
-
-    def is_cancelled(self) -> bool:
-        """Returns whether the task was cancelled."""
-
-
 @shared("I-68", tickets=("FLINK-40520",))
-def a_cancellation_deletes_the_files(ledger: Cancellable, seen: Seen[Resources]) -> Judgement:
+def a_cancellation_deletes_the_files(cancelled: bool, seen: Seen[Resources]) -> Judgement:
     """When a task was cancelled, and its threads have ended what they did, there is no file."""
-    if not ledger.is_cancelled() or ledger.released or ledger.flying:
+    if not cancelled:
         return False
     if seen.value.files:
         owed = "the task was cancelled, so its files must be deleted"

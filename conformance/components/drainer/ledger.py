@@ -196,10 +196,6 @@ class Ledger(PortLedger):
         self.begin()
         self.phase = BROKEN
 
-    def is_cancelled(self) -> bool:
-        """Returns whether the task was cancelled."""
-        return self.cancelled
-
     def cancel(self) -> None:
         """Notes that the task was cancelled."""
         self.end()

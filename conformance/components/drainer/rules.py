@@ -222,7 +222,10 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
     return bool(ledger.fetched.pieces)
 
 
-adopt(lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES)
+adopt(
+    lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES,
+    of=lambda ledger: ledger.cancelled and not (ledger.released or ledger.flying),
+)  # fmt: skip
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

@@ -264,5 +264,8 @@ def a_checkpoint_holds_what_was_recovered_and_not_processed(
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
-adopt(lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES)
+adopt(
+    lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES,
+    of=lambda ledger: ledger.is_cancelled() and not (ledger.released or ledger.flying),
+)  # fmt: skip
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
