@@ -20,19 +20,14 @@ from conformance.ports import (
     CheckpointReason,
     CheckpointStatus,
     Consumed,
-    CreditAnnounced,
-    DataAvailable,
     Element,
     EndOfPartition,
     GateConfig,
-    Port,
     PortError,
-    PriorityAvailable,
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
     Resources,
-    StateConsumed,
     SubpartitionConfig,
     WriterConfig,
 )
@@ -41,6 +36,7 @@ from ..design import Design
 from ..faults import Faults, Faulty
 from ..held import together
 from ..network.channel_info import ChannelInfo, numbering
+from ..network.listener import GateSignals
 from ..network.producers import Producers
 from ..state.drainer.lists import ListDrainer
 from ..state.writer.at_once import WriterAtOnce
@@ -57,24 +53,21 @@ CONSUMER = 0
 class ChainListener(TaskListener):
     """The signals of the gate are signals of the chain; its credit goes to readers as well."""
 
-    def __init__(self, port: Port, upstream: Producers) -> None:
+    def __init__(self, signals: GateSignals, upstream: Producers) -> None:
         super().__init__(upstream)
-        self.port = port
+        self.signals = signals
 
-    async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
+    def gate_available(self, gate: Any, data: bool, priority: bool) -> Coroutine[Any, Any, None]:
         """gate.md G6."""
-        if priority:
-            self.port.emit(PriorityAvailable(-1))
-        if data:
-            self.port.emit(DataAvailable())
+        return self.signals.gate_available(gate, data, priority)
 
     def state_consumed(self, channel: ChannelInfo) -> None:
         """gate.md G7."""
-        self.port.emit(StateConsumed(channel.channel))
+        self.signals.state_consumed(channel)
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
         """C8."""
-        self.port.emit(CreditAnnounced(credit, channel.channel))
+        self.signals.credit_announced(channel, credit)
         self.upstream.add_credit(channel, credit)
 
 
@@ -114,7 +107,7 @@ class Chain(Faulty, ChainPort):
             }
         )
         gates = [GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)]
-        listener = ChainListener(self, self.producers)
+        listener = ChainListener(GateSignals(self, self.numbers), self.producers)
         inputs = Inputs(self.numbers, gates, design, listener, self.faults, self.producers, self.states[CONSUMER])
         (self.gate,) = inputs.gates
         input_state, output_state = restored.input_state, restored.output_state
