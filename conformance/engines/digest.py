@@ -17,7 +17,7 @@ import enum
 import gc
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from types import BuiltinFunctionType, CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any
@@ -35,6 +35,8 @@ _ITERATORS: tuple[type, ...] = (
     enumerate,
     zip,
 )
+_POINTER = tuple.__itemsize__
+"""Bytes that an attribute takes up in an object."""
 _LIST, _DICT, _TUPLE, _SAME, _UNSET = "[]", "{}", "()", "=", "unset"
 
 
@@ -54,6 +56,7 @@ class Recogniser:
             MethodType: self._method,
             CellType: self._cell,
             FunctionType: self._function,
+            partial: self._partial,
             Thread: self._thread,
             Kernel: _skip,
             LockOrder: _skip,
@@ -101,7 +104,8 @@ class Recogniser:
             for name in (base.__dict__.get("__slots__") or ())
             if name not in ("__dict__", "__weakref__")
         ]
-        if not slots and not kind.__dictoffset__ and kind.__basicsize__ > object.__basicsize__:
+        readable = len(slots) + (kind.__dictoffset__ != 0) + (kind.__weakrefoffset__ != 0)
+        if kind.__basicsize__ > object.__basicsize__ + readable * _POINTER:  # it has more, which only C can read
             raise CannotRecognise(f"a state holds a {kind.__name__}, whose content cannot be read")
         self._walks[kind] = self._object(kind, tuple(slots))
 
@@ -178,6 +182,14 @@ class Recogniser:
         out.append(value.__code__)
         for cell in value.__closure__ or ():
             self._cell(cell, out, met)
+
+    def _partial(self, value: partial[Any], out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        out.append(partial)
+        self._value(value.func, out, met)
+        self._tuple(value.args, out, met)
+        self._dict(value.keywords, out, met)
 
     def _iterator(self, value: Any, out: list[Any], met: dict[int, int]) -> None:
         out.append(type(value))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias, TypeVarTuple
 
 from conformance.ports import (
     NO_CHECKPOINT,
@@ -39,8 +40,9 @@ from .messages import Acknowledged, CloseGate, Downward, GateClosed, Upward
 from .protocol import Protocol
 from .up import Unblocked
 
-MainThread: TypeAlias = "list[tuple[Coordinator, str, tuple[Any, ...]]]"
-"""The turns of the main thread of a job master: of each its coordinator, a name in `TURNS`, and operands.
+Operands = TypeVarTuple("Operands")
+MainThread: TypeAlias = "list[tuple[Coordinator, partial[None]]]"
+"""The turns of the main thread of a job master: of each the coordinator that queued it, and what it does.
 
 (Flink: `ComponentMainThreadExecutor`, which all coordinators of a job share.)
 """
@@ -74,15 +76,15 @@ class Coordinator(Faulty, CoordinatorPort):
             self.deploy(subtask, config.restored)
 
     # ---- the main thread
-    def later(self, name: str, *operands: Any) -> None:
-        """O1. Queue a turn."""
-        self.queue.append((self, name, operands))
+    def later(self, turn: Callable[[*Operands], None], *operands: *Operands) -> None:
+        """O1. Queue a turn (Flink: `runInMainThread`)."""
+        self.queue.append((self, partial(turn, *operands)))
         self.emit(TurnQueued())
 
     def turn(self) -> None:
         """O1. The next turn, whichever coordinator has queued it."""
-        coordinator, name, operands = self.queue.pop(0)
-        TURNS[name](coordinator, *operands)
+        _, turn = self.queue.pop(0)
+        turn()
 
     def tell(self, signal: Signal) -> bool:
         """O49 to O51. Call the coordinator. Answers whether it throws, which must not end the turn."""
@@ -96,7 +98,7 @@ class Coordinator(Faulty, CoordinatorPort):
     # ---- events and their tickets
     def send(self, message: Message) -> None:
         """O2."""
-        self.later("send", message)
+        self.later(self.send_now, message)
 
     def send_now(self, message: Message) -> None:
         """O2."""
@@ -128,7 +130,7 @@ class Coordinator(Faulty, CoordinatorPort):
 
     def reply(self, subtask: int, attempt: int) -> None:
         """O5."""
-        self.later("answered", self.attempts[subtask, attempt].replies.pop(0))
+        self.later(self.answered, self.attempts[subtask, attempt].replies.pop(0))
 
     def answered(self, body: Downward) -> None:
         """O5."""
@@ -138,12 +140,12 @@ class Coordinator(Faulty, CoordinatorPort):
     def lose_event(self, subtask: int, attempt: int) -> None:
         """O6, O31."""
         one = self.attempts[subtask, attempt]
-        self.later("unanswered", one, one.events.pop(0))
+        self.later(self.unanswered, one, one.events.pop(0))
 
     def lose_reply(self, subtask: int, attempt: int) -> None:
         """O6, O31."""
         one = self.attempts[subtask, attempt]
-        self.later("unanswered", one, one.replies.pop(0))
+        self.later(self.unanswered, one, one.replies.pop(0))
 
     def unanswered(self, attempt: Attempt, body: Downward) -> None:
         """O6, O31."""
@@ -182,11 +184,11 @@ class Coordinator(Faulty, CoordinatorPort):
     def arrive(self, subtask: int, attempt: int) -> None:
         """O16."""
         one = self.attempts[subtask, attempt]
-        self.later("arrived", one, one.reports.pop(0))
+        self.later(self.arrived, one, one.reports.pop(0))
 
     def acknowledge_again(self, subtask: int, attempt: int, checkpoint: int) -> None:
         """O16."""
-        self.later("arrived", self.attempts[subtask, attempt], Acknowledged(checkpoint))
+        self.later(self.arrived, self.attempts[subtask, attempt], Acknowledged(checkpoint))
 
     def arrived(self, attempt: Attempt, body: Upward) -> None:
         """O16, O17, O50."""
@@ -208,7 +210,7 @@ class Coordinator(Faulty, CoordinatorPort):
     # ---- checkpoints
     def trigger(self, checkpoint: int) -> None:
         """O19."""
-        self.later("trigger", checkpoint)
+        self.later(self.trigger_now, checkpoint)
 
     def trigger_now(self, checkpoint: int) -> None:
         """O19, O20."""
@@ -229,7 +231,7 @@ class Coordinator(Faulty, CoordinatorPort):
 
     def cut(self, checkpoint: int, succeeds: bool) -> None:
         """O22."""
-        self.later("cut", checkpoint, succeeds)
+        self.later(self.cut_now, checkpoint, succeeds)
 
     def cut_now(self, checkpoint: int, succeeds: bool) -> None:
         """O22 to O24."""
@@ -250,7 +252,7 @@ class Coordinator(Faulty, CoordinatorPort):
 
     def inject(self, checkpoint: int) -> None:
         """O25."""
-        self.later("injected", checkpoint)
+        self.later(self.injected, checkpoint)
 
     def injected(self, checkpoint: int) -> None:
         """O25."""
@@ -260,7 +262,7 @@ class Coordinator(Faulty, CoordinatorPort):
 
     def abort_triggering(self) -> None:
         """O26."""
-        self.later("triggering aborted")
+        self.later(self.triggering_aborted)
 
     def triggering_aborted(self) -> None:
         """O26."""
@@ -271,7 +273,7 @@ class Coordinator(Faulty, CoordinatorPort):
         """O26, O27."""
         if triggering:
             self.abort_triggering()
-        self.later("aborted", checkpoint)
+        self.later(self.aborted, checkpoint)
 
     def aborted(self, checkpoint: int) -> None:
         """O27, O51."""
@@ -289,9 +291,9 @@ class Coordinator(Faulty, CoordinatorPort):
     def complete(self, checkpoint: int, subsumed: tuple[int, ...], notify: bool) -> tuple[tuple[Message, ...], ...]:
         """O28."""
         for older in subsumed:
-            self.later("aborted", older)
+            self.later(self.aborted, older)
         if notify:
-            self.later("completed", checkpoint)
+            self.later(self.completed, checkpoint)
         return self.up.stored(checkpoint, self.parallelism)
 
     def completed(self, checkpoint: int) -> None:
@@ -322,7 +324,7 @@ class Coordinator(Faulty, CoordinatorPort):
     def run(self, subtask: int, attempt: int) -> None:
         """O39."""
         self.attempts[subtask, attempt].state = State.RUNNING
-        self.later("ready", subtask, attempt)
+        self.later(self.ready, subtask, attempt)
 
     def ready(self, subtask: int, attempt: int) -> None:
         """O39."""
@@ -344,7 +346,7 @@ class Coordinator(Faulty, CoordinatorPort):
         self.end(self.attempts[subtask, attempt], State.FAILED)
         self.emit(SubtaskFailed(subtask, attempt))
         for checkpoint in aborted:
-            self.later("aborted", checkpoint)
+            self.later(self.aborted, checkpoint)
 
     def finish(self, subtask: int, attempt: int) -> None:
         """O41."""
@@ -353,7 +355,7 @@ class Coordinator(Faulty, CoordinatorPort):
     def restart(self, subtasks: tuple[int, ...], restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
         """O42."""
         for checkpoint in aborted:
-            self.later("aborted", checkpoint)
+            self.later(self.aborted, checkpoint)
         for subtask in subtasks:
             self.emit(SubtaskReset(subtask, restored.checkpoint))
             self.deploy(subtask, restored)
@@ -364,7 +366,7 @@ class Coordinator(Faulty, CoordinatorPort):
             if attempt.is_alive():
                 self.fail_attempt(subtask, number, ())
         for checkpoint in aborted:
-            self.later("aborted", checkpoint)
+            self.later(self.aborted, checkpoint)
         self.failing = False
         self.emit(CoordinatorReset(restored.checkpoint))
         for subtask in range(self.parallelism):
@@ -390,19 +392,3 @@ class Coordinator(Faulty, CoordinatorPort):
         self.unfinished.clear()
         self.results.clear()
         self.queue[:] = [turn for turn in self.queue if turn[0] is not self]
-
-
-TURNS: Mapping[str, Callable[..., None]] = {
-    "send": Coordinator.send_now,
-    "answered": Coordinator.answered,
-    "unanswered": Coordinator.unanswered,
-    "arrived": Coordinator.arrived,
-    "trigger": Coordinator.trigger_now,
-    "cut": Coordinator.cut_now,
-    "injected": Coordinator.injected,
-    "triggering aborted": Coordinator.triggering_aborted,
-    "aborted": Coordinator.aborted,
-    "completed": Coordinator.completed,
-    "ready": Coordinator.ready,
-}
-"""What the main thread does in a turn."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from conformance.components import COMPONENTS
@@ -12,7 +14,7 @@ from conformance.engines import Search
 from conformance.ports import Capability, CoordinatorConfig, Implementation, Message
 from reference_impl import reference_v1
 from reference_impl.coordinator.attempts import Attempt
-from reference_impl.coordinator.coordinator import TURNS, Coordinator
+from reference_impl.coordinator.coordinator import Coordinator, Operands
 from reference_impl.coordinator.down import Gates
 from reference_impl.coordinator.protocol import V2, Protocol
 from reference_impl.coordinator.up import Surroundings, Unblocked
@@ -54,8 +56,8 @@ class AtOnce(Coordinator):
     def __init__(self, config: CoordinatorConfig, protocol: Protocol = V2) -> None:
         super().__init__(config, protocol)
 
-    def later(self, name, *operands) -> None:
-        TURNS[name](self, *operands)
+    def later(self, turn: Callable[[*Operands], None], *operands: *Operands) -> None:
+        turn(*operands)
 
 
 class Counting(Unblocked):
@@ -102,9 +104,9 @@ class Storing(Coordinator):
         super().cut(checkpoint, succeeds)
 
     def turn(self) -> None:
-        _, name, operands = self.queue[0]
-        if name == "arrived" and isinstance(self.up, Counting):
-            attempt, body = operands
+        _, turn = self.queue[0]
+        if turn.func == self.arrived and isinstance(self.up, Counting):
+            attempt, body = turn.args
             if type(body) is Message and attempt.is_alive():
                 self.up.given[attempt] += 1
         super().turn()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from functools import partial
+
 import pytest
 
 from conformance.engines.digest import CannotRecognise, Recogniser, check_recognition, outcomes
@@ -81,6 +84,24 @@ def namespace(**values):
 def test_what_is_not_known_is_refused(value):
     with pytest.raises(CannotRecognise, match="cannot be compared with another"):
         walk([value])
+
+
+def test_fields_that_only_c_can_read_are_refused_although_the_object_has_attributes():
+    class Ours(deque[int]):
+        """Has a `__dict__`; the elements are not in it."""
+
+    with pytest.raises(CannotRecognise, match="Ours, whose content cannot be read"):
+        walk([Ours([1])])
+
+
+def test_what_a_partial_was_given_counts():
+    def call(number):
+        return partial(min, number, key=abs)
+
+    assert walk([call(1)]) != walk([call(2)])
+    assert walk([call(1)]) == walk([call(1)])
+    once = call(1)
+    assert walk([once, once]) != walk([call(1), call(1)])
 
 
 def test_a_closure_is_looked_into():

@@ -415,6 +415,6 @@ def test_the_coordinators_of_a_job_share_its_main_thread():
     assert (first.triggering, second.triggering) == (1, 2), "the second turn is that of the second coordinator"
     second.trigger(4)
     first.release()
-    assert [coordinator for coordinator, _, _ in main_thread] == [second]
+    assert [coordinator for coordinator, _ in main_thread] == [second]
     second.turn()
     assert second.triggering == 4
