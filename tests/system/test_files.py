@@ -40,7 +40,7 @@ OUR_OWN = {
     "conformance/components/chain/ledger.py": {"side.credit.open"},  # no file
     "conformance/components/gate/credit.py": {"self.open"},  # no file
     "conformance/components/remote_channel/ledger.py": {"self.credit.open"},  # no file
-    "conformance/components/writer/ledger.py": {"self.ends.open"},  # no file
+    "conformance/components/writer/ledger.py": {"self.results.open"},  # no file
     "conformance/engines/corpus.py": {"file.read_text"},  # data of the package
     "conformance/engines/noticed.py": {"file.read_text"},  # data of the package
     "conformance/ports/changes.py": {"file.read_text"},  # data of the package

@@ -62,15 +62,19 @@ _SPILLING = (
     _make(spills=True), _make(3, 3, interleaving="fine", spills=True), _make(files=True, spills=True),
     _make(interleaving="fine", spills=True, faults=True),
 )  # fmt: skip
+
+
+def _port_config(config: WriterScenarioConfig) -> WriterConfig:
+    return WriterConfig(config.subtasks, config.sharing, MOST_RESULTS, config.files)
+
+
 COMPONENT = Component(
     name="writer",
     port=WriterPort,
     config_type=WriterScenarioConfig,
     configs=(*_MOST * 2, _make(files=True), _make(3, 3, files=True, faults=True), *_SPILLING),
-    port_config=lambda config: WriterConfig(config.subtasks, config.sharing, MOST_RESULTS, config.files),
-    make_ledger=lambda config, capabilities: Ledger(
-        config.subtasks, config.sharing, MOST_RESULTS, config.spills, config.places()
-    ),
+    port_config=_port_config,
+    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.spills, config.places()),
     needs=WriterScenarioConfig.needs,
     threads=("deployment", "task", "network", "executor"),
     steps=tuple(STEPS.all),

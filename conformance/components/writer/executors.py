@@ -166,3 +166,20 @@ class Executor:
                         over = queued.is_late or self.is_over(checkpoint) or (subtask, checkpoint) in self.front
                         return not over and (checkpoint != self.ongoing or self.is_open)
         return False
+
+
+class Futures:
+    """The buffers that were promised as output, and that are not there yet."""
+
+    __slots__ = ("open", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        """How many futures there were. They are numbered from 0."""
+        self.open: dict[int, tuple[Executor, int, Queued]] = {}
+        """By future that is neither completed nor failed: its executor, its subtask and its request."""
+
+    def promise(self, executor: Executor, subtask: int, queued: Queued) -> None:
+        """Notes that the buffers of this request are promised."""
+        self.open[self.total] = executor, subtask, queued
+        self.total += 1

@@ -93,7 +93,7 @@ def a_request_was_executed_while_another_subtask_waited_for_buffers(ledger: Ledg
     executor, request = ledger.at_work, seen.value
     if request is None:
         return False
-    return any(of is executor and subtask != request.subtask for of, subtask, _ in ledger.futures.values())
+    return any(of is executor and subtask != request.subtask for of, subtask, _ in ledger.futures.open.values())
 
 
 @goal(steps.execute)
@@ -125,7 +125,7 @@ def an_executor_stopped_with_requests_in_its_queue(ledger: Ledger, seen: Seen[No
 @goal(steps.add_input)
 def input_came_after_its_subtask_had_closed(ledger: Ledger, seen: Seen[None, int, int, int]) -> bool:
     """A thread handed in input of a subtask that had closed."""
-    return ledger.using[seen.operands[0]] is None and seen.operands[2] > 0
+    return ledger.subtasks[seen.operands[0]].executor is None and seen.operands[2] > 0
 
 
 @goal(steps.execute, needs=PUSHED)
@@ -136,7 +136,7 @@ def spilled_input_of_two_channels_was_written(ledger: Ledger, seen: Executed) ->
         return False
     queued, _ = executor.find(request.subtask, request.kind, request.checkpoint)
     channels = {channel for channel, _ in queued.pieces} if queued is not None else set()
-    written = ledger.written.get((request.subtask, request.checkpoint), {})
+    written = ledger.files.written.get((request.subtask, request.checkpoint), {})
     return len(channels) > 1 and any((False, channel) in written for channel in sorted(channels))
 
 

@@ -15,7 +15,7 @@ def spilled_pieces(snapshot: int, channels: str) -> tuple[tuple[int, int], ...]:
 class HandedIn:
     """Buffers, by the number of their record, or snapshots of spill files, by their number."""
 
-    __slots__ = ("held", "owed", "total", "twice")
+    __slots__ = ("early", "held", "owed", "total", "twice")
 
     def __init__(self) -> None:
         self.total = 0
@@ -26,6 +26,8 @@ class HandedIn:
         """Those of them that must be given back when no operation is in flight."""
         self.twice = -1
         """One that was given back twice, or was never handed in; -1: none was."""
+        self.early = -1
+        """One that was given back before it was written; -1: none was."""
 
     def hand_in(self, count: int = 1) -> tuple[int, ...]:
         """Notes that the next ones are handed in. Returns them."""

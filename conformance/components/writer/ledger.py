@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.components.writer.executors import Executor, Queued
+from conformance.components.writer.executors import Executor, Futures, Queued
 from conformance.components.writer.handed_in import HandedIn, spilled_pieces
-from conformance.components.writer.results import ANY, AT_STOP, COMPLETED, Key, Results
+from conformance.components.writer.results import ANY, AT_STOP, COMPLETED, Files, Results
+from conformance.components.writer.subtasks import Subtask
 from conformance.driver import PortLedger, Seen
 from conformance.ports import (
     STATE_FILE_CLOSE,
@@ -19,6 +20,7 @@ from conformance.ports import (
     RequestKind,
     Signal,
     SnapshotClosed,
+    WriterConfig,
 )
 
 MOST_CHECKPOINTS = 9
@@ -31,17 +33,14 @@ class Ledger(PortLedger):
     """Each result is open until the writer says that it is completed or has failed."""
 
     __slots__ = (
-        "abandoned", "adding", "at_work", "buffers", "busy", "early", "ends", "executors", "filled", "finished_input",
-        "finished_output", "futures", "given_up", "last", "most", "next_future", "refused", "results", "sharing",
-        "snapshots", "spilled", "spills", "subtasks", "using", "written",
+        "abandoned", "adding", "at_work", "buffers", "config", "executors", "files", "futures", "refused", "results",
+        "snapshots", "spills", "subtasks",
     )  # fmt: skip
 
-    def __init__(self, subtasks: int, sharing: int, most: int, spills: bool, can_fail: Places) -> None:
-        """`most`: how many results of a subtask can be open. `spills`: whether input can come from spill files."""
+    def __init__(self, config: WriterConfig, spills: bool, can_fail: Places) -> None:
+        """`spills`: whether input can come from spill files."""
         super().__init__(can_fail)
-        self.subtasks = subtasks
-        self.sharing = sharing
-        self.most = most
+        self.config = config
         self.spills = spills
         self.restore()
 
@@ -50,56 +49,29 @@ class Ledger(PortLedger):
         self.begin_life("live")
         self.executors: list[Executor] = []
         """Those that run."""
-        self.using: list[Executor | None] = [None] * self.subtasks
-        """By subtask, the executor that it uses; None: it is not registered."""
-        self.last = [0] * self.subtasks
-        """By subtask, the newest checkpoint that it has started. Later attempts start newer ones."""
-        self.given_up = [0] * self.subtasks
-        """By subtask, the newest checkpoint that it has aborted."""
-        self.results: list[list[int]] = [[] for _ in range(self.subtasks)]
-        """By subtask, the checkpoints whose result it has neither taken nor aborted."""
-        self.finished_input = [0] * self.subtasks
-        self.finished_output = [0] * self.subtasks
-        """By subtask, the newest checkpoint of which it has said that its input, or its output, is complete."""
-        self.spilled = [0] * self.subtasks
-        """By subtask, the newest checkpoint of which it has handed in a snapshot of spill files."""
-        self.next_future = 0
-        self.futures: dict[int, tuple[Executor, int, Queued]] = {}
-        """By future that is neither completed nor failed: its executor, its subtask and its request."""
-        self.abandoned = False
-        """Whether operations were in flight when the writer was released."""
+        self.subtasks = [Subtask() for _ in range(self.config.subtasks)]
+        self.results = Results(self.config.subtasks)
+        self.files = Files()
+        self.futures = Futures()
+        self.buffers, self.snapshots = HandedIn(), HandedIn()
         self.adding: Queued | None = None
         """The input that is handed in now; None: no thread hands in input."""
-        self.buffers, self.snapshots = HandedIn(), HandedIn()
         self.refused = ""
         """The kind of the error with which the start must be refused that is in flight; empty: it must not."""
-        self.early = -1
-        """A record whose buffer was recycled before it was written; -1: there is none."""
-        self.written: dict[Key, dict[tuple[bool, int], list[int]]] = {}
-        """By result and channel state (an output or not, and the channel): what was written."""
-        self.filled: list[int] = []
-        """The checkpoints of the files that are complete, and in which something was written."""
         self.at_work = Executor()
         """The executor that executes a request, or has executed the last one; at first, one that nobody uses."""
-        self.ends = Results(self.subtasks)
-        self.busy = 0
-        """How many operations are in flight in which results can end."""
-
-    def executor_of(self, subtask: int) -> Executor:
-        """Returns the executor that a subtask uses."""
-        executor = self.using[subtask]
-        assert executor is not None
-        return executor
+        self.abandoned = False
+        """Whether operations were in flight when the writer was released."""
 
     def top(self) -> int:
         """Returns the newest checkpoint that a subtask has started."""
-        return max(self.last)
+        return max([one.last for one in self.subtasks])
 
     # ---- subtasks come and go ----------------------------------------------------------------------------------------
     def joinable(self) -> Executor | None:
         """Returns the executor that a subtask that registers joins; None: it gets a new one."""
         for executor in self.executors:
-            if executor.registering and len(executor.users) < self.sharing:
+            if executor.registering and len(executor.users) < self.config.sharing:
                 return executor
         return None
 
@@ -122,41 +94,41 @@ class Ledger(PortLedger):
             executor = Executor()
             self.executors.append(executor)
         executor.join(subtask)
-        if len(executor.users) >= self.sharing:
+        if len(executor.users) >= self.config.sharing:
             executor.registering = False
-        self.using[subtask] = executor
-        self.finished_input[subtask] = self.finished_output[subtask] = self.last[subtask]
+        one = self.subtasks[subtask]
+        one.executor = executor
+        one.input_finished = one.output_finished = one.last
 
     def begin_close(self, subtask: int) -> None:
         """Notes that a subtask is closing."""
         self._begin_ending()
-        executor = self.using[subtask]
-        self.ends.deserted[subtask] = self.last[subtask]
+        one = self.subtasks[subtask]
+        executor = one.executor
+        self.results.deserted[subtask] = one.last
         if executor is not None:
             executor.registering = False
             executor.leaving = subtask
-            self.using[subtask] = None
+            one.executor = None
             self.queue(executor, subtask, Queued(RequestKind.CLOSE, 0))
 
     def _begin_ending(self) -> None:
         self.begin_alone()
-        self.busy += 1
-        if self.busy == 1:
-            self.ends.settled = []
+        self.results.begin()
 
     def end_close(self, subtask: int) -> None:
         """Notes that a subtask has closed."""
         self.end()
-        self.busy -= 1
+        self.results.in_flight -= 1
         executor = next((one for one in self.executors if one.leaving == subtask), None)
         if executor is None:
             return
-        self.results[subtask] = []
+        self.subtasks[subtask].results = []
         executor.leaving = -1
         executor.users.remove(subtask)
         if not executor.users:
             self._stop(executor)
-        self._settle()
+        self.results.settle()
 
     def _stop(self, executor: Executor) -> None:
         executor.stopped = True
@@ -170,7 +142,7 @@ class Ledger(PortLedger):
                         open_results.append((of, queued.checkpoint))
                 line.clear()
         for key in open_results:
-            self.ends.expect(AT_STOP, key, *ANY)
+            self.results.expect(AT_STOP, key, *ANY)
         executor.is_open = False
 
     # ---- what a subtask asks for -------------------------------------------------------------------------------------
@@ -181,33 +153,33 @@ class Ledger(PortLedger):
         executor.idle = False
 
     def _refuses_start(self, subtask: int, checkpoint: int) -> str:
-        results = self.results[subtask]
+        results = self.subtasks[subtask].results
         if checkpoint in results:
             return ErrorKind.ARGUMENT
-        return ErrorKind.STATE if len(results) >= self.most else ""
+        return ErrorKind.STATE if len(results) >= self.config.max_results else ""
 
     def start(self, subtask: int, checkpoint: int) -> None:
         """Notes that a subtask asks to start a checkpoint."""
         self.begin()
         self.refused = self._refuses_start(subtask, checkpoint)
         if not self.refused:
-            self.queue(self.executor_of(subtask), subtask, Queued(RequestKind.START, checkpoint))
-            self.results[subtask].append(checkpoint)
-            self.ends.open((subtask, checkpoint))
+            self.queue(self.subtasks[subtask].its_executor(), subtask, Queued(RequestKind.START, checkpoint))
+            self.subtasks[subtask].results.append(checkpoint)
+            self.results.open((subtask, checkpoint))
 
     def started(self, subtask: int, checkpoint: int) -> None:
         """Notes that a subtask has started a checkpoint, so that its threads hand in data."""
         self.end()
         if not self.refused:
-            self.last[subtask] = checkpoint
+            self.subtasks[subtask].last = checkpoint
 
     def add(self, kind: RequestKind, subtask: int, channel: int, count: int) -> None:
         """Notes that buffers are handed in for the newest checkpoint of a subtask, maybe after it has closed."""
         self.begin_alone()
-        queued = Queued(kind, self.last[subtask], channel, self.buffers.hand_in(count))
+        queued = Queued(kind, self.subtasks[subtask].last, channel, self.buffers.hand_in(count))
         if kind is RequestKind.INPUT:
             self.adding = queued
-        executor = self.using[subtask]
+        executor = self.subtasks[subtask].executor
         if executor is None:
             queued.is_late = True
             executor = next((one for one in reversed(self.executors) if subtask in one.input_lines), None)
@@ -228,12 +200,13 @@ class Ledger(PortLedger):
     def spill(self, subtask: int, channels: str) -> None:
         """Notes that a snapshot of spill files is handed in. `channels`: those of its pieces."""
         self.begin()
-        self.spilled[subtask] = self.last[subtask]
+        one = self.subtasks[subtask]
+        one.spilled = one.last
         snapshot = self.snapshots.hand_in()
         if channels:
-            queued = Queued(RequestKind.SPILLED_INPUT, self.last[subtask])
+            queued = Queued(RequestKind.SPILLED_INPUT, self.subtasks[subtask].last)
             queued.snapshot, queued.pieces = snapshot, spilled_pieces(snapshot[0], channels)
-            self.queue(self.executor_of(subtask), subtask, queued)
+            self.queue(self.subtasks[subtask].its_executor(), subtask, queued)
         else:
             self.snapshots.owe(snapshot)
 
@@ -241,22 +214,21 @@ class Ledger(PortLedger):
         """Notes that a snapshot was handed in, and, if it was read at once, whether that has failed."""
         self.end()
         if any(type(one) is FaultStruck for one in seen.signals):
-            for queued in self.executor_of(subtask).task_lines[subtask]:
+            for queued in self.subtasks[subtask].its_executor().task_lines[subtask]:
                 queued.is_unreadable = queued.is_unreadable or queued.snapshot == self.snapshots.newest(1)
 
     def promise(self, subtask: int, channel: int) -> None:
         """Notes that a subtask promises output."""
         self.begin()
-        queued = Queued(RequestKind.OUTPUT, self.last[subtask], channel, is_ready=False)
-        executor = self.executor_of(subtask)
-        self.futures[self.next_future] = executor, subtask, queued
-        self.next_future += 1
+        queued = Queued(RequestKind.OUTPUT, self.subtasks[subtask].last, channel, is_ready=False)
+        executor = self.subtasks[subtask].its_executor()
+        self.futures.promise(executor, subtask, queued)
         self.queue(executor, subtask, queued)
 
     def keep(self, future: int, count: int) -> None:
         """Notes that the promised buffers are there."""
         self.begin()
-        executor, _, queued = self.futures.pop(future)
+        executor, _, queued = self.futures.open.pop(future)
         queued.records = self.buffers.hand_in(count)
         queued.is_ready = True
         executor.idle = False
@@ -266,7 +238,7 @@ class Ledger(PortLedger):
     def break_promise(self, future: int, reason: str) -> None:
         """Notes that the promised buffers will not come."""
         self.begin()
-        executor, _, queued = self.futures.pop(future)
+        executor, _, queued = self.futures.open.pop(future)
         queued.reason = reason
         queued.is_ready = True
         executor.idle = False
@@ -274,24 +246,27 @@ class Ledger(PortLedger):
     def finish(self, kind: RequestKind, subtask: int) -> None:
         """Notes that the input or the output of the newest checkpoint of a subtask is complete."""
         self.begin()
-        finished = self.finished_input if kind is RequestKind.FINISH_INPUT else self.finished_output
-        finished[subtask] = self.last[subtask]
-        self.queue(self.executor_of(subtask), subtask, Queued(kind, self.last[subtask]))
+        one = self.subtasks[subtask]
+        if kind is RequestKind.FINISH_INPUT:
+            one.input_finished = one.last
+        else:
+            one.output_finished = one.last
+        self.queue(one.its_executor(), subtask, Queued(kind, one.last))
 
     def abort(self, subtask: int, checkpoint: int, reason: str) -> None:
         """Notes that a subtask aborts a checkpoint."""
         self.begin()
         queued = Queued(RequestKind.ABORT, checkpoint)
         queued.reason = reason
-        executor = self.executor_of(subtask)
+        executor = self.subtasks[subtask].its_executor()
         self.queue(executor, subtask, queued)
         executor.rushing.append((subtask, checkpoint))
-        self.given_up[subtask] = checkpoint
+        self.subtasks[subtask].aborted = checkpoint
 
     def aborted(self, subtask: int, checkpoint: int, reason: str) -> None:
         """Notes that an abort is over: its request is in front of all others, or was executed."""
         self.end()
-        executor = self.executor_of(subtask)
+        executor = self.subtasks[subtask].its_executor()
         if (subtask, checkpoint) in executor.rushing:
             executor.rushing.remove((subtask, checkpoint))
             executor.front.append((subtask, checkpoint))
@@ -301,26 +276,27 @@ class Ledger(PortLedger):
         """Notes that the writer was released: nobody waits for a result any more."""
         self.abandoned = self.abandoned or self.flying > 0
         super().fail()
-        self.busy = 0
+        self.results.in_flight = 0
         self.adding = None
         self.executors = []
-        self.ends.deserted = [MOST_CHECKPOINTS] * self.subtasks
+        self.results.deserted = [MOST_CHECKPOINTS] * len(self.subtasks)
 
     def take(self, subtask: int, checkpoint: int) -> None:
         """Notes that the writer need not keep a result any more, if it has one."""
-        if checkpoint in self.results[subtask]:
-            self.results[subtask].remove(checkpoint)
+        results = self.subtasks[subtask].results
+        if checkpoint in results:
+            results.remove(checkpoint)
 
     # ---- what an executor executes -----------------------------------------------------------------------------------
     def begin_execute(self, subtask: int) -> None:
         """Notes that an executor begins to execute a request."""
         self._begin_ending()
-        self.at_work = self.executor_of(subtask)
+        self.at_work = self.subtasks[subtask].its_executor()
 
     def executed(self, seen: Seen[Request | None], subtask: int) -> None:
         """Notes which request was executed, and what must come of it."""
         self.end()
-        self.busy -= 1
+        self.results.in_flight -= 1
         request, executor = seen.value, self.at_work
         if request is None:
             executor.idle = True
@@ -330,7 +306,7 @@ class Ledger(PortLedger):
                 executor.remove(request.subtask, queued)
                 broken = [one.place for one in seen.signals if type(one) is FaultStruck]
                 self._execute(executor, request.subtask, queued, broken)
-        self._settle()
+        self.results.settle()
 
     def _execute(self, executor: Executor, subtask: int, queued: Queued, broken: list[str]) -> None:
         kind, checkpoint = queued.kind, queued.checkpoint
@@ -358,7 +334,7 @@ class Ledger(PortLedger):
         end = SUBSUMED
         if checkpoint == executor.aborted:
             end = executor.cause if subtask == executor.aborted_by else SHARED
-        self.ends.expect("a_start_of_a_checkpoint_that_is_over_fails", (subtask, checkpoint), end)
+        self.results.expect("a_start_of_a_checkpoint_that_is_over_fails", (subtask, checkpoint), end)
 
     def _start(self, executor: Executor, subtask: int, checkpoint: int) -> None:
         if checkpoint > executor.ongoing:
@@ -368,7 +344,7 @@ class Ledger(PortLedger):
             executor.awaited.remove(subtask)
             executor.parts[subtask] = [False, False]
         else:
-            self.ends.expect("a_failed_write_fails_its_checkpoint", (subtask, checkpoint), IO, SHARED)
+            self.results.expect("a_failed_write_fails_its_checkpoint", (subtask, checkpoint), IO, SHARED)
 
     def _go_on(self, executor: Executor, subtask: int, queued: Queued) -> None:
         kind = queued.kind
@@ -378,7 +354,7 @@ class Ledger(PortLedger):
             self._give_up(executor, "a_failed_future_fails_its_checkpoint", SHARED, own=subtask, cause=queued.reason)
         elif queued.records or queued.pieces:
             executor.written = True
-            of = self.written.setdefault((subtask, queued.checkpoint), {})
+            of = self.files.written.setdefault((subtask, queued.checkpoint), {})
             for channel, record in queued.pieces:
                 of.setdefault((False, channel), []).append(record)
             if queued.records:
@@ -397,7 +373,7 @@ class Ledger(PortLedger):
         if not broken:
             self._give_up(executor, "a_result_is_completed_when_every_part_is", COMPLETED)
             if executor.written:
-                self.filled.append(executor.ongoing)
+                self.files.complete.append(executor.ongoing)
         elif executor.written:
             self._give_up(executor, "a_failed_write_fails_its_checkpoint", IO, SHARED)
         else:  # that an empty file cannot be closed has lost nothing
@@ -411,9 +387,9 @@ class Ledger(PortLedger):
         for subtask in executor.parts:
             key = subtask, executor.ongoing
             if subtask == own:
-                self.ends.expect("an_aborted_checkpoint_fails_with_its_cause", key, cause)
+                self.results.expect("an_aborted_checkpoint_fails_with_its_cause", key, cause)
             else:
-                self.ends.expect(why, key, *others)
+                self.results.expect(why, key, *others)
 
     # ---- what the writer tells ---------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
@@ -424,13 +400,13 @@ class Ledger(PortLedger):
             elif type(signal) is SnapshotClosed:
                 self.snapshots.give_back(signal.snapshot)
             elif type(signal) is ChannelStateCompleted:
-                self.ends.told.append(((signal.subtask, signal.checkpoint), COMPLETED))
+                self.results.told.append(((signal.subtask, signal.checkpoint), COMPLETED))
             elif type(signal) is ChannelStateFailed:
-                self.ends.told.append(((signal.subtask, signal.checkpoint), str(signal.reason)))
+                self.results.told.append(((signal.subtask, signal.checkpoint), str(signal.reason)))
             elif type(signal) is FaultStruck:
                 self.faults.struck([signal])
-        if self.ends.told:
-            self._settle()
+        if self.results.told:
+            self.results.settle()
 
     def _owe(self, queued: Queued) -> None:
         if not queued.is_late:
@@ -439,9 +415,7 @@ class Ledger(PortLedger):
 
     def _recycled(self, record: int) -> None:
         was_due = not self.buffers.give_back(record)
-        if not was_due and not self.busy and any(executor.is_queued(record) for executor in self.executors):
-            self.early = record
-
-    def _settle(self) -> None:
-        if not self.busy:
-            self.ends.settle()
+        if was_due or self.results.in_flight:
+            return
+        if any(executor.is_queued(record) for executor in self.executors):
+            self.buffers.early = record

@@ -29,7 +29,7 @@ class Due:
 class Results:
     """The results of all subtasks."""
 
-    __slots__ = ("again", "deserted", "due", "ended", "settled", "stored", "told", "wrong")
+    __slots__ = ("again", "deserted", "due", "ended", "in_flight", "settled", "stored", "told", "wrong")
 
     def __init__(self, subtasks: int) -> None:
         self.deserted = [0] * subtasks
@@ -48,6 +48,14 @@ class Results:
         """Results that must have ended in another way, each with how it has ended."""
         self.again: tuple[Key, str, str] | None = None
         """A result that has ended twice, and how."""
+        self.in_flight = 0
+        """How many operations are in flight in which results can end. What has ended is judged when there is none."""
+
+    def begin(self) -> None:
+        """Notes that an operation begins in which results can end."""
+        self.in_flight += 1
+        if self.in_flight == 1:
+            self.settled = []
 
     def open(self, key: Key) -> None:
         """Notes that a subtask has a new result."""
@@ -59,7 +67,10 @@ class Results:
             self.due.append(Due(key, why, *ends))
 
     def settle(self) -> None:
-        """Compares the results that have ended with those that must have. Both are known now."""
+        """Compares the results that have ended with those that must have. Both are known if no operation is in flight
+        in which others can end."""
+        if self.in_flight:
+            return
         for key, end in self.told:
             if key in self.ended:
                 self.again = key, self.ended[key], end
@@ -77,3 +88,15 @@ class Results:
                 continue
             self.wrong.append((due or Due(key, ""), end))
         self.told = []
+
+
+class Files:
+    """The channel state that was written."""
+
+    __slots__ = ("complete", "written")
+
+    def __init__(self) -> None:
+        self.written: dict[Key, dict[tuple[bool, int], list[int]]] = {}
+        """By result and channel state (an output or not, and the channel): what was written."""
+        self.complete: list[int] = []
+        """The checkpoints of the files that are complete, and in which something was written."""

@@ -47,7 +47,7 @@ def requests_are_executed_in_order(ledger: Ledger, seen: Seen[Request | None, in
 def a_request_waits_for_its_buffers(ledger: Ledger, seen: Seen[Request | None, int]) -> Judgement:
     """A request is not executed before the buffers are there that were promised for it."""
     request, executor = seen.value, ledger.at_work
-    if request is None or request.kind is not RequestKind.OUTPUT or not ledger.futures:
+    if request is None or request.kind is not RequestKind.OUTPUT or not ledger.futures.open:
         return False
     queued, _ = executor.find(request.subtask, request.kind, request.checkpoint)
     if queued is not None and not queued.is_ready:
@@ -106,7 +106,7 @@ def results_are_taken_before_more_are_opened(ledger: Ledger, seen: Seen[None, in
 def a_result_is_taken_once(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """A subtask can take a result that it has neither taken nor aborted, and no other."""
     subtask, checkpoint = seen.operands
-    if checkpoint in ledger.results[subtask]:
+    if checkpoint in ledger.subtasks[subtask].results:
         return must_succeed(seen.error, f"the subtask has started checkpoint {checkpoint}, so it can take the result")
     return must_fail(seen.error, ErrorKind.ARGUMENT, f"the subtask has no result for checkpoint {checkpoint}")
 
@@ -115,8 +115,8 @@ def a_result_is_taken_once(ledger: Ledger, seen: Seen[None, int, int]) -> Judgem
 def input_is_refused_only_when_the_subtask_has_closed(ledger: Ledger, seen: Seen[None, int, int, int]) -> Judgement:
     """Input is taken as long as the subtask is registered. Later it may be refused, with an error of kind released."""
     if seen.error is None:
-        return ledger.using[seen.operands[0]] is not None
-    if ledger.using[seen.operands[0]] is not None and ledger.alone:
+        return ledger.subtasks[seen.operands[0]].executor is not None
+    if ledger.subtasks[seen.operands[0]].executor is not None and ledger.alone:
         return must_succeed(seen.error, "the subtask is registered, so its input must be taken")
     return must_fail(seen.error, ErrorKind.RELEASED, "the subtask has closed")
 
@@ -148,14 +148,14 @@ def _ending(invariant: str, *tickets: str) -> Callable[[Callable[[], None]], Non
         slug = rule_of.__name__
 
         def check(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
-            for due, end in ledger.ends.wrong:
+            for due, end in ledger.results.wrong:
                 if due.why == slug:
                     return _ended(due, end)
-            if not ledger.busy:
-                for due in ledger.ends.due:
+            if not ledger.results.in_flight:
+                for due in ledger.results.due:
                     if due.why == slug:
                         return _missing(due)
-            return slug in ledger.ends.settled
+            return slug in ledger.results.settled
 
         check.__name__, check.__doc__ = slug, rule_of.__doc__
         rule(*steps.ENDINGS, invariant=invariant, tickets=tickets, after_learning=True, signals=ENDED)(check)
@@ -218,26 +218,26 @@ def no_result_stays_open_when_its_executor_stops() -> None:
 @rule(*steps.ENDINGS, invariant="I-62", tickets=("FLINK-25305",), after_learning=True, signals=ENDED)
 def a_result_ends_for_a_reason(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """No result is completed before every part of its file is, and none fails without one of these reasons."""
-    for due, end in ledger.ends.wrong:
+    for due, end in ledger.results.wrong:
         if not due.ends:
             return _ended(due, end)
-    return bool(ledger.ends.settled)
+    return bool(ledger.results.settled)
 
 
 @rule(*steps.ENDINGS, invariant="I-62", tickets=("FLINK-28474",), after_learning=True)
 def a_result_that_must_end_is_not_left_open(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """If results must end in an operation, at least one of them does."""
-    if ledger.busy or not ledger.ends.due:
-        return bool(ledger.ends.settled)
-    return _missing(ledger.ends.due[0])
+    if ledger.results.in_flight or not ledger.results.due:
+        return bool(ledger.results.settled)
+    return _missing(ledger.results.due[0])
 
 
 @rule(*steps.ENDINGS, invariant="I-62", after_learning=True, signals=ENDED)
 def a_result_ends_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A result is completed or fails once."""
-    if ledger.ends.again is None:
-        return bool(ledger.ends.settled)
-    (subtask, checkpoint), before, now = ledger.ends.again
+    if ledger.results.again is None:
+        return bool(ledger.results.settled)
+    (subtask, checkpoint), before, now = ledger.results.again
     owed = f"the result of subtask {subtask} for checkpoint {checkpoint} has ended ({before})"
     return Broken(FailureClass.DUPLICATED, owed, f"it ended again ({now})")
 
@@ -255,9 +255,9 @@ def a_buffer_is_recycled_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]])
 @rule(*steps.RECYCLES, invariant="I-60", tickets=("FLINK-40667",), after_learning=True, signals=(BufferRecycled,))
 def a_buffer_is_kept_until_it_is_written(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A buffer is not recycled while its request is in the queue, unless its checkpoint is over."""
-    if ledger.early < 0:
+    if ledger.buffers.early < 0:
         return True
-    owed = f"the buffer of record {ledger.early} waits to be written"
+    owed = f"the buffer of record {ledger.buffers.early} waits to be written"
     return Broken(FailureClass.CORRUPTED, owed, "it was recycled")
 
 
@@ -265,7 +265,7 @@ def a_buffer_is_kept_until_it_is_written(ledger: Ledger, seen: Seen[Any, *tuple[
 def a_buffer_is_recycled_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A buffer is recycled as soon as its request was executed, or refused, or will never be executed because the
     executor has stopped."""
-    if ledger.busy or ledger.flying or not ledger.buffers.owed:
+    if ledger.results.in_flight or ledger.flying or not ledger.buffers.owed:
         return BufferRecycled in map(type, seen.signals)
     owed = f"the buffer of record {ledger.buffers.owed[0]} is not needed any more"
     return Broken(FailureClass.LEAKED, f"{owed}, and must be recycled", "it was not recycled")
@@ -293,9 +293,9 @@ def what_is_read_back_is_what_was_handed_in(
     """What is read back of a completed result is what its subtask has handed in, for each channel in order, and nothing
     else, whatever other subtasks have written to the same file."""
     key = seen.operands
-    if key not in ledger.ends.stored:
+    if key not in ledger.results.stored:
         return False
-    written = ledger.written.get(key, {})
+    written = ledger.files.written.get(key, {})
     owed = tuple(ChannelState(*state, tuple(written[state])) for state in sorted(written))
     if seen.value == owed:
         return True
@@ -308,7 +308,7 @@ def nothing_is_read_back_of_what_is_not_completed(
     ledger: Ledger, seen: Seen[tuple[ChannelState, ...] | None, int, int]
 ) -> Judgement:
     """Nothing can be read back of a result that is open or has failed."""
-    if seen.operands in ledger.ends.stored or ledger.busy:
+    if seen.operands in ledger.results.stored or ledger.results.in_flight:
         return False
     if seen.value is None:
         return True
@@ -321,10 +321,10 @@ def nothing_is_read_back_of_what_is_not_completed(
 def a_file_is_left_only_of_what_is_stored(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """A file exists only of a checkpoint that is written now, or of which something is stored. A file in which nothing
     but its header was written is deleted."""
-    if ledger.busy:
+    if ledger.results.in_flight:
         return False
     allowed = [executor.ongoing for executor in ledger.executors if executor.is_open]
-    allowed += ledger.filled
+    allowed += ledger.files.complete
     for checkpoint in seen.value:
         if checkpoint not in allowed:
             owed = (
@@ -332,7 +332,7 @@ def a_file_is_left_only_of_what_is_stored(ledger: Ledger, seen: Seen[tuple[int, 
             )
             return Broken(FailureClass.LEAKED, owed, "there is a file")
         allowed.remove(checkpoint)
-    return bool(ledger.ends.ended)
+    return bool(ledger.results.ended)
 
 
 # ---- executors -------------------------------------------------------------------------------------------------------
@@ -385,7 +385,11 @@ def only_what_is_needed_is_held(ledger: Ledger, seen: Seen[Resources]) -> Judgem
     most = {
         "segments": len(ledger.buffers.held),
         "open_files": sum(executor.is_open for executor in ledger.executors),
-        "futures": sum((of, one) not in ledger.ends.ended for of, ones in enumerate(ledger.results) for one in ones),
+        "futures": sum(
+            (number, checkpoint) not in ledger.results.ended
+            for number, one in enumerate(ledger.subtasks)
+            for checkpoint in one.results
+        ),
     }
     for what, number in most.items():
         held = getattr(seen.value, what)

@@ -30,7 +30,7 @@ def a_snapshot_is_closed_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]])
 def a_snapshot_is_closed_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A snapshot of spill files is closed as soon as its request was executed, or will never be executed because the
     executor has stopped; at once if it is empty."""
-    if ledger.busy or ledger.flying or not ledger.snapshots.owed:
+    if ledger.results.in_flight or ledger.flying or not ledger.snapshots.owed:
         return SnapshotClosed in map(type, seen.signals)
     owed = f"snapshot {ledger.snapshots.owed[0]} is not needed any more, so it must be closed"
     return Broken(FailureClass.LEAKED, owed, "it was not closed")

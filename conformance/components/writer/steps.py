@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.components.writer.handed_in import spilled_pieces
 from conformance.components.writer.ledger import MOST_CHECKPOINTS, Ledger
+from conformance.components.writer.subtasks import Subtask
 from conformance.components.writer.words import channel_state, executor_of, executors_of
 from conformance.driver import DISABLED, Drain, Each, Once, Steps, While, always
 from conformance.models.answers import each_of
@@ -28,8 +29,8 @@ step = STEPS.step
 
 
 # ---- when ------------------------------------------------------------------------------------------------------------
-def _registered(ledger: Ledger) -> list[int]:
-    return [subtask for subtask, executor in enumerate(ledger.using) if executor is not None]
+def _registered(ledger: Ledger) -> list[tuple[int, Subtask]]:
+    return [(number, one) for number, one in enumerate(ledger.subtasks) if one.executor is not None]
 
 
 def unregistered(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -39,59 +40,60 @@ def unregistered(ledger: Ledger) -> Sequence[tuple[int]]:
     if joined is not None and joined.is_starting():
         return DISABLED
     closing = [executor.leaving for executor in ledger.executors]
-    return [(one,) for one, executor in enumerate(ledger.using) if executor is None and one not in closing]
+    return [(number,) for number, one in enumerate(ledger.subtasks) if one.executor is None and number not in closing]
 
 
 def executable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Executors in which something was queued since they had nothing to execute, each by one of its subtasks."""
-    return [(one,) for one, executor in enumerate(ledger.using) if executor is not None and not executor.idle]
+    subtasks = enumerate(ledger.subtasks)
+    return [(number,) for number, one in subtasks if one.executor is not None and not one.executor.idle]
 
 
 def closable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Subtasks that may be closed: all of them, also twice."""
-    return [(one,) for one in range(ledger.subtasks)]
+    return [(number,) for number in range(len(ledger.subtasks))]
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Checkpoints that a subtask may start: its next one, the newest, the one after that, and one that it has."""
     top = ledger.top()
     found = []
-    for subtask in _registered(ledger):
-        last = ledger.last[subtask]
-        found += [(subtask, checkpoint) for checkpoint in dict.fromkeys((last + 1, top, top + 1)) if checkpoint > last]
-        if last in ledger.results[subtask]:
-            found.append((subtask, last))
+    for number, one in _registered(ledger):
+        last = one.last
+        found += [(number, checkpoint) for checkpoint in dict.fromkeys((last + 1, top, top + 1)) if checkpoint > last]
+        if last in one.results:
+            found.append((number, last))
     return [one for one in found if one[1] <= MOST_CHECKPOINTS]
 
 
 def abortable(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Checkpoints that a subtask may abort: its newest one, the one before, and the next, which it has not started."""
     return [
-        (subtask, checkpoint, REASONS[checkpoint % 2])
-        for subtask in _registered(ledger)
-        for checkpoint in (ledger.last[subtask], ledger.last[subtask] + 1, ledger.last[subtask] - 1)
-        if ledger.given_up[subtask] < checkpoint <= MOST_CHECKPOINTS
+        (number, checkpoint, REASONS[checkpoint % 2])
+        for number, one in _registered(ledger)
+        for checkpoint in (one.last, one.last + 1, one.last - 1)
+        if one.aborted < checkpoint <= MOST_CHECKPOINTS
     ]
 
 
 def takable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Results that a subtask may ask for: those that it has, its newest one, and the next, which it has not started."""
     return [
-        (subtask, checkpoint)
-        for subtask in _registered(ledger)
-        for checkpoint in dict.fromkeys((*ledger.results[subtask], ledger.last[subtask], ledger.last[subtask] + 1))
+        (number, checkpoint)
+        for number, one in _registered(ledger)
+        for checkpoint in dict.fromkeys((*one.results, one.last, one.last + 1))
         if checkpoint
     ]
 
 
-def _writing(ledger: Ledger, finished: list[int]) -> list[int]:
-    """The subtasks whose newest checkpoint they have not aborted, and of which more data can come."""
-    last, given_up, using = ledger.last, ledger.given_up, ledger.using
-    return [
-        one
-        for one in range(ledger.subtasks)
-        if last[one] > finished[one] and last[one] > given_up[one] and using[one] is not None
-    ]
+def _writing_input(ledger: Ledger) -> list[int]:
+    """The subtasks whose newest checkpoint they have not aborted, and of which more input can come."""
+    return [number for number, one in enumerate(ledger.subtasks) if one.writes_input()]
+
+
+def _writing_output(ledger: Ledger) -> list[int]:
+    """The subtasks whose newest checkpoint they have not aborted, and of which more output can come."""
+    return [number for number, one in enumerate(ledger.subtasks) if one.writes_output()]
 
 
 @cache
@@ -102,58 +104,57 @@ def _data(subtasks: tuple[int, ...]) -> Sequence[tuple[int, int, int]]:
 
 def inputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Input of a subtask that has said that more can come, also late: after it has aborted or closed."""
-    last, finished = ledger.last, ledger.finished_input
-    return _data(tuple([one for one in range(ledger.subtasks) if last[one] > finished[one]]))
+    return _data(tuple([number for number, one in enumerate(ledger.subtasks) if one.last > one.input_finished]))
 
 
 def snapshots(ledger: Ledger) -> Sequence[tuple[int, str]]:
     """Snapshots of spill files that a subtask may hand in: one for each checkpoint."""
     if not ledger.spills:
         return DISABLED
-    spilling = [one for one in _writing(ledger, ledger.finished_input) if ledger.spilled[one] < ledger.last[one]]
-    return [(one, channels) for one in spilling for channels in SPILLED]
+    spilling = [number for number, one in enumerate(ledger.subtasks) if one.writes_input() and one.spilled < one.last]
+    return [(number, channels) for number in spilling for channels in SPILLED]
 
 
 def outputs(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Output of a subtask."""
-    return _data(tuple(_writing(ledger, ledger.finished_output)))
+    return _data(tuple(_writing_output(ledger)))
 
 
 def promises(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Promised output of a subtask. At most three promises are open."""
-    if len(ledger.futures) >= 3:
+    if len(ledger.futures.open) >= 3:
         return DISABLED
-    return [(one, channel) for one in _writing(ledger, ledger.finished_output) for channel in (0, 1)]
+    return [(one, channel) for one in _writing_output(ledger) for channel in (0, 1)]
 
 
 def promised(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Promises that may be kept."""
-    return [(future, count) for future in ledger.futures for count in COUNTS]
+    return [(future, count) for future in ledger.futures.open for count in COUNTS]
 
 
 def breakable(ledger: Ledger) -> Sequence[tuple[int, str]]:
     """Promises that may be broken."""
-    return [(future, REASONS[future % 2]) for future in ledger.futures]
+    return [(future, REASONS[future % 2]) for future in ledger.futures.open]
 
 
 def finishable_input(ledger: Ledger) -> Sequence[tuple[int]]:
     """Subtasks whose input may be complete: no thread hands in more."""
     if ledger.adding is not None:
         return DISABLED
-    return [(one,) for one in _writing(ledger, ledger.finished_input)]
+    return [(one,) for one in _writing_input(ledger)]
 
 
 def finishable_output(ledger: Ledger) -> Sequence[tuple[int]]:
     """Subtasks whose output may be complete."""
-    return [(one,) for one in _writing(ledger, ledger.finished_output)]
+    return [(one,) for one in _writing_output(ledger)]
 
 
 def started(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Results that may be read back, if they are there: those of the newest two checkpoints of a subtask."""
     return [
-        (subtask, checkpoint)
-        for subtask, last in enumerate(ledger.last)
-        for checkpoint in (last, last - 1)
+        (number, checkpoint)
+        for number, one in enumerate(ledger.subtasks)
+        for checkpoint in (one.last, one.last - 1)
         if checkpoint > 0
     ]
 
@@ -182,13 +183,13 @@ def _add_input(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
 
 @step("network", LIVE, when=inputs, begin=_add_input, learn=Ledger.added, weight=12, fails=True)
 def add_input(port: WriterPort, ledger: Ledger, subtask: int, channel: int, count: int) -> Answer[None]:
-    return port.add_input(subtask, ledger.last[subtask], channel, ledger.buffers.newest(count))
+    return port.add_input(subtask, ledger.subtasks[subtask].last, channel, ledger.buffers.newest(count))
 
 
 @step("task", LIVE, when=snapshots, begin=Ledger.spill, learn=Ledger.spilled_in, weight=12)
 def add_input_from_spill(port: WriterPort, ledger: Ledger, subtask: int, channels: str) -> Answer[None]:
     (number,) = ledger.snapshots.newest(1)
-    return port.add_input_from_spill(subtask, ledger.last[subtask], number, spilled_pieces(number, channels))
+    return port.add_input_from_spill(subtask, ledger.subtasks[subtask].last, number, spilled_pieces(number, channels))
 
 
 def _add_output(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
@@ -197,12 +198,12 @@ def _add_output(ledger: Ledger, subtask: int, channel: int, count: int) -> None:
 
 @step("task", LIVE, when=outputs, begin=_add_output, end=Ledger.end, weight=12)
 def add_output(port: WriterPort, ledger: Ledger, subtask: int, channel: int, count: int) -> Answer[None]:
-    return port.add_output(subtask, ledger.last[subtask], channel, ledger.buffers.newest(count))
+    return port.add_output(subtask, ledger.subtasks[subtask].last, channel, ledger.buffers.newest(count))
 
 
 @step("task", LIVE, when=promises, begin=Ledger.promise, end=Ledger.end, weight=6)
 def add_output_future(port: WriterPort, ledger: Ledger, subtask: int, channel: int) -> Answer[None]:
-    return port.add_output_future(subtask, ledger.last[subtask], channel, ledger.next_future - 1)
+    return port.add_output_future(subtask, ledger.subtasks[subtask].last, channel, ledger.futures.total - 1)
 
 
 @step("network", LIVE, when=promised, begin=Ledger.keep, end=Ledger.end, weight=6)
@@ -221,12 +222,12 @@ def _finish(kind: RequestKind) -> Any:
 
 @step("task", LIVE, when=finishable_input, begin=_finish(RequestKind.FINISH_INPUT), end=Ledger.end, weight=16)
 def finish_input(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[None]:
-    return port.finish_input(subtask, ledger.last[subtask])
+    return port.finish_input(subtask, ledger.subtasks[subtask].last)
 
 
 @step("task", LIVE, when=finishable_output, begin=_finish(RequestKind.FINISH_OUTPUT), end=Ledger.end, weight=16)
 def finish_output(port: WriterPort, ledger: Ledger, subtask: int) -> Answer[None]:
-    return port.finish_output(subtask, ledger.last[subtask])
+    return port.finish_output(subtask, ledger.subtasks[subtask].last)
 
 
 @step("task", LIVE, when=abortable, begin=Ledger.abort, end=Ledger.aborted, weight=3)
@@ -277,7 +278,9 @@ CLOSES = (execute, close, add_input_from_spill)
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _unkept(ledger: Ledger) -> Any:
-    return complete_future(next(iter(ledger.futures)), 1) if ledger.futures and ledger.phase == "live" else None
+    return (
+        complete_future(next(iter(ledger.futures.open)), 1) if ledger.futures.open and ledger.phase == "live" else None
+    )
 
 
 def _queued(ledger: Ledger) -> Any:
@@ -293,7 +296,7 @@ def _queued(ledger: Ledger) -> Any:
 def _rest(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
     if ledger.phase != "live":
         return ()
-    return [*(read_back(*key) for key in ledger.ends.stored), files()]
+    return [*(read_back(*key) for key in ledger.results.stored), files()]
 
 
 DRAIN = Drain[Ledger](
