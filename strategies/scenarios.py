@@ -79,7 +79,7 @@ def steps(component: str) -> SearchStrategy[Step]:
     def of(kind: AnyStep) -> SearchStrategy[Step]:
         return st.tuples(st.just(kind.name), *(_OPERANDS[wanted] for wanted in kind.operands.values()))
 
-    return st.one_of([of(kind) for kind in COMPONENTS[component].steps])
+    return st.one_of([of(kind) for kind in COMPONENTS[component].kinds])
 
 
 def any_scenarios(component: str, most: int = 30) -> SearchStrategy[Scenario]:

@@ -72,6 +72,7 @@ class Component:
     """Returns, for the configuration of a scenario, the configuration that the factory of the port receives."""
     make_ledger: Callable[[Any, frozenset[Capability]], PortLedger]
     steps: tuple[AnyStep, ...]
+    """Each case of each step."""
     properties: tuple[Property, ...]
     """Those of all its modules, in their order. If an outcome breaks several, the first is reported."""
     drain: Drain[Any]
@@ -94,7 +95,8 @@ class Component:
     """Returns, for a configuration, the operands whose values an implementation is expected to treat alike, each with
     how many values it has: 0, 1 and so on."""
     biases: tuple[Mapping[str, int], ...] = ()
-    """Weights by step name that replace the declared ones. A search may use one bias for a whole scenario."""
+    """Weights by the `key` of a step, or of one of its cases, that replace the declared ones. A search may use one bias
+    for a whole scenario."""
     prefixes: tuple[tuple[Step, ...], ...] = ()
     """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
     steps that are not enabled."""
@@ -108,11 +110,13 @@ class Component:
     def __post_init__(self) -> None:
         named = (
             *(name for bound in self.bounds.values() for name in bound.steps),
-            *(name for bias in self.biases for name in bias),
             *(step[0] for prefix in self.prefixes for step in prefix if not self.is_turn(step)),
         )
         self._check_names()
-        if unknown := [name for name in named if self.step(name) is None]:
+        keys = {one.key for one in self.steps}
+        unknown = [name for name in named if self.step(name) is None]
+        unknown += [key for bias in self.biases for key in bias if key not in keys]
+        if unknown:
             raise ValueError(
                 f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is not one of its steps"
             )
@@ -124,8 +128,8 @@ class Component:
             )
 
     def _check_names(self) -> None:
-        names = [one.name for one in self.steps]
-        for name in names:
+        keys = [one.key for one in self.steps]
+        for name in [one.name for one in self.steps]:
             if name in self.turns:
                 raise ValueError(
                     f"{self.name}: a step cannot be called {name!r}, because a turn has this name and the component has"
@@ -133,8 +137,8 @@ class Component:
                 )
             if name == NEW:
                 raise ValueError(f"{self.name}: a step cannot be called {name!r}: so is the call that makes a port")
-            if names.count(name) > 1:
-                raise ValueError(f"{self.name}: two of its steps are called {name!r}")
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise ValueError(f"{self.name}: two of its steps are called {twice[0]!r}")
 
     @property
     def turns(self) -> Mapping[str, tuple[str, ...]]:
@@ -146,8 +150,16 @@ class Component:
         """Returns whether a step lets a paused thread go on, and begins no operation."""
         return step[0] in self.turns
 
+    @property
+    def kinds(self) -> tuple[AnyStep, ...]:
+        """The kinds of steps, one for each name: of several cases, the first."""
+        found: dict[str, AnyStep] = {}
+        for one in self.steps:
+            found.setdefault(one.name, one)
+        return tuple(found.values())
+
     def step(self, name: str) -> AnyStep | None:
-        """Returns the kind of step with this name, or None if there is none."""
+        """Returns the kind of step with this name, or None if there is none. Of several cases, it is the first."""
         return next((one for one in self.steps if one.name == name), None)
 
     def operands_of(self, name: str) -> tuple[str, ...]:
@@ -168,7 +180,7 @@ class Component:
         if kind is None:
             if self.is_turn(step):
                 return self._complaint_of_turn(step)
-            names = ", ".join(sorted([*(one.name for one in self.steps), *self.turns]))
+            names = ", ".join(sorted([*(one.name for one in self.kinds), *self.turns]))
             return f"{self.name} has no step {step[0]!r}; it has {names}"
         if len(step) - 1 != len(kind.operands):
             wanted = ", ".join(kind.operands) or "none"

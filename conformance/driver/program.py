@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
 from conformance.driver.exactly import checked
 from conformance.driver.judgement import Judgement, Kind
+from conformance.driver.ledger import PortLedger
 from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
 from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
@@ -69,11 +70,31 @@ class Judges:
 
 
 class Move:
-    """One kind of step, with the properties that apply to the implementation."""
+    """One kind of step, or one case of it, with the properties that apply to the implementation."""
 
     __slots__ = (
-        "begin", "call", "concern", "crashes", "during", "end", "fails", "fresh_port", "goals", "goals_if_struck",
-        "interrupts", "judged_if_struck", "judges", "kind", "learn", "place", "quiet", "struck", "thread", "when",
+        "_by_phase",
+        "begin",
+        "call",
+        "cases",
+        "concern",
+        "crashes",
+        "during",
+        "end",
+        "fails",
+        "fresh_port",
+        "goals",
+        "goals_if_struck",
+        "interrupts",
+        "judged_if_struck",
+        "judges",
+        "kind",
+        "learn",
+        "place",
+        "quiet",
+        "struck",
+        "thread",
+        "when",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +102,10 @@ class Move:
         by_channel: bool, is_checked: bool,
     ) -> None:  # fmt: skip
         self.kind = kind
+        self.cases: tuple[Move, ...] = ()
+        """All cases of the step, this one among them; empty if there is only this one."""
+        self._by_phase: dict[str, tuple[int, ...]] = {}
+        """By phase, the places of the cases that can be enabled in it."""
         self.place = place
         """The place of the step in the rows of a run's evidence."""
         self.concern = _concern(kind) if by_channel else NOTHING
@@ -97,7 +122,7 @@ class Move:
         self.interrupts = kind.crashes or kind.cancels
         self.thread = kind.by if kind.by in threads else ""
         """The thread on which the operation runs; empty if the operation never pauses."""
-        mine = [(place, one) for place, one in properties if kind.name in one.on]
+        mine = [(place, one) for place, one in properties if kind.key in one.on]
         always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES and not one.struck]
         struck = [(place, one) for place, one in mine if one.struck]
         self.judged_if_struck = tuple(
@@ -111,6 +136,30 @@ class Move:
         self.judges = Judges(moving)
         self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
+
+    def has_cases(self, cases: Sequence[Move]) -> None:
+        """Note that the step has these cases, of which this is one."""
+        self.cases = tuple(cases)
+        phases = dict.fromkeys(phase for one in cases for phase in one.during)
+        self._by_phase = {
+            phase: tuple(at for at, one in enumerate(cases) if phase in one.during) for phase in phases
+        }  # fmt: skip
+
+    def choices(self, ledger: PortLedger) -> Sequence[Operands]:
+        """Returns the operands with which the step is enabled now, in any of its cases."""
+        if not self.cases:
+            return self.when(ledger) if ledger.phase in self.during else ()
+        possible = (self.cases[at].when(ledger) for at in self._by_phase.get(ledger.phase, ()))
+        return [operands for some in possible for operands in some]
+
+    def case(self, ledger: PortLedger, operands: Operands) -> int:
+        """Returns the place of the case with which the step is enabled now, which has several. A drain may perform a
+        step in a phase in which it is not enabled: that is the first case."""
+        *others, last = self._by_phase.get(ledger.phase, (0,))
+        for at in others:
+            if operands in self.cases[at].when(ledger):
+                return at
+        return last
 
 
 class Program:
@@ -140,7 +189,8 @@ class Program:
         self.blank_marks[self.places[ANSWERS]] = 1
         self.blank_row = [0] * (len(self.properties) + len(component.steps))
         self.moves, self.moves_without_faults = self._moves(self.properties)
-        """By name. In a scenario without faults, the properties that are about faults need not be asked."""
+        """By name, the first case of each step. In a scenario without faults, the properties that are about faults need
+        not be asked."""
         self._orders = LockOrder()
         self.log: Log | None = None
         """None: nobody follows the runs, as in a process that they cannot end."""
@@ -184,10 +234,10 @@ class Program:
         calm = [(place, one) for place, one in numbered if Capability.FAULTS not in one.needs]
         by_channel = any(component.settings.kinds(one) for one in component.configs)
         every, calm_only = (
-            {
-                kind.name: Move(kind, component.threads, judges, count + at, by_channel, self.is_checked)
+            _by_name(
+                Move(kind, component.threads, judges, count + at, by_channel, self.is_checked)
                 for at, kind in enumerate(component.steps)
-            }
+            )
             for judges in (numbered, calm)
         )
         return every, calm_only
@@ -195,12 +245,16 @@ class Program:
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
         twin = self.made_by(self.factory)
-        twin.moves = {
-            name: Move(move.kind, self.threads, [], move.place, False, self.is_checked)
-            for name, move in self.moves.items()
-        }
+        twin.moves = _by_name(
+            Move(move.kind, self.threads, [], move.place, False, self.is_checked) for move in self.all_cases()
+        )
         twin.moves_without_faults = twin.moves
         return twin
+
+    def all_cases(self) -> Iterator[Move]:
+        """Yields the moves of every kind of step, in each of its cases."""
+        for move in self.moves.values():
+            yield from move.cases or (move,)
 
     def exercised(self, marks: bytes) -> list[str]:
         """Returns the slugs of the properties that are marked as exercised in `marks`."""
@@ -217,6 +271,18 @@ class Program:
         if orders.changed and orders.cycle():
             orders.changed = True
         return not orders.changed
+
+
+def _by_name(moves: Iterable[Move]) -> dict[str, Move]:
+    """Returns the first case of each kind of step. It knows the others."""
+    found: dict[str, list[Move]] = {}
+    for move in moves:
+        found.setdefault(move.kind.name, []).append(move)
+    for cases in found.values():
+        if len(cases) > 1:
+            for one in cases:
+                one.has_cases(cases)
+    return {name: cases[0] for name, cases in found.items()}
 
 
 def _concern(kind: AnyStep) -> int:

@@ -43,7 +43,7 @@ class Property:
     statement: str
     component: str
     on: tuple[str, ...]
-    """The names of the steps after which it is judged."""
+    """The keys of the steps after which it is judged: of some cases of a step, or of all."""
     check: Callable[[Any, Any], Judgement]
     kind: Kind = Kind.ALWAYS
     level: Level = Level.MUST
@@ -236,7 +236,7 @@ class Rules(Generic[L]):
             name = slug or check.__name__.replace("_", "-")
             if not sentence:
                 raise DocstringsNeeded(f"The rule {name} of {self.component} has no statement. {_CURE}")
-            self.all.append(Property(name, sentence, self.component, tuple(step.name for step in on), check, **rest))
+            self.all.append(Property(name, sentence, self.component, tuple(step.key for step in on), check, **rest))
             return check
 
         return declare

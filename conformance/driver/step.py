@@ -8,6 +8,17 @@ def poll(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
 
 The name, the operands and the type of the answer are those of the function. The type checker checks that the function
 and the arguments of the decorator agree on the types of the port, the ledger, the operands and the answer.
+
+An operation may have to end otherwise in another state: it must fail, or it gets the error that was kept. That is
+another *case* of the same step:
+
+```python
+poll_after_release = poll.also("after release", ("released",), when=always, fails=True, weight=4)
+```
+
+A scenario says `["poll"]`; which case that is follows from the ledger when the operation begins, and stays so until it
+ends. Each case is drawn with a weight of its own, and rules name the cases that they judge. No two cases of a step are
+enabled at once with the same operands.
 """
 
 from __future__ import annotations
@@ -66,11 +77,34 @@ class Step(Generic[L, V, *Ops]):
     """
 
     __slots__ = (
-        "answers", "begin", "by", "call", "cancels", "crashes", "during", "end", "fails", "fresh_port", "in_words",
-        "learn", "name", "operands", "struck", "weight", "when",
+        "_declared",
+        "answers",
+        "begin",
+        "by",
+        "call",
+        "cancels",
+        "case",
+        "crashes",
+        "during",
+        "end",
+        "fails",
+        "fresh_port",
+        "in_words",
+        "key",
+        "learn",
+        "name",
+        "operands",
+        "struck",
+        "weight",
+        "when",
     )  # fmt: skip
 
     name: str
+    """What a scenario calls it. All cases of a step have this name."""
+    case: str
+    """Which case of the step this is, as `after release`; empty for the case that the decorator declared."""
+    key: str
+    """The name, with the case if there is one: `poll (after release)`. No other case of any step has it."""
     by: str
     """The name of the actor. If it is a thread of the component, the operation runs on that thread, may pause there,
     and cannot begin while the thread is busy."""
@@ -102,13 +136,34 @@ class Step(Generic[L, V, *Ops]):
     """Before the call, the driver abandons every operation that is in flight."""
     cancels: bool
     """The task is cancelled when the operation begins: the operations in flight go on, and may end in any way."""
+    _declared: list[AnyStep]
+    """All steps of the component so far."""
+
+    def also(
+        self, case: str, during: tuple[str, ...], *,
+        when: Callable[[L], Sequence[tuple[*Ops]]],
+        begin: Callable[[L, Unpack[Ops]], None] | None = None,
+        end: Callable[[L, Unpack[Ops]], None] | None = None,
+        learn: Callable[[L, Seen[V], Unpack[Ops]], None] | None = None,
+        struck: Callable[[L, Seen[V], Unpack[Ops]], None] | None = None,
+        weight: int = 8, fails: bool = False,
+    ) -> Step[L, V, *Ops]:  # fmt: skip
+        """Declare another case of this step: the same call by the same actor, which must end otherwise."""
+        one: Step[L, V, *Ops] = Step()
+        for slot in Step.__slots__:
+            setattr(one, slot, getattr(self, slot))
+        one.case, one.key = case, f"{self.name} ({case})"
+        one.during, one.weight, one.fails = during, weight, fails
+        one.when, one.begin, one.end, one.learn, one.struck = when, begin, end, learn, struck
+        self._declared.append(one)
+        return one
 
     def __call__(self, *operands: *Ops) -> tuple[Any, ...]:
         """The step as it stands in a scenario: `persisted(3)` is `("persisted", 3)`."""
         return (self.name, *operands)
 
     def __repr__(self) -> str:
-        return f"<step {self.name}>"
+        return f"<step {self.key}>"
 
 
 AnyStep: TypeAlias = Step[Any, Any, *tuple[Any, ...]]
@@ -116,7 +171,7 @@ Operation: TypeAlias = Callable[[P, L, Unpack[Ops]], Answer[V]]
 
 
 class Steps(Generic[P, L]):
-    """The steps of one component in the order of declaration.
+    """The steps of one component, each case of each, in the order of declaration.
 
     The draws of a search and the ranks of scenarios depend on this order.
     """
@@ -156,7 +211,8 @@ class Steps(Generic[P, L]):
 
         def declare(call: FunctionType) -> AnyStep:
             one: AnyStep = Step()
-            one.name = name or call.__name__
+            one.name = one.key = name or call.__name__
+            one.case, one._declared = "", self.all
             one.by, one.during, one.weight = by, during, weight
             one.when, one.begin, one.call, one.end, one.learn = when, begin, call, end, learn
             one.fails, one.fresh_port, one.crashes, one.struck = fails, fresh_port, crashes, struck

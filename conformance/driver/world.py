@@ -52,9 +52,13 @@ class World:
         if move is None:
             return [(thread.name,) for thread in self.threads.values() if thread.runnable] if name == FINISH else ()
         thread = self.threads.get(move.thread)
-        if self.ledger.phase not in move.during or (thread is not None and thread.coroutine is not None):
-            return ()
-        return move.when(self.ledger)
+        return () if thread is not None and thread.coroutine is not None else move.choices(self.ledger)
+
+    def choices_of(self, case: Move) -> Sequence[Operands]:
+        """Returns the operands with which this case of a kind of step is enabled now."""
+        thread = self.threads.get(case.thread)
+        busy = thread is not None and thread.coroutine is not None
+        return () if busy or self.ledger.phase not in case.during else case.when(self.ledger)
 
     def enabled(self, step: Step) -> bool:
         """Returns whether the step is enabled now."""
@@ -70,6 +74,10 @@ class World:
             return
         operands = step[1:]
         judge, ledger, port = self.judge, self.ledger, self.port
+        case = 0
+        if move.cases:
+            case = move.case(ledger, operands)
+            move = move.cases[case]
         seen = judge.seen
         self.performed.append(step)
         seen.error = None
@@ -87,6 +95,7 @@ class World:
                 if move.thread:
                     assert self.kernel is not None
                     thread = self.threads[move.thread]
+                    thread.case = case
                     value = self.kernel.start(thread, step, value)
                     if value is PAUSED:
                         self._paused(thread, step)
@@ -134,6 +143,8 @@ class World:
         if thread.order.changed:
             turns.check_order(kernel, judge, operation)
         move = self.moves[operation[0]]
+        if move.cases:
+            move = move.cases[thread.case]
         if thread.open_ended:
             thread.open_ended = False
             judge.let_end(move, operation, operation[1:], signals)

@@ -211,7 +211,7 @@ class Recogniser:
         if value.coroutine is None:
             out.append(None)
             return
-        out.append(value.operation)
+        out += (value.operation, value.case)
         self._list(value.emitted, out, met)
         self._value(value.waits_for, out, met)
         self._frames(value.coroutine, out, met)

@@ -81,8 +81,9 @@ class Explorer:
                 for place, (key, bound) in enumerate(self._bounds)
                 if kind.name in bound.steps and not bound.variants
             )
-            for kind in program.component.steps
+            for kind in program.component.kinds
         }
+        self._kinds = tuple(kind.name for kind in program.component.kinds)
         self._variants = {
             name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
         }
@@ -345,8 +346,8 @@ class Explorer:
     def _possible(self, world: World, at: int) -> Iterator[tuple[Step, tuple[Any, ...]]]:
         """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
         counts = self._counts[at]
-        for kind in self.program.component.steps:
-            yield from self._enabled(world, kind.name, counts)
+        for name in self._kinds:
+            yield from self._enabled(world, name, counts)
         for thread in world.threads.values():
             if thread.runnable:
                 for turn in self._turns(at, thread.name):

@@ -89,18 +89,18 @@ def _after(program: Program, reference: Program, config: Any, steps: tuple[Step,
 
 def _observing(reference: Program, config: Any, steps: tuple[Step, ...]) -> list[Step]:
     """Returns the steps that are enabled now, and from which the ledger learns nothing."""
-    kinds = [
-        kind.name
-        for kind in reference.component.steps
-        if kind.learn is kind.begin is kind.end is kind.struck is None
-        and not (kind.fresh_port or kind.crashes or kind.fails)
+    observing = [
+        move
+        for move in reference.all_cases()
+        if move.learn is move.begin is move.end is move.struck is None
+        and not (move.fresh_port or move.crashes or move.fails)
     ]
     world = World(reference, config)
     try:
         for step in steps:
             if world.enabled(step):
                 world.perform(step)
-        return [(name, *operands) for name in kinds for operands in _some(world.choices(name))]
+        return [(one.kind.name, *operands) for one in observing for operands in _some(world.choices_of(one))]
     finally:
         world.close()
 

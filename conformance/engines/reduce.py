@@ -280,7 +280,7 @@ class Reduction:
         length = max(2, len(self.best.steps) + len(self.best.steps) // 2)
         used = {step[0] for step in self.best.steps}
         only = tables(
-            self.program.component, {kind.name: int(kind.name in used) for kind in self.program.component.steps}
+            self.program.component, {kind.key: int(kind.name in used) for kind in self.program.component.steps}
         )
         anything = Search(self.program, length)
         configs = self._ranking.configs()

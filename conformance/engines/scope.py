@@ -44,7 +44,7 @@ class Scope:
         """Returns the ways to exchange the values that are alike, besides leaving them as they are."""
         if not self.alike:
             return ()
-        places = {kind.name: place for kind in component.steps if (place := _place(kind.operands, self.alike))}
+        places = {kind.name: place for kind in component.kinds if (place := _place(kind.operands, self.alike))}
         values = range(component.alike(self.config)[self.alike])
         return tuple(Exchange(places, one) for one in permutations(values) if one != tuple(values))
 

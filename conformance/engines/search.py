@@ -268,10 +268,10 @@ class Manners:
         """`stretched`, for scenarios of several lives: the factors of the weights of rare steps and of all others. The
         search decides where a life ends, so no failures are drawn."""
         self._component = component
-        self._factors = {kind.name: _factor(kind, *stretched) for kind in component.steps} if stretched else {}
-        even = {kind.name: 1 if kind.weight == 1 else _ALIKE for kind in component.steps}
+        self._factors = {kind.key: _factor(kind, *stretched) for kind in component.steps} if stretched else {}
+        even = {kind.key: 1 if kind.weight == 1 else _ALIKE for kind in component.steps}
         self._even = self._made(even)
-        declared = {kind.name: kind.weight for kind in component.steps}
+        declared = {kind.key: kind.weight for kind in component.steps}
         self._declared = self._made(declared)
         self._biased = [self._made({**declared, **bias}) for bias in component.biases] or [self._declared]
         self._swarms: dict[int, Tables] = {}
@@ -309,7 +309,7 @@ def swarm_weights(component: Component, number: int) -> dict[str, int]:
 
     # Without one of the threads little can happen: a thread may be rare, but not absent.
     threads = {thread: factor() or 0.5 for thread in component.threads}
-    return {kind.name: round(kind.weight * factor() * threads.get(kind.by, 1)) for kind in component.steps}
+    return {kind.key: round(kind.weight * factor() * threads.get(kind.by, 1)) for kind in component.steps}
 
 
 def tables(component: Component, weights: Mapping[str, int]) -> Tables:
@@ -318,7 +318,7 @@ def tables(component: Component, weights: Mapping[str, int]) -> Tables:
 
     def of(phase: str) -> Table:
         entries = [
-            ((kind.name, kind.when, kind.by if kind.by in threads else ""), weights[kind.name])
+            ((kind.name, kind.when, kind.by if kind.by in threads else ""), weights[kind.key])
             for kind in component.steps
             if phase in kind.during
         ]

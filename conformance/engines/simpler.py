@@ -26,7 +26,7 @@ class Ranking:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._kinds = {kind.name: index for index, kind in enumerate(program.component.steps)}
+        self._kinds = {kind.name: index for index, kind in enumerate(program.component.kinds)}
         self._kinds |= {name: len(self._kinds) + at for at, name in enumerate(program.component.turns)}
         known = list(dict.fromkeys(program.configs))
         self._configs = {config: _rank_of(config, index) for index, config in enumerate(known)}
@@ -242,7 +242,7 @@ def _simpler_kinds(program: Program, steps: Steps) -> Iterator[Change]:
         mine = program.component.step(step[0])
         if mine is None:  # a turn
             continue
-        for kind in program.component.steps:
+        for kind in program.component.kinds:
             if kind is mine:
                 break
             count = len(kind.operands)

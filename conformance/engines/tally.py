@@ -42,7 +42,7 @@ class Cases:
     scenarios: int = 0
     """How many scenarios performed a step in the setting."""
     steps: dict[str, int] = field(default_factory=dict)
-    """How often each kind of step was performed."""
+    """How often each kind of step was performed, by the key of its case."""
     judged: dict[str, int] = field(default_factory=dict)
     """In how many cases each property was judged, by slug."""
 
@@ -150,7 +150,7 @@ class Counter:
 
     def _cases(self, setting: Setting, row: list[int]) -> Cases:
         program = self._program
-        steps = {name: row[move.place] for name, move in program.moves.items() if row[move.place]}
+        steps = {move.kind.key: row[move.place] for move in program.all_cases() if row[move.place]}
         judged = {slug: row[place] for slug, place in program.places.items() if row[place]}
         if steps:  # the driver judges this property itself, at every step
             judged[ANSWERS] = sum(steps.values())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Thread:
     """A logical thread. It is idle, or it is in the middle of one operation and paused at a waitable."""
 
-    __slots__ = ("coroutine", "emitted", "held", "name", "open_ended", "operation", "order", "waits_for")
+    __slots__ = ("case", "coroutine", "emitted", "held", "name", "open_ended", "operation", "order", "waits_for")
 
     def __init__(self, name: str, order: LockOrder) -> None:
         self.name = name
@@ -23,6 +23,8 @@ class Thread:
         """The locks that the thread holds, in the order in which it took them."""
         self.operation: tuple[Any, ...] = ()
         """The step that the thread performs, or performed last. The kernel uses only its name, in texts."""
+        self.case = 0
+        """In which case of the step the operation began. The kernel keeps this for the driver."""
         self.emitted: list[Any] = []
         """The signals that the operation emitted before its last pause. The kernel keeps them for the driver."""
         self.open_ended = False

@@ -35,7 +35,7 @@ def listed() -> list[str]:
         line
         for component in COMPONENTS.values()
         for line in (
-            *(f"{component.name} step {one.name}" for one in component.steps),
+            *(f"{component.name} step {one.key}" for one in component.steps),
             *(f"{one.component} {one.kind.value} {one.slug}" for one in component.properties),
         )
     ]
@@ -60,7 +60,7 @@ def test_a_property_reads_as_a_sentence(one: Property):
     assert re.fullmatch(r"[a-z]+(-[a-z]+){2,}", one.slug)
     assert one.statement[0].isupper()
     assert one.statement.endswith(".")
-    steps = {kind.name for kind in COMPONENTS[one.component].steps}
+    steps = {kind.key for kind in COMPONENTS[one.component].steps}
     assert set(one.on) <= steps
 
 
@@ -98,7 +98,7 @@ def test_every_property_that_can_fail_is_killed_by_a_known_bug():
 
 def test_steps_have_names_of_their_own():
     for component in COMPONENTS.values():
-        assert len({kind.name for kind in component.steps}) == len(component.steps)
+        assert len({kind.key for kind in component.steps}) == len(component.steps)
 
 
 def test_failing_and_restoring_is_the_drivers_business_everywhere():
