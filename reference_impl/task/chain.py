@@ -53,8 +53,8 @@ CONSUMER = 0
 class ChainListener(TaskListener):
     """The signals of the gate are signals of the chain; its credit goes to readers as well."""
 
-    def __init__(self, signals: GateSignals, upstream: Producers) -> None:
-        super().__init__(upstream)
+    def __init__(self, signals: GateSignals, upstream: Producers, channels: int) -> None:
+        super().__init__(upstream, [channels])
         self.signals = signals
 
     def gate_available(self, gate: Any, data: bool, priority: bool) -> Coroutine[Any, Any, None]:
@@ -107,7 +107,7 @@ class Chain(Faulty, ChainPort):
             }
         )
         gates = [GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)]
-        listener = ChainListener(GateSignals(self, self.numbers), self.producers)
+        listener = ChainListener(GateSignals(self, self.numbers), self.producers, len(nothing))
         inputs = Inputs(self.numbers, gates, design, listener, self.faults, self.producers, self.states[CONSUMER])
         (self.gate,) = inputs.gates
         input_state, output_state = restored.input_state, restored.output_state

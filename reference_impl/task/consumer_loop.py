@@ -104,7 +104,7 @@ class ConsumerLoop(ConsumerLoopPort):
     def __init__(self, config: BarrierHandlerConfig, design: Design) -> None:
         """M1. The subpartitions were requested before the loop began."""
         upstream = Elsewhere(self)
-        listener = TaskListener(upstream, [[0] * config.channels])
+        listener = TaskListener(upstream, [config.channels])
         gates = [GateConfig((ChannelKind.REMOTE,) * config.channels, Recovery.NONE, MOST_QUEUED, 0)]
         inputs = Inputs(numbering([config.channels]), gates, design, listener, Faults(self), upstream)
         (self.gate,) = inputs.gates

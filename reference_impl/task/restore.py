@@ -80,10 +80,7 @@ class RestoringTask(Task):
         enough = sum(map(len, config.input_state))
         self.buffers = RecoveryBuffers(enough if self.recovery is Recovery.IN_MEMORY else config.buffers)
         """Buffers: those for recovered data."""
-        recovered = [
-            config.input_state[first : first + size] for first, size in zip(numbers.first, config.gates, strict=True)
-        ]
-        listener = TaskListener(upstream, [map(len, of_gate) for of_gate in recovered], self.buffers)
+        listener = TaskListener(upstream, config.gates, self.buffers)
         gates = [GateConfig((ChannelKind.LOCAL,) * size, self.recovery) for size in config.gates]
         inputs = Inputs(numbers, gates, design, listener, faults, upstream)
         self.gates = inputs.gates
@@ -165,7 +162,7 @@ class RestoringTask(Task):
             return self.fetch_next()
         for info, left in self.reader.left.items():
             if left:
-                await self.buffers.request()
+                await self.buffers.request(info)
                 self.faults.reach(CHANNEL_STATE_READ)
                 await self.reader.recover(info)
                 return True

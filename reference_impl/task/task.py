@@ -38,11 +38,11 @@ class TaskListener(RecoveredInputs):
     def __init__(
         self,
         upstream: Upstream,
-        recovered: Iterable[Iterable[int]] = (),
+        channels: Iterable[int],
         buffers: RecoveryBuffers | None = None,
     ) -> None:
-        """`recovered`: by gate and by channel, how many records are recovered; each needs one of these `buffers`."""
-        super().__init__(recovered, buffers or RecoveryBuffers(0))
+        """`channels`: by gate, how many it has. `buffers`: for recovered data, if it needs any."""
+        super().__init__(channels, buffers or RecoveryBuffers(0))
         self.upstream = upstream
         self.mails: Mailbox[tuple[Mail, int]] = Mailbox("mailbox")
         """Mailbox: what other threads want of the task, in order, each with the number of a gate."""
@@ -128,8 +128,9 @@ class Task:
         taken = await gate.poll()
         if taken is None:
             return None
-        self.listener.was_taken(gate, taken.channel)
-        await self.deal_with(ChannelInfo(gate.index, taken.channel), taken.element)
+        channel = ChannelInfo(gate.index, taken.channel)
+        self.listener.was_taken(channel, taken.element)
+        await self.deal_with(channel, taken.element)
         return taken.element
 
     def as_sent(self, info: ChannelInfo, element: Element) -> tuple[Element, int]:

@@ -10,6 +10,8 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     BUFFER_POOL,
     SPILL_FILE_READ,
+    Alignment,
+    Barrier,
     Buffer,
     CheckpointReason,
     DrainerConfig,
@@ -22,6 +24,9 @@ from conformance.ports import (
 )
 from conformance.scheduling import PAUSED, Kernel
 from reference_impl import PUSHED
+from reference_impl.network.channel_info import ChannelInfo
+from reference_impl.state.drainer.buffers import RecoveryBuffers
+from reference_impl.state.drainer.recovered_inputs import RecoveredInputs
 from reference_impl.state.drainer.recovery import Recovering
 
 NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
@@ -332,3 +337,19 @@ def test_a_cancellation_wakes_a_drainer_that_waits():
     whole(task.port.cancel())
     assert kernel.finish(kernel.threads["drain"]) is None
     assert task.port.resources() == NOTHING
+
+
+def test_each_buffer_of_recovered_data_is_given_back_once_and_nothing_else_is():
+    """drainer.md N3, N6. A record may begin in one buffer and end in the next; an event is in no buffer of these."""
+    buffers = RecoveryBuffers(3)
+    inputs = RecoveredInputs([2], buffers)
+    first, second = ChannelInfo(0, 0), ChannelInfo(0, 1)
+    for channel in (first, first, second):
+        whole(buffers.request(channel))
+    assert not buffers.ready()
+    inputs.was_taken(first, Barrier(1, Alignment.UNALIGNED))
+    assert not buffers.ready()
+    for part in ((), (1,)):
+        inputs.was_taken(first, Buffer(part))
+    inputs.was_taken(first, Buffer((2,)))  # live data
+    assert (buffers.free, buffers.in_use) == (2, {first: 0, second: 1})

@@ -102,7 +102,7 @@ class TwoGates:
         self.numbers = numbering(map(len, kinds))
         self.producers = Producers({info: Subpartition(SubpartitionConfig(2), PUSHED) for info in self.numbers.infos})
         faults = Faults(self.port)
-        listener = TaskListener(self.producers, [[0, 0], [0]])
+        listener = TaskListener(self.producers, [2, 1])
         states = TaskStates(WriterAtOnce(WriterConfig(1, 1, 1)), 0, self.numbers)
         gates = [GateConfig(of_gate, Recovery.NONE, 2, 0) for of_gate in kinds]
         inputs = Inputs(self.numbers, gates, PUSHED, listener, faults, self.producers, states)

@@ -66,8 +66,9 @@ class Drainer:
     async def push(self, piece: Piece) -> None:
         """N3, N4. Raises: PortError IO, RELEASED."""
         assert self.reader is not None
-        await self.buffers.request()
-        await self.critical.push(ChannelInfo(piece.gate, piece.channel), piece.records, self.reader.commit)
+        channel = ChannelInfo(piece.gate, piece.channel)
+        await self.buffers.request(channel)
+        await self.critical.push(channel, piece.records, self.reader.commit)
 
     async def snapshot_and_mark(self, checkpoint: int) -> SnapshotReader | None:
         """N7, N8. Returns: what is not pushed; none if everything is. Raises: PortError RELEASED."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from conformance.ports import Buffer, Element
+
 from ...network.channel_info import ChannelInfo
-from ...network.gate import Gate
 from .buffers import RecoveryBuffers
 
 
 class RecoveredInputs:
     """It listens to the gates of a task. What they tell their reader is of no concern: the owner asks them."""
 
-    def __init__(self, recovered: Iterable[Iterable[int]], buffers: RecoveryBuffers) -> None:
-        """`recovered`: by gate and by channel, how many records are recovered."""
+    def __init__(self, channels: Iterable[int], buffers: RecoveryBuffers) -> None:
+        """`channels`: by gate, how many it has."""
+        self.channels = tuple(channels)
         self.buffers = buffers
-        self.untaken = [list(counts) for counts in recovered]
-        """Not taken: by gate and by channel, how many recovered records were not taken."""
-        self.consumed = [0] * len(self.untaken)
+        self.consumed = [0] * len(self.channels)
         """Consumed: by gate, out of how many channels the end of recovered data was taken."""
 
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
@@ -34,12 +34,11 @@ class RecoveredInputs:
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
         """N6."""
 
-    def was_taken(self, gate: Gate, channel: int) -> None:
-        """N6. The buffer of a recovered record is given back."""
-        if self.untaken[gate.index][channel]:
-            self.untaken[gate.index][channel] -= 1
-            self.buffers.recycle()
+    def was_taken(self, channel: ChannelInfo, element: Element) -> None:
+        """N6. The task has taken an element. The buffer of recovered data is given back."""
+        if type(element) is Buffer:
+            self.buffers.recycle(channel)
 
     def is_consumed(self, gate: int) -> bool:
         """N6. Whether all recovered data of a gate was taken, and its end."""
-        return self.consumed[gate] == len(self.untaken[gate])
+        return self.consumed[gate] == self.channels[gate]

@@ -21,7 +21,7 @@ from conformance.ports import (
 from ...design import Design
 from ...faults import Faults, Faulty
 from ...held import together
-from ...network.channel_info import numbering
+from ...network.channel_info import ChannelInfo, numbering
 from ...network.gate import Gate
 from ..spill.spill import RECORD_BYTES, encode
 from ..spill.storage import Storage
@@ -45,10 +45,7 @@ class Recovering(Faulty, DrainerPort):
             writer.append(piece.gate, piece.channel, encode(piece.records))
         self.fetched = writer.finish()
         self.buffers = RecoveryBuffers(config.buffers)
-        recovered = [[0] * size for size in config.gates]
-        for piece in config.fetched:
-            recovered[piece.gate][piece.channel] += 1
-        self.inputs = RecoveredInputs(recovered, self.buffers)
+        self.inputs = RecoveredInputs(config.gates, self.buffers)
         self.gates = [
             Gate(GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, self.inputs, index, self.faults)
             for index, size in enumerate(config.gates)
@@ -74,7 +71,7 @@ class Recovering(Faulty, DrainerPort):
         """N6."""
         taken = await self.gates[gate].poll()
         if taken is not None:
-            self.inputs.was_taken(self.gates[gate], taken.channel)
+            self.inputs.was_taken(ChannelInfo(gate, taken.channel), taken.element)
         if self.ready is RecoveryTrigger.DRAINING and all(map(self.inputs.is_consumed, range(len(self.gates)))):
             self.ready = RecoveryTrigger.NO_OP
         return None if taken is None else Drained(gate, taken.channel, taken.element)
