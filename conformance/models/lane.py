@@ -9,7 +9,7 @@ from __future__ import annotations
 from conformance.models.input_state import InputState
 from conformance.models.records import records
 from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
-from conformance.ports import Alignment, Barrier, Buffer, Element
+from conformance.ports import Alignment, Barrier, Buffer, Element, EndOfPartition
 
 
 class Sent:
@@ -134,7 +134,7 @@ class Recovered:
 class Lane(Recovered):
     """The content of a physical channel: recovered buffers, and the live elements that its producer sends."""
 
-    __slots__ = ("arrived", "blocked", "held_back", "input", "live", "passes", "urgent")
+    __slots__ = ("arrived", "blocked", "held_back", "input", "live", "over", "passes", "urgent")
 
     def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True, passes: bool = True) -> None:
         super().__init__(handed_over, recovers)
@@ -146,6 +146,8 @@ class Lane(Recovered):
         """Priority events, which stand in front of everything else."""
         self.arrived = 0
         """Number of live elements that were sent."""
+        self.over = False
+        """Whether the producer sends no more elements: the end of partition was sent."""
         self.blocked = False
         """Whether the consumer took an element that blocks the channel and has not resumed it."""
         self.held_back = False
@@ -185,8 +187,26 @@ class Lane(Recovered):
         """Notes that the producer begins to send an element, and returns its entry."""
         sent = Sent(element, self.arrived, silent, stashed)
         self.arrived += 1
+        self.over = self.over or type(element) is EndOfPartition
         (self.urgent if element.data_type.has_priority else self.live).append(sent)
         return sent
+
+    def take_next(self, has_priority: bool, seq: int = 0) -> Sent | None:
+        """Notes that the consumer took the first priority event, or else the first element without priority, and
+        returns its entry; None: there is none. `seq`: the sequence number that it carried."""
+        line = self.urgent if has_priority else self.waiting or self.live
+        if not line:
+            return None
+        sent = line[0]
+        if line is self.waiting:
+            self.take_recovered(seq)
+        else:
+            del line[0]
+        return sent
+
+    def is_untouched(self) -> bool:
+        """Returns whether no element without priority was taken."""
+        return not self.taken and self.arrived == len(self.live) + len(self.urgent)
 
     def end_send(self) -> None:
         """Notes that the send is over: everything that was sent is in the channel."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
-from conformance.models.records import compare_ids, in_words, records
+from conformance.models.lane import Lane
+from conformance.models.records import compare_ids, in_words
 from conformance.models.words import are, got, many, must_succeed, refusal
-from conformance.ports import Buffer, CheckpointReason, Element, EndOfPartition, Piece
+from conformance.ports import CheckpointReason, Element, Piece
 
 _RECORDS = 100
 """How many numbers each channel has for its records: channel 2 has 200, 201, 202 and so on."""
@@ -80,15 +81,15 @@ class RecoveredState:
     of it belongs to each checkpoint."""
 
     __slots__ = (
-        "buffers", "channels", "elements", "gates", "handing_on", "newest", "started", "state", "taken",
+        "buffers", "channels", "gates", "handing_on", "lanes", "newest", "started", "state",
     )  # fmt: skip
 
     def __init__(self, gates: tuple[int, ...], state: tuple[tuple[int, ...], ...], buffers: int) -> None:
         """`gates`: how many channels each has. `state`: the recovered records of each channel."""
         self.gates = gates
         self.channels = channels_of(gates)
-        self.state = tuple([tuple([Buffer((one,)) for one in ids]) for ids in state])
-        """By channel, the recovered records, one a buffer."""
+        self.state = state
+        """By channel, the recovered records. Each is in a buffer of its own."""
         self.buffers = buffers
         """How many buffers there are for recovered data. A record has one from its push until the task takes it."""
         self.restart()
@@ -97,14 +98,13 @@ class RecoveredState:
         """Begins with a fresh task, which has got nothing."""
         self.handing_on = False
         """Whether the thread that hands recovered data to its channels is in the middle of an operation."""
-        self.elements: list[list[Element]] = [list(ids) for ids in self.state]
-        """By channel, what the task must get: the recovered records, then what was sent."""
-        self.taken = [0] * len(self.state)
-        """By channel, how many of these elements it got."""
+        self.lanes = [Lane(ids) for ids in self.state]
+        """By channel, what the task must get and did not: the recovered records, handed over or not, then what was
+        sent."""
         self.newest = 0
         """The newest checkpoint, whether it has started or the task has declined it."""
-        self.started: dict[int, tuple[int, ...]] = {}
-        """By checkpoint that has started, how many elements of each channel the task had got."""
+        self.started: dict[int, tuple[tuple[int, ...], ...]] = {}
+        """By checkpoint that has started, the recovered records of each channel that the task had not got."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def number(self, gate: int, channel: int) -> int:
@@ -113,11 +113,11 @@ class RecoveredState:
 
     def left_in(self, channel: int) -> int:
         """Returns how many recovered records of a channel were not taken."""
-        return max(0, len(self.state[channel]) - self.taken[channel])
+        return len(self.lanes[channel].waiting)
 
     def left(self) -> int:
         """Returns how many recovered records were not taken."""
-        return sum([len(ids) - taken for ids, taken in zip(self.state, self.taken, strict=True) if taken < len(ids)])
+        return sum([len(lane.waiting) for lane in self.lanes])
 
     def left_of(self, gate: int) -> int:
         """Returns how many recovered records of a gate were not taken."""
@@ -125,44 +125,41 @@ class RecoveredState:
 
     def owed(self, channel: int) -> Element | None:
         """Returns what must come out of a channel next; None: nothing more was sent."""
-        elements, taken = self.elements[channel], self.taken[channel]
-        return elements[taken] if taken < len(elements) else None
+        head = self.lanes[channel].head()
+        return None if head is None else head.element
 
     def not_empty(self) -> list[int]:
         """Returns the channels out of which something must still come."""
-        return [channel for channel in range(len(self.state)) if self.owed(channel) is not None]
+        return [channel for channel, lane in enumerate(self.lanes) if lane.head() is not None]
 
     def open_channels(self, most: int) -> list[int]:
-        """Returns the channels whose end of partition was not sent, and that have fewer elements than this."""
+        """Returns the channels whose end of partition was not sent, and for which there were fewer elements than
+        this, recovered or sent."""
         return [
-            channel
-            for channel, elements in enumerate(self.elements)
-            if len(elements) < most and not (elements and type(elements[-1]) is EndOfPartition)
+            channel for channel, lane in enumerate(self.lanes) if lane.pushed + lane.arrived < most and not lane.over
         ]
 
     def has_ended(self) -> bool:
         """Returns whether the task got the end of partition of every channel."""
-        ended = [bool(elements) and type(elements[-1]) is EndOfPartition for elements in self.elements]
-        return all(ended) and not self.not_empty()
+        return all(lane.over for lane in self.lanes) and not self.not_empty()
 
     def next_record(self, channel: int) -> int:
         """Returns the record that the producer of a channel sends next."""
-        return _RECORDS * channel + len(self.elements[channel])
+        return _RECORDS * channel + self.lanes[channel].pushed + self.lanes[channel].arrived
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def try_checkpoint(self, checkpoint: int, starts: bool) -> None:
         """Notes that a checkpoint starts, or that the task declines it."""
         self.newest = checkpoint
         if starts:
-            self.started[checkpoint] = tuple(self.taken)
+            self.started[checkpoint] = tuple([lane.left() for lane in self.lanes])
 
     # ---- judgements --------------------------------------------------------------------------------------------------
     def must_hold(self, checkpoint: int, stored: tuple[tuple[int, ...], ...]) -> Judgement:
         """Judges the input state of a checkpoint: in each channel, the recovered records that were not taken when it
         started, each once and in order; nothing if it was declined."""
-        taken = self.started.get(checkpoint)
-        for channel, recovered in enumerate(self.state):
-            owed = () if taken is None else records(recovered[taken[channel] :])
+        left = self.started.get(checkpoint, ((),) * len(self.lanes))
+        for channel, owed in enumerate(left):
             if stored[channel] != owed:
                 kind = compare_ids(owed, stored[channel], owed[0] if owed else 0)
                 gate, _ = self.channels[channel]
@@ -170,7 +167,7 @@ class RecoveredState:
                     f"checkpoint {checkpoint} must hold {in_words(owed)} of channel {channel}, which is in gate {gate}"
                 )
                 return Broken(kind, text, f"it holds {in_words(stored[channel])}")
-        return taken is not None
+        return checkpoint in self.started
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------

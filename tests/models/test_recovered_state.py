@@ -29,6 +29,13 @@ def recovered() -> RecoveredState:
     return RecoveredState((2, 1), STATE, 8)
 
 
+def take(state: RecoveredState, *counts: int) -> None:
+    """The task takes so many elements of each channel."""
+    for lane, count in zip(state.lanes, counts, strict=False):
+        for _ in range(count):
+            lane.take_next(has_priority=False)
+
+
 def failure(judgement: Judgement) -> FailureClass:
     """Returns the class of the failure that was found."""
     assert isinstance(judgement, Broken)
@@ -37,11 +44,12 @@ def failure(judgement: Judgement) -> FailureClass:
 
 def test_recovered_records_come_before_those_that_were_sent_and_the_end_comes_last():
     state = recovered()
-    state.elements[0] += [Buffer((state.next_record(0),)), EndOfPartition()]
+    state.lanes[0].send(Buffer((state.next_record(0),)))
+    state.lanes[0].send(EndOfPartition())
     came = []
     while (element := state.owed(0)) is not None:
         came.append(element)
-        state.taken[0] += 1
+        state.lanes[0].take_next(has_priority=False)
     assert came == [Buffer((0,)), Buffer((1,)), Buffer((2,)), EndOfPartition()]
     assert state.open_channels(4) == [1, 2]
     assert state.not_empty() == [2]
@@ -49,29 +57,29 @@ def test_recovered_records_come_before_those_that_were_sent_and_the_end_comes_la
 
 def test_only_recovered_records_count_as_left():
     state = recovered()
-    state.elements[1].append(Buffer((100,)))
+    state.lanes[1].send(Buffer((100,)))
     assert (state.left(), state.left_of(0), state.left_of(1)) == (3, 2, 1)
-    state.taken = [2, 1, 0]
+    take(state, 2, 1, 0)
     assert (state.left(), state.left_of(0), state.left_of(1)) == (1, 0, 1)
     assert [state.left_in(channel) for channel in range(3)] == [0, 0, 1]
 
 
 def test_the_input_has_ended_when_the_end_of_every_channel_was_taken():
     state = recovered()
-    for elements in state.elements:
-        elements.append(EndOfPartition())
-    state.taken = [3, 1, 1]
+    for lane in state.lanes:
+        lane.send(EndOfPartition())
+    take(state, 3, 1, 1)
     assert not state.has_ended()
-    state.taken = [3, 1, 2]
+    take(state, 0, 0, 1)
     assert state.has_ended()
 
 
 def test_a_checkpoint_holds_what_was_not_taken_when_it_started():
     state = recovered()
-    state.taken[0] = 1
+    take(state, 1)
     state.try_checkpoint(1, starts=True)
     state.try_checkpoint(2, starts=False)
-    state.taken[0] = 2
+    take(state, 1)
     assert state.newest == 2
     assert state.must_hold(1, ((1,), (), (200,))) is True
     assert failure(state.must_hold(1, ((), (), (200,)))) is FailureClass.LOST

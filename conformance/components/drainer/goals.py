@@ -58,7 +58,7 @@ def a_task_was_cancelled_while_the_drainer_waited_for_a_buffer(ledger: Ledger, s
 @goal(steps.write)
 def a_snapshot_was_written_after_the_drainer_had_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
     """A piece was written when everything was pushed, of a checkpoint that had started before that."""
-    return seen.value is True and ledger.drained and any(map(ledger.fetched.holds_records, ledger.pending()))
+    return seen.value is True and ledger.drained and any(map(ledger.fetched.holds_records, ledger.written.pending()))
 
 
 @goal(steps.abort)
@@ -73,7 +73,7 @@ def a_complete_checkpoint_was_read_after_the_cancellation(
 ) -> bool:
     """The input state of a checkpoint was read that had data on disk, after the task was cancelled."""
     (checkpoint,) = seen.operands
-    return ledger.cancelled and ledger.is_kept(checkpoint) and ledger.fetched.holds_records(checkpoint)
+    return ledger.cancelled and ledger.written.is_kept(checkpoint) and ledger.fetched.holds_records(checkpoint)
 
 
 @goal(steps.take)
@@ -83,7 +83,7 @@ def a_gate_was_read_to_its_end_while_another_was_not_read(ledger: Ledger, seen: 
         return False
     recovered = ledger.recovered
     return not recovered.left_in(recovered.number(seen.value.gate, seen.value.channel)) and any(
-        recovered.state[other] and not recovered.taken[other]
+        recovered.state[other] and recovered.lanes[other].is_untouched()
         for other, (gate, _) in enumerate(recovered.channels)
         if gate != seen.value.gate
     )
@@ -106,7 +106,11 @@ def a_drainer_had_nothing_to_push(ledger: Ledger, seen: Seen[Piece | None]) -> b
 @goal(steps.cancel)
 def a_task_was_cancelled_before_the_drainer(ledger: Ledger, seen: Seen[None]) -> bool:
     """A task was cancelled while its state was fetched."""
-    return not ledger.fetched.committed and not ledger.drained and not any(ledger.recovered.taken)
+    return (
+        not ledger.fetched.committed
+        and not ledger.drained
+        and all(lane.is_untouched() for lane in ledger.recovered.lanes)
+    )
 
 
 @goal(steps.cancel)
@@ -118,4 +122,4 @@ def a_task_was_cancelled_while_state_was_pushed(ledger: Ledger, seen: Seen[None]
 @goal(steps.cancel)
 def a_task_was_cancelled_while_a_checkpoint_was_written(ledger: Ledger, seen: Seen[Any]) -> bool:
     """A task was cancelled when the input state of a checkpoint was not complete."""
-    return bool(ledger.pending()) and not ledger.lookers.found_nothing("writer")
+    return bool(ledger.written.pending()) and not ledger.lookers.found_nothing("writer")

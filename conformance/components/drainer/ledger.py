@@ -14,13 +14,55 @@ Looker: TypeAlias = Literal["drainer", "writer"] | int
 """Who looks for something to do: the drainer, the writer, or the task in the gate with this number."""
 
 
+class Written:
+    """The input state of the checkpoints that have started: which must be written, and which was seen to be."""
+
+    __slots__ = ("aborted", "complete", "failed", "failures", "recovered", "unsure")
+
+    def __init__(self, recovered: RecoveredState) -> None:
+        self.recovered = recovered
+        self.aborted: list[int] = []
+        self.complete: list[int] = []
+        """The checkpoints whose input state was seen to be complete."""
+        self.failures = 0
+        """How many writes have failed. Each fails one checkpoint, and the ledger cannot know which."""
+        self.unsure: list[int] = []
+        """The checkpoints of which one or another has failed with them."""
+        self.failed: list[int] = []
+        """Those of them whose input state was not there when all was written."""
+
+    def pending(self) -> list[int]:
+        """Returns the checkpoints that started and whose input state must be written completely. An abort may give up
+        older ones, too."""
+        over = max(self.aborted, default=0)
+        return [one for one in self.recovered.started if one > over and one not in self.failed]
+
+    def is_kept(self, checkpoint: int) -> bool:
+        """Returns whether a checkpoint was complete, and neither it nor a newer one was aborted."""
+        return checkpoint in self.complete and checkpoint > max(self.aborted, default=0)
+
+    def is_unsure(self, checkpoint: int) -> bool:
+        """Returns whether a write that has failed may have been that of this checkpoint."""
+        return checkpoint in self.unsure and len(self.failed) < self.failures
+
+    def fail_one(self) -> None:
+        """Notes that a write has failed."""
+        self.failures += 1
+        self.unsure = self.pending()
+
+    def look_back(self, checkpoint: int, is_there: bool, all_written: bool) -> None:
+        """Notes whether the input state of a checkpoint is there. `all_written`: whether nothing is left to write, so
+        that the write of a checkpoint that is not there has failed."""
+        if is_there and checkpoint not in self.complete:
+            self.complete.append(checkpoint)
+        if not is_there and all_written and checkpoint in self.pending() and self.is_unsure(checkpoint):
+            self.failed.append(checkpoint)
+
+
 class Ledger(PortLedger):
     """Phases: *fetched*, *installed*, then `broken`, or the end."""
 
-    __slots__ = (
-        "aborted", "cancelled", "complete", "drained", "failed_checkpoints", "fetched", "lookers", "recovered",
-        "strikes", "told", "unsure",
-    )  # fmt: skip
+    __slots__ = ("cancelled", "drained", "fetched", "lookers", "recovered", "trigger", "written")
 
     def __init__(
         self, gates: tuple[int, ...], recovered: tuple[tuple[int, ...], ...], fetched: tuple[Piece, ...], buffers: int,
@@ -38,16 +80,9 @@ class Ledger(PortLedger):
         self.recovered.restart()
         self.drained = False
         """Whether the drainer has said that everything was handed on."""
-        self.aborted: list[int] = []
-        self.failed_checkpoints: list[int] = []
-        """The checkpoints that were aborted; those whose writing has failed."""
-        self.complete: list[int] = []
-        """The checkpoints whose input state was seen to be complete."""
-        self.strikes = 0
-        self.unsure: list[int] = []
-        """How many writes have failed, and the checkpoints of which one or another has failed with them."""
+        self.written = Written(self.recovered)
         self.cancelled = False
-        self.told = RecoveryTrigger.NOT_READY
+        self.trigger = RecoveryTrigger.NOT_READY
         """What the trigger said last."""
         self.lookers: Lookers[Looker] = Lookers("drainer", "writer", *range(len(self.recovered.gates)))
 
@@ -62,7 +97,7 @@ class Ledger(PortLedger):
 
     def first_gate_in_use(self) -> int:
         """Returns the first gate into which a record was pushed that was not taken."""
-        left = list(self.recovered.taken)
+        left = [lane.taken for lane in self.recovered.lanes]
         for piece in self.fetched.pieces[: self.fetched.committed]:
             channel = self.recovered.number(piece.gate, piece.channel)
             if not left[channel]:
@@ -80,16 +115,6 @@ class Ledger(PortLedger):
         """Returns the gates in which the task found nothing since the drainer has nothing to do."""
         nothing = self.lookers.nothing
         return [gate for gate in range(len(self.recovered.gates)) if nothing[gate]] if nothing["drainer"] else ()
-
-    def pending(self) -> list[int]:
-        """Returns the checkpoints that started and whose input state must be written completely. An abort may give up
-        older ones, too."""
-        over = max(self.aborted, default=0)
-        return [one for one in self.recovered.started if one > over and one not in self.failed_checkpoints]
-
-    def is_kept(self, checkpoint: int) -> bool:
-        """Returns whether a checkpoint was complete, and neither it nor a newer one was aborted."""
-        return checkpoint in self.complete and checkpoint > max(self.aborted, default=0)
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def begin_alone(self, *operands: object) -> None:
@@ -139,12 +164,12 @@ class Ledger(PortLedger):
             self.lookers.look(gate, self.alone)
         else:
             self.stir()
-            self.recovered.taken[self.recovered.number(gate, seen.value.channel)] += 1
+            self.recovered.lanes[self.recovered.number(gate, seen.value.channel)].take_next(has_priority=False)
 
     def arrive(self, gate: int, channel: int, record: int) -> None:
         """Notes that a producer begins to send a record."""
         self.begin_stir()
-        self.recovered.elements[self.recovered.number(gate, channel)].append(Buffer((record,)))
+        self.recovered.lanes[self.recovered.number(gate, channel)].send(Buffer((record,)))
 
     def tried(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes whether a checkpoint started."""
@@ -155,7 +180,7 @@ class Ledger(PortLedger):
     def abort(self, checkpoint: int) -> None:
         """Notes that a checkpoint was aborted."""
         self.stir()
-        self.aborted.append(checkpoint)
+        self.written.aborted.append(checkpoint)
 
     def write(self, seen: Seen[bool]) -> None:
         """Notes whether the writer had anything to do."""
@@ -165,22 +190,13 @@ class Ledger(PortLedger):
         """Notes that a checkpoint cannot be written. Which one, `look_back` learns."""
         self.end()
         self.faults.struck(seen.signals)
-        self.strikes += 1
-        self.unsure = self.pending()
-
-    def is_unsure(self, checkpoint: int) -> bool:
-        """Returns whether a write that has failed may have been that of this checkpoint: each fails one only, and the
-        ledger cannot know which."""
-        return checkpoint in self.unsure and len(self.failed_checkpoints) < self.strikes
+        self.written.fail_one()
 
     def look_back(self, seen: Seen[Any], checkpoint: int) -> None:
         """Notes that a checkpoint is complete, or that its writing has failed if it is not there when all is
         written."""
-        if seen.value is not None and checkpoint not in self.complete:
-            self.complete.append(checkpoint)
         all_written = self.lookers.found_nothing("writer") and not self.flying and not self.is_broken()
-        if seen.value is None and all_written and checkpoint in self.pending() and self.is_unsure(checkpoint):
-            self.failed_checkpoints.append(checkpoint)
+        self.written.look_back(checkpoint, seen.value is not None, all_written)
 
     def drain_struck(self, seen: Seen[Any]) -> None:
         """Notes that the task fails."""
@@ -189,7 +205,7 @@ class Ledger(PortLedger):
 
     def look(self, seen: Seen[RecoveryTrigger]) -> None:
         """Notes what the trigger says."""
-        self.told = seen.value
+        self.trigger = seen.value
 
     def begin_cancel(self) -> None:
         """Notes that the task is cancelled."""

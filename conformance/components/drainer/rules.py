@@ -153,7 +153,7 @@ def a_checkpoint_is_written_without_the_drainer(
     complete, however far the drainer is. A write that fails takes one checkpoint with it, and no other."""
     (checkpoint,) = seen.operands
     if (
-        checkpoint not in ledger.pending()
+        checkpoint not in ledger.written.pending()
         or not ledger.lookers.found_nothing("writer")
         or ledger.flying
         or ledger.is_broken()
@@ -161,7 +161,7 @@ def a_checkpoint_is_written_without_the_drainer(
         return False
     if seen.value is not None:
         return True
-    if ledger.is_unsure(checkpoint):
+    if ledger.written.is_unsure(checkpoint):
         return Unsure("a write failed, and took one of several checkpoints with it")
     owed = f"nothing more is to be written, so the input state of checkpoint {checkpoint} must be complete"
     return Broken(FailureClass.LOST, owed, "it is not complete")
@@ -174,7 +174,7 @@ def a_complete_checkpoint_needs_no_spill_files(
     """Once the input state of a checkpoint is complete, it stays so, also when nobody reads the spill files any more,
     and when they were deleted because the task was cancelled."""
     (checkpoint,) = seen.operands
-    if not ledger.is_kept(checkpoint):
+    if not ledger.written.is_kept(checkpoint):
         return False
     if seen.value is None:
         owed = f"checkpoint {checkpoint} was complete, so its input state must stay complete"
@@ -188,8 +188,8 @@ def the_trigger_ends_when_all_recovered_data_was_taken(ledger: Ledger, seen: See
     installed, and no-op only when the task has taken all recovered data."""
     if ledger.flying:
         return False
-    if _ORDER.index(seen.value) < _ORDER.index(ledger.told):
-        owed = f"the trigger was {ledger.told}, and must not go back"
+    if _ORDER.index(seen.value) < _ORDER.index(ledger.trigger):
+        owed = f"the trigger was {ledger.trigger}, and must not go back"
         return Broken(FailureClass.PROTOCOL, owed, f"it is {seen.value}")
     if (ledger.phase == "fetched") is not (seen.value is RecoveryTrigger.NOT_READY):
         installed = "not " if ledger.phase == "fetched" else ""
@@ -213,7 +213,7 @@ def files_live_as_long_as_somebody_reads_them(ledger: Ledger, seen: Seen[Resourc
         return bool(ledger.fetched.pieces)
     most = int(bool(ledger.fetched.pieces) and not ledger.drained)
     if not ledger.lookers.found_nothing("writer"):
-        most += len([one for one in ledger.recovered.started if one not in ledger.complete])
+        most += len([one for one in ledger.recovered.started if one not in ledger.written.complete])
     if (granted := recovered_state.must_be_granted(grants, int(ledger.fetched.left() > 0), most)) is not True:
         return granted
     if files and not grants:

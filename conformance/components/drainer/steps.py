@@ -31,7 +31,7 @@ def next_checkpoint(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Checkpoints that started and were not aborted."""
-    return [(one,) for one in ledger.recovered.started if one not in ledger.aborted]
+    return [(one,) for one in ledger.recovered.started if one not in ledger.written.aborted]
 
 
 def known(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -48,11 +48,8 @@ def gates(ledger: Ledger) -> Sequence[tuple[int]]:
 def sends(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Channels whose producer may send, with the next record."""
     recovered = ledger.recovered
-    return [
-        (*recovered.channels[channel], recovered.next_record(channel))
-        for channel, elements in enumerate(recovered.elements)
-        if len(elements) < MOST_RECORDS
-    ]
+    open_channels = recovered.open_channels(MOST_RECORDS)
+    return [(*recovered.channels[channel], recovered.next_record(channel)) for channel in open_channels]
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
@@ -145,7 +142,7 @@ def _take(ledger: Ledger) -> Any:
 
 def _looks(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
     if ledger.phase == BROKEN:
-        return [resources(), *(stored(checkpoint) for checkpoint in ledger.complete)]
+        return [resources(), *(stored(checkpoint) for checkpoint in ledger.written.complete)]
     if ledger.phase != "installed":
         return ()
     return [trigger(), resources(), *(stored(checkpoint) for checkpoint in ledger.recovered.started)]

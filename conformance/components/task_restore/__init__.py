@@ -60,10 +60,6 @@ def _in_effect(config: TaskRestoreScenarioConfig) -> Recovery:
     return config.recovery if enabled else Recovery.RECOVER_FIRST
 
 
-def _is_valid(config: TaskRestoreScenarioConfig) -> bool:
-    return config.spill_directories or _in_effect(config) is not Recovery.PUSHED
-
-
 _make = TaskRestoreScenarioConfig
 COMPONENT = Component(
     name="task-restore",
@@ -100,8 +96,7 @@ COMPONENT = Component(
     ),
     port_config=_port_config,
     make_ledger=lambda config, capabilities: Ledger(
-        config.gates, config.recovery, _in_effect(config), _recovered(config), OUTPUT, config.buffers,
-        _is_valid(config), config.unaligned, config.can_fail(TaskRestorePort),
+        _port_config(config), _in_effect(config), config.can_fail(TaskRestorePort)
     ),
     needs=lambda config: recovers(config.recovery) | recovers(_in_effect(config)) | config.needs_for_faults(),
     threads=("task", "executor", "network", "canceler"),

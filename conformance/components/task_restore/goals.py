@@ -88,7 +88,7 @@ def a_checkpoint_was_taken_while_recovered_data_was_pushed(ledger: Ledger, seen:
 @goal(steps.turn, needs=RECOVER_FIRST)
 def a_task_ran_that_had_processed_its_recovered_data_first(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The restore ended of a task that processes recovered data before the conversion."""
-    return _runs(seen) and ledger.at_first and any(ledger.recovered.state)
+    return _runs(seen) and ledger.processes_first() and any(ledger.recovered.state)
 
 
 @goal(steps.turn)

@@ -16,6 +16,7 @@ from conformance.ports import (
     Places,
     Recovery,
     Signal,
+    TaskRestoreConfig,
     TaskState,
     TaskStateChanged,
     Turn,
@@ -31,32 +32,39 @@ _NEXT = {
 }
 
 
+class Found:
+    """What was found wrong in what the task signalled, one thing for each rule about signals."""
+
+    __slots__ = ("converted_again", "converted_early", "early", "misplaced", "state", "unconverted")
+
+    def __init__(self) -> None:
+        self.misplaced: tuple[int, str, str] | None = None
+        """A channel, what had to come out of it, and what did."""
+        self.unconverted: int | None = None
+        """A channel out of which a record came although its gate was not converted, and it was not one that may be
+        processed before."""
+        self.converted_early = self.converted_again = -1
+        """A gate that was converted before all of its recovered data was taken; one that was converted twice."""
+        self.state: tuple[str, str] | None = None
+        """Two states of which the second must not follow the first."""
+        self.early = ""
+        """Why the task must not have got as far as it says."""
+
+
 class Ledger(PortLedger):
     """Phases: *deployed*, *live*, *over*, or the end."""
 
     __slots__ = (
-        "at_first", "backward", "before_conversion", "began_over", "beside", "converted", "early", "lookers", "lossy",
-        "misplaced", "output", "recovered", "recovery", "selected", "state", "switched_off", "twice", "unaligned",
-        "vain", "valid",
+        "config", "converted", "executor_waits", "found", "lookers", "recovered", "recovery", "selected", "state",
+        "task_waits", "was_over",
     )  # fmt: skip
 
-    def __init__(
-        self, gates: tuple[int, ...], engine: Recovery, recovery: Recovery, fetched: tuple[tuple[int, ...], ...],
-        output: tuple[int, ...], buffers: int, valid: bool, unaligned: bool, can_fail: Places,
-    ) -> None:  # fmt: skip
-        """`engine`: the design of the engine. `recovery`: the one that is in effect. `valid`: whether the task has all
-        that it needs for it."""
+    def __init__(self, config: TaskRestoreConfig, recovery: Recovery, can_fail: Places) -> None:
+        """`recovery`: the design that is in effect."""
         super().__init__(can_fail)
-        self.recovered = RecoveredState(gates, fetched, buffers)
+        self.config = config
         self.recovery = recovery
-        self.output = output
-        self.at_first = recovery is Recovery.RECOVER_FIRST
-        """Whether recovered data is processed before the conversion."""
-        self.switched_off = recovery is not engine
-        """Whether the settings of the job say that, and not the design of the engine."""
-        self.valid = valid
-        self.unaligned = unaligned
-        """Whether unaligned checkpoints are enabled. Otherwise the task is asked for none."""
+        self.recovered = RecoveredState(config.gates, config.input_state, config.buffers)
         self.restart()
 
     def restart(self) -> None:
@@ -68,24 +76,22 @@ class Ledger(PortLedger):
         """By gate."""
         self.selected = ALL_GATES
         self.lookers: Lookers[Looker] = Lookers("executor", "task")
-        self.beside = self.vain = False
+        self.executor_waits = self.task_waits = False
         """Whether the executor waits in the middle of an operation for as long as the operation of the task takes;
         whether the task found nothing to do meanwhile."""
-        self.misplaced: tuple[int, str, str] | None = None
-        """A channel, what had to come out of it, and what did."""
-        self.before_conversion: int | None = None
-        """A channel out of which a record came although its gate was not converted, and it was not one that may be
-        processed before."""
-        self.lossy = self.twice = -1
-        """A gate that was converted before all of its recovered data was taken; one that was converted twice."""
-        self.backward: tuple[str, str] | None = None
-        """Two states of which the second must not follow the first."""
-        self.early = ""
-        """Why the task must not have got as far as it says."""
-        self.began_over = {"turn": False, "read": False}
+        self.was_over = {"turn": False, "read": False}
         """By thread that looks for something to do, whether the task was over when its operation began."""
+        self.found = Found()
 
     # ---- queries -----------------------------------------------------------------------------------------------------
+    def processes_first(self) -> bool:
+        """Returns whether recovered data is processed before the conversion."""
+        return self.recovery is Recovery.RECOVER_FIRST
+
+    def has_directory(self) -> bool:
+        """Returns whether the task has all that it needs: a directory to spill into, if it must spill."""
+        return self.config.spill_directories or self.recovery is not Recovery.PUSHED
+
     def is_cancelled(self) -> bool:
         """Returns whether the task was cancelled."""
         return self.state is TaskState.CANCELED
@@ -103,7 +109,7 @@ class Ledger(PortLedger):
         operators do not read all gates, or may still find one of these records."""
         if self.phase != "live" or not self.recovered.handing_on or self.recovery is Recovery.IN_MEMORY:
             return False
-        return self.recovered.left() >= self.recovered.buffers and not (self.vain and self.selected == ALL_GATES)
+        return self.recovered.left() >= self.recovered.buffers and not (self.task_waits and self.selected == ALL_GATES)
 
     def must_start(self) -> bool | None:
         """Returns whether the task must take its part of a checkpoint now; None: it may decline it or not, or it is
@@ -112,7 +118,7 @@ class Ledger(PortLedger):
             return None
         if not all(self.converted):
             return False
-        if self.state is TaskState.RUNNING or (self.recovered.gates and not self.at_first):
+        if self.state is TaskState.RUNNING or (self.recovered.gates and not self.processes_first()):
             return True
         return None
 
@@ -120,7 +126,7 @@ class Ledger(PortLedger):
     def stir(self) -> None:
         """Notes that something happens, so that there may be something to do."""
         self.lookers.stir()
-        self.alone = self.beside = self.vain = False
+        self.alone = self.executor_waits = self.task_waits = False
 
     def begin_restore(self) -> None:
         """Notes that the restore begins."""
@@ -131,13 +137,13 @@ class Ledger(PortLedger):
         """Notes that the task looks for something to do. In the drain, an executor that is in the middle of an
         operation waits, and can only go on when the task has done something."""
         self._begin_act("turn")
-        self.beside = self.closing and self.recovered.handing_on
+        self.executor_waits = self.closing and self.recovered.handing_on
 
     def begin_read(self) -> None:
         """Notes that the executor looks for something to do."""
         self._begin_act("read")
         self.recovered.handing_on = True
-        self.vain = False
+        self.task_waits = False
 
     def end_read(self) -> None:
         """Notes that the executor has done what it can do now."""
@@ -146,18 +152,18 @@ class Ledger(PortLedger):
 
     def _begin_act(self, which: str) -> None:
         self.begin_alone()
-        self.began_over[which] = self.state in OVER
+        self.was_over[which] = self.state in OVER
 
     def turned(self, seen: Seen[Turn]) -> None:
         """Notes what a turn has come to."""
         self.lookers.look("task", seen.value is Turn.WAITS and self.alone)
         if self.lookers.found_nothing("task") and self.state is TaskState.RUNNING and not all(self.converted):
-            self.early = "the task waits, and a gate was not converted"
-        self.vain = seen.value is Turn.WAITS and self.beside
+            self.found.early = "the task waits, and a gate was not converted"
+        self.task_waits = seen.value is Turn.WAITS and self.executor_waits
 
     def finds_nothing(self) -> bool:
         """Returns whether the task, if it looked for something to do, would find nothing again."""
-        return self.vain if self.recovered.handing_on else self.lookers.found_nothing("task")
+        return self.task_waits if self.recovered.handing_on else self.lookers.found_nothing("task")
 
     def was_read(self, seen: Seen[bool]) -> None:
         """Notes whether the executor had anything to do."""
@@ -167,7 +173,7 @@ class Ledger(PortLedger):
         """Notes that the producer of a channel begins to send."""
         self.begin()
         self.stir()
-        self.recovered.elements[channel].append(element)
+        self.recovered.lanes[channel].send(element)
 
     def select(self, gate: int) -> None:
         """Notes which gates the operators read."""
@@ -210,29 +216,29 @@ class Ledger(PortLedger):
         if not self.converted[recovered.channels[channel][0]] and (
             not recovered.left_in(channel) or self.recovery is Recovery.PUSHED
         ):
-            self.before_conversion = channel
+            self.found.unconverted = channel
         owed = recovered.owed(channel)
         if element != owed:
-            self.misplaced = channel, name(owed) if owed else "nothing", name(element)
-        recovered.taken[channel] += 1
+            self.found.misplaced = channel, name(owed) if owed else "nothing", name(element)
+        recovered.lanes[channel].take_next(has_priority=False)
 
     def _convert(self, gate: int) -> None:
         if self.converted[gate]:
-            self.twice = gate
-        if self.at_first and self.recovered.left_of(gate):
-            self.lossy = gate
+            self.found.converted_again = gate
+        if self.processes_first() and self.recovered.left_of(gate):
+            self.found.converted_early = gate
         self.converted[gate] = True
 
     def _change(self, state: TaskState) -> None:
         if state not in _NEXT.get(self.state, ()):
-            self.backward = str(self.state), str(state)
+            self.found.state = str(self.state), str(state)
         if state is TaskState.RUNNING and self.recovery is not Recovery.IN_MEMORY:
             if self.recovered.left():
-                self.early = "recovered data was not taken"
+                self.found.early = "recovered data was not taken"
             elif self.recovery is Recovery.PUSHED and not all(self.converted):
-                self.early = "a gate was not converted"
+                self.found.early = "a gate was not converted"
         elif state is TaskState.FINISHED and not self.recovered.has_ended():
-            self.early = "a channel had not ended"
+            self.found.early = "a channel had not ended"
         self.state = state
         if state in OVER and self.phase == "live":
             self.phase = "over"

@@ -48,9 +48,9 @@ BUSY = (steps.turn, steps.read)
 def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
     """Out of each channel the operators get the recovered records and then the live ones, each once and in order, and
     the end of partition last."""
-    if ledger.misplaced is None:
+    if ledger.found.misplaced is None:
         return True
-    channel, owed, came = ledger.misplaced
+    channel, owed, came = ledger.found.misplaced
     return Broken(FailureClass.REORDERED, f"{owed} is the next in channel {channel}", f"the operators got {came}")
 
 
@@ -58,9 +58,9 @@ def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen
 def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
     """The operators get no live data out of a gate before its conversion. Where recovered data is pushed, they get
     nothing before."""
-    if ledger.before_conversion is None:
+    if ledger.found.unconverted is None:
         return True
-    channel = ledger.before_conversion
+    channel = ledger.found.unconverted
     owed = f"gate {ledger.recovered.channels[channel][0]} was not converted, so the operators must get nothing from it"
     return Broken(FailureClass.PROTOCOL, owed, f"they got a record of channel {channel}")
 
@@ -72,12 +72,12 @@ def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Se
 def without_all_three_settings_recovered_data_is_processed_first(ledger: Ledger, seen: Acted) -> Judgement:
     """Unless unaligned checkpoints, the recovery of output state downstream and checkpointing during recovery are all
     enabled, a gate is converted and the task runs only after the operators got all recovered data."""
-    if not ledger.switched_off:
+    if ledger.recovery is ledger.config.recovery:
         return False
     owed = "not all three settings are enabled, and the operators did not get all recovered data"
-    if ledger.lossy >= 0:
-        return Broken(FailureClass.LOST, owed, f"gate {ledger.lossy} was converted")
-    if ledger.early and ledger.state is TaskState.RUNNING:
+    if ledger.found.converted_early >= 0:
+        return Broken(FailureClass.LOST, owed, f"gate {ledger.found.converted_early} was converted")
+    if ledger.found.early and ledger.state is TaskState.RUNNING:
         return Broken(FailureClass.LOST, owed, "the task runs")
     return True
 
@@ -85,10 +85,14 @@ def without_all_three_settings_recovered_data_is_processed_first(ledger: Ledger,
 @rule(*steps.ACTS, invariant="I-27", after_learning=True, signals=(GateConverted,))
 def a_gate_is_converted_once_and_loses_nothing(ledger: Ledger, seen: Acted) -> Judgement:
     """A gate is converted once. Where recovered data is processed first, the operators got all of it before."""
-    if ledger.twice >= 0:
-        return Broken(FailureClass.DUPLICATED, f"gate {ledger.twice} was converted before", "it was converted again")
-    if ledger.lossy >= 0:
-        owed = f"gate {ledger.lossy} has recovered data that the operators did not get"
+    if ledger.found.converted_again >= 0:
+        return Broken(
+            FailureClass.DUPLICATED,
+            f"gate {ledger.found.converted_again} was converted before",
+            "it was converted again",
+        )
+    if ledger.found.converted_early >= 0:
+        owed = f"gate {ledger.found.converted_early} has recovered data that the operators did not get"
         return Broken(FailureClass.LOST, owed, "it was converted")
     return True
 
@@ -100,7 +104,7 @@ def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgemen
     if not (ledger.lookers.all_found_nothing() and ledger.is_live()):
         return False
     for gate in range(len(ledger.recovered.gates)):
-        if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.at_first):
+        if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.processes_first()):
             return Broken(
                 FailureClass.STUCK, f"nothing holds up gate {gate}, so it must be converted", "it was not converted"
             )
@@ -122,9 +126,9 @@ def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgemen
 def task_states_never_go_back(ledger: Ledger, seen: Acted) -> Judgement:
     """A task initializes, runs and finishes; from the first two of these it can fail or be cancelled. No state comes
     twice, and none follows the last."""
-    if ledger.backward is None:
+    if ledger.found.state is None:
         return True
-    before, after = ledger.backward
+    before, after = ledger.found.state
     return Broken(FailureClass.PROTOCOL, f"the task was {before}, and must not go back", f"then it was {after}")
 
 
@@ -133,10 +137,10 @@ def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) 
     """The task runs only once every gate has recovered: all recovered data was taken, unless it is kept in memory. A
     gate that was not converted by then is converted before the task waits; where recovered data is pushed, the task
     runs only after the conversion. It finishes only once the end of every channel was taken."""
-    if not ledger.early:
+    if not ledger.found.early:
         return ledger.state in (TaskState.RUNNING, TaskState.FINISHED)
     return Broken(
-        FailureClass.LOST, f"{ledger.early}, so the task must not be {ledger.state}", f"it was {ledger.state}"
+        FailureClass.LOST, f"{ledger.found.early}, so the task must not be {ledger.state}", f"it was {ledger.state}"
     )
 
 
@@ -161,7 +165,7 @@ def output_state_is_restored_before_the_operators_open(ledger: Ledger, seen: See
     if seen.error is not None:
         return False
     told = [one for one in seen.signals if type(one) in (OutputStateRestored, OperatorsOpened)]
-    due: list[Signal] = [OutputStateRestored(ledger.output), OperatorsOpened()]
+    due: list[Signal] = [OutputStateRestored(ledger.config.output_state), OperatorsOpened()]
     if told == due:
         return True
     owed = f"this must be signalled, in this order: {'; '.join(map(signalled, due))}"
@@ -172,7 +176,7 @@ def output_state_is_restored_before_the_operators_open(ledger: Ledger, seen: See
 def a_task_that_cannot_spill_fails_at_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """A task that would have to spill and has no directory for it fails, with an error of kind argument. A task that
     spills nothing needs no directory."""
-    if ledger.valid:
+    if ledger.has_directory():
         return must_succeed(seen.error, "the task has all that it needs, so it must begin to restore")
     return must_fail(seen.error, ErrorKind.ARGUMENT, "there is no directory to spill into")
 
@@ -181,13 +185,13 @@ def a_task_that_cannot_spill_fails_at_once(ledger: Ledger, seen: Seen[None]) -> 
 def a_task_that_is_over_does_nothing(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
     """A turn that begins after the task has finished, failed or was cancelled says that it is over, and does nothing
     else."""
-    return _nothing_more(seen, seen.value is Turn.OVER) if ledger.began_over["turn"] else False
+    return _nothing_more(seen, seen.value is Turn.OVER) if ledger.was_over["turn"] else False
 
 
 @rule(steps.read, invariant="I-92", tickets=("FLINK-38544",))
 def an_executor_reads_nothing_for_a_task_that_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """After the task has finished, failed or was cancelled, the executor has nothing to do, and that is no error."""
-    return _nothing_more(seen, seen.value is False) if ledger.began_over["read"] else False
+    return _nothing_more(seen, seen.value is False) if ledger.was_over["read"] else False
 
 
 def _nothing_more(seen: Acted, says_so: bool) -> Judgement:
@@ -235,7 +239,7 @@ def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judge
 def a_task_fails_only_with_what_it_calls(ledger: Ledger, seen: Acted) -> Judgement:
     """A task does not fail if nothing has failed that it called, and it has all that it needs."""
     failed = [one for one in seen.signals if type(one) is TaskStateChanged and one.state is TaskState.FAILED]
-    if not (failed and ledger.valid):
+    if not (failed and ledger.has_directory()):
         return not failed
     return Broken(
         FailureClass.CRASHED, "nothing has failed, so the task must not fail", f"it failed: {failed[0].cause}"

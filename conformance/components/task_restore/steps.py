@@ -43,7 +43,7 @@ def selectable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def tried(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint."""
-    if not ledger.unaligned:
+    if not ledger.config.unaligned:
         return DISABLED
     newest = ledger.recovered.newest
     return ((newest + 1,),) if newest < MOST_CHECKPOINTS else DISABLED
@@ -103,7 +103,7 @@ def _begin_buffer(ledger: Ledger, channel: int) -> None:
 
 @step("network", LIVE, when=sends, begin=_begin_buffer, end=Ledger.end, weight=10)
 def buffer(port: TaskRestorePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.arrive(channel, ledger.recovered.elements[channel][-1])
+    return port.arrive(channel, ledger.recovered.lanes[channel].live[-1].element)
 
 
 def _begin_end(ledger: Ledger, channel: int) -> None:
@@ -112,7 +112,7 @@ def _begin_end(ledger: Ledger, channel: int) -> None:
 
 @step("network", LIVE, when=ends, begin=_begin_end, end=Ledger.end, weight=3)
 def end_of_partition(port: TaskRestorePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.arrive(channel, ledger.recovered.elements[channel][-1])
+    return port.arrive(channel, ledger.recovered.lanes[channel].live[-1].element)
 
 
 @step("canceler", RESTORED, when=after_all, begin=Ledger.begin_ending, end=Ledger.end, weight=1)
