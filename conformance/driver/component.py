@@ -102,7 +102,7 @@ class Component:
     steps that are not enabled."""
 
     settings: Settings = NO_SETTINGS
-    """How the settings are told apart in which steps are performed and properties are judged."""
+    """How the settings are distinguished in which steps are performed and properties are judged."""
 
     contains: tuple[str, ...] = ()
     """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""

@@ -1,6 +1,6 @@
 """The calls of an implementation of others, which are checked for exact types.
 
-What the suite itself implements needs no check: the type checker reads it, and a decoder makes the answers of programs.
+What the suite itself implements needs no check: the type checker reads it, and a decoder makes the results of programs.
 So the loop of a search has nothing in it that only strangers need.
 """
 
@@ -16,7 +16,7 @@ from conformance.ports.exact import are_signals, complaint_of_signals, exact
 
 
 def checked(kind: AnyStep) -> Callable[..., Any]:
-    """Returns the call of a kind of step, which fails with an error of kind CRASHED if the answer or a signal, or a
+    """Returns the call of a kind of step, which fails with an error of kind CRASHED if the result or a signal, or a
     value inside one of them, has not exactly the type that the interface says."""
     call, is_right = kind.call, exact(kind.answers)
     plain = is_right.plain

@@ -23,7 +23,7 @@ class FailureClass(StrEnum):
     CRASHED = "crashed"
     HUNG = "hung"
     DEADLOCKED = "deadlocked"
-    """Threads wait for each other in a circle, or the order in which they take locks, or wait with them, makes that
+    """Threads are in a deadlock, or the order in which they take locks, or wait with them, makes that
     possible."""
 
 
@@ -81,7 +81,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Unsure:
-    """There was something to judge, but operations that overlapped leave more than one right answer, and the ledger
+    """There was something to judge, but operations that overlapped leave more than one right result, and the ledger
     cannot know which of them is right here."""
 
     why: str

@@ -15,7 +15,7 @@ from conformance.ports import UNNOTICED, FaultKind, FaultStruck, Places, Signal
 BROKEN = "broken"
 """The phase of a ledger whose task fails or is cancelled: it is about to be released."""
 FAILING = "failing"
-"""The phase of a ledger whose task fails as soon as a poll answers the error that the port keeps."""
+"""The phase of a ledger whose task fails as soon as a poll fails with the error that the port keeps."""
 
 
 class Faults:
@@ -168,7 +168,7 @@ class PortLedger:
         return self.phase == BROKEN or self.phase == FAILING
 
     def may_keep(self, place: str) -> bool:
-        """Returns whether the port may keep the error of a call at this place for whoever reads next, so that the
+        """Returns whether the port may keep the error of a call at this place for the next read, so that the
         operation succeeds; a component where that is so has a rule of its own for the place."""
         return False
 

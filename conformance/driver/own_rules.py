@@ -1,4 +1,4 @@
-"""The rules that the driver itself judges for every component: how operations answer, and how threads wait."""
+"""The rules that the driver itself judges for every component: what operations return, and how threads wait."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def answers_property(component: str) -> Property:
     """Returns the property that every operation of a component exercises; the driver judges it at each step."""
     return Property(
         ANSWERS,
-        "Every operation answers with a value of its type, or with an error where the interface provides for one.",
+        "Every operation returns a value of its type, or fails with an error where the interface provides for one.",
         component, (), _elsewhere, invariant="I-90", formerly=("operations-answer-as-the-interface-says",),
     )  # fmt: skip
 
@@ -48,7 +48,7 @@ def thread_properties(
     for_a_circle = stepping if NO_CIRCLE in untestable else stepping | waits  # a broken one may wait without them
     return (
         Property(
-            NO_CIRCLE, "No threads wait for each other in a circle.", component, (), _elsewhere,
+            NO_CIRCLE, "No threads are deadlocked.", component, (), _elsewhere,
             level=levels[NO_CIRCLE], invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=for_a_circle,
             formerly=("threads-do-not-wait-in-a-circle",),
         ),

@@ -21,7 +21,7 @@ from conformance.scheduling import LockOrder
 Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement], Property]
 """The place of a property in the rows of a run's evidence, its check, and the property."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
-"""Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in its answer."""
+"""Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in what it returns."""
 
 
 class Log(Protocol):
@@ -175,7 +175,7 @@ class Program:
         self.implementation = implementation
         self.factory = implementation.components()[component.name]
         self.is_checked = not is_own(implementation)
-        """Whether answers and signals are checked for exact types."""
+        """Whether results and signals are checked for exact types."""
         self.capabilities = implementation.capabilities | frozenset(assume)
         self.configs: tuple[Any, ...] = tuple(
             one for one in component.configs if self.understands(one) and self._shows(one)

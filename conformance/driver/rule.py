@@ -3,10 +3,10 @@
 ```python
 @rule(poll, invariant="I-30", tickets=("FLINK-19681",))
 def priority_events_come_first(ledger: Ledger, seen: Seen[GateTaken | None]) -> Judgement:
-    \"\"\"A poll answers a priority event if any channel has one.\"\"\"
+    \"\"\"A poll returns a priority event if any channel has one.\"\"\"
 ```
 
-The decorator takes the steps themselves and not their names, so the type checker knows the types of the answer and of
+The decorator takes the steps themselves and not their names, so the type checker knows the types of the result and of
 the operands in `seen`. Every check is called in the same way, `check(ledger, seen)`, which keeps the hot path simple.
 """
 
@@ -77,7 +77,7 @@ class Property:
 class Shared(Generic[LC, VC, *Ops]):
     """A rule of a model. It is declared once, and each component whose ledger has the model adopts it.
 
-    The model is a class of `conformance/models`, or the answer to a question that the rule asks each ledger."""
+    The model is a class of `conformance/models`, or what a question returns that the rule asks each ledger."""
 
     check: Callable[[LC, Seen[VC, *Ops]], Judgement]
     invariant: str
@@ -153,7 +153,7 @@ class Rules(Generic[L]):
         """Declare what must be true whenever one of these steps has ended.
 
         A rule may name steps with different operands if it does not read the operands, and steps with different types
-        of answers if it does not read the answer.
+        of results if it does not read the result.
         """
         return self._declare(on, **rest)
 
@@ -178,11 +178,12 @@ class Rules(Generic[L]):
         return self._declare(on, needs=needs, kind=Kind.SOMETIMES, struck=struck)
 
     def sight(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep], check: Callable[[L, Seen[Any]], bool],
-              needs: frozenset[Capability] = NOTHING, struck: bool = False) -> None:  # fmt: skip
+              needs: frozenset[Capability] = NOTHING, struck: bool = False,
+              formerly: tuple[str, ...] = ()) -> None:  # fmt: skip
         """Declare a goal without a function of its own: one of several goals that differ only in a value."""
         steps = (on,) if isinstance(on, Step) else tuple(on)
         self._declare(
-            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, struck=struck
+            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, struck=struck, formerly=formerly
         )(check)  # fmt: skip
 
     @overload
@@ -217,7 +218,7 @@ class Rules(Generic[L]):
     ) -> None:  # fmt: skip
         """Adopt the rule of a model for these steps. A component for which it means more gives it another slug.
 
-        `of`: where the ledger has the model of the rule, or what it answers to its question; not needed for a rule of
+        `of`: where the ledger has the model of the rule, or what it returns to its question; not needed for a rule of
         every ledger. It is called whenever the rule is judged, since a restored ledger may have a fresh model.
         """
         judge = one.check
@@ -247,5 +248,5 @@ class DocstringsNeeded(RuntimeError):
 
 
 _CURE = "The docstring of a rule is its statement: write one for each rule, and run Python without -OO."
-if DocstringsNeeded.__doc__ is None:  # told at once, also if no component is imported yet
+if DocstringsNeeded.__doc__ is None:  # raised at once, also if no component is imported yet
     raise DocstringsNeeded(_CURE)

@@ -57,15 +57,16 @@ def _no_kinds(config: Any) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a component's settings are told apart."""
+    """How a component's settings are distinguished."""
 
     stage: Callable[[Any], Any] = type
-    """`stage(ledger)` is called at every step, before the ledger learns from it. The default tells no stages apart."""
+    """`stage(ledger)` is called at every step, before the ledger learns from it. The default distinguishes no
+    stages."""
     stages: Mapping[Any, str] = field(default_factory=dict)
     """The names of what `stage` returns."""
     kinds: Callable[[Any], Sequence[str]] = _no_kinds
     """`kinds(config)`: the kind of each channel, `local` or `remote`; empty if the component is one channel. A step
-    concerns the channel that its first operand names if that is called `channel`, or else the channel that its answer
+    concerns the channel that its first operand names if that is called `channel`, or else the channel that its result
     names in a field `channel`."""
     recovery: Callable[[Any, Any], str] = _recovery
     """`recovery(config, ledger)`: the recovery design of the port that was made last."""

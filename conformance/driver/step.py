@@ -6,8 +6,8 @@ def poll(port: GatePort, ledger: Ledger) -> Answer[GateTaken | None]:
     return port.poll()
 ```
 
-The name, the operands and the type of the answer are those of the function. The type checker checks that the function
-and the arguments of the decorator agree on the types of the port, the ledger, the operands and the answer.
+The name, the operands and the type of the result are those of the function. The type checker checks that the function
+and the arguments of the decorator agree on the types of the port, the ledger, the operands and the result.
 
 An operation may have to end otherwise in another state: it must fail, or it gets the error that was kept. That is
 another *case* of the same step:
@@ -58,7 +58,7 @@ FINISH = "finish"
 
 
 class Seen(Generic[V, *Ops]):
-    """The operands and the outcome of an operation, `Seen[answer, *operands]`. A run uses one object for all steps."""
+    """The operands and the outcome of an operation, `Seen[result, *operands]`. A run uses one object for all steps."""
 
     __slots__ = ("error", "operands", "signals", "value")
 
@@ -69,7 +69,7 @@ class Seen(Generic[V, *Ops]):
 
 
 class Step(Generic[L, V, *Ops]):
-    """A kind of step. Its type names the types of the ledger, the answer and the operands.
+    """A kind of step. Its type names the types of the ledger, the result and the operands.
 
     It is enabled if the ledger is in one of the phases in `during` and `when(ledger)` returns operands that are
     possible now; for a step without operands these are `((),)`. Both depend on the ledger alone, and never on an
@@ -123,15 +123,15 @@ class Step(Generic[L, V, *Ops]):
     `end` and `learn`. None: an operation that a fault strikes is judged as any other."""
     operands: Mapping[str, type]
     answers: Any
-    """The type that the answer must have."""
+    """The type that the result must have."""
     in_words: Callable[[Any], str] | None
-    """How reports describe an answer whose type does not say what it means, as a number. None: as its type says."""
+    """How reports describe a result whose type does not say what it means, as a number. None: as its type says."""
     weight: int
     """How often a search draws it, relative to the other steps. A step with weight 1 is intended to be rare."""
     fails: bool
-    """The operation may answer an error, and a rule judges the error."""
+    """The operation may fail with an error, and a rule judges the error."""
     fresh_port: bool
-    """After the call has answered, the driver replaces the port with a fresh one."""
+    """After the call has returned, the driver replaces the port with a fresh one."""
     crashes: bool
     """Before the call, the driver abandons every operation that is in flight."""
     cancels: bool

@@ -1,7 +1,7 @@
 """Turns let paused threads go on, and this module judges how threads wait.
 
 A thread whose operation has begun and not ended is paused. It goes on by turns, which are steps like any other. Four
-rules are judged here: threads do not wait for each other in a circle, they take locks in one order, they hold no lock
+rules are judged here: threads are not deadlocked, they take locks in one order, they hold no lock
 while they wait for anything else, and an operation that has begun comes to an end.
 """
 

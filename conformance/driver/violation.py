@@ -67,14 +67,14 @@ def _text(what: object) -> str:
 
 
 def unexpected(judged: Property, error: Error, step: Step) -> Violation:
-    """Returns the violation for an operation that answered an error although the interface allows none here."""
+    """Returns the violation for an operation that failed although the interface allows no error here."""
     classes = {ErrorKind.CRASHED: FailureClass.CRASHED, ErrorKind.HUNG: FailureClass.HUNG}
     owed = f"{step[0]} must return a value, or fail with an error that the interface allows here"
     observed = f"it failed with an error of kind {error.kind}, which the interface does not allow here"
     if error.kind is ErrorKind.HUNG:
-        observed = "it did not answer in time"
+        observed = "it did not return in time"
     elif error.kind is ErrorKind.CRASHED:
-        observed = "it gave no valid answer"
+        observed = "it did not keep to the interface"
     elif (condition := must_succeed(judged.component, step[0])) is not None:
         owed = condition
     observed += f": {error.reason}" if error.reason else ""

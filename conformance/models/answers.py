@@ -1,6 +1,6 @@
-"""Describes the answers of steps that are plain numbers, truth values or lists: what they mean stands in no type.
+"""Describes the results of steps that are plain numbers, truth values or lists: what they mean stands in no type.
 
-A step names one of these functions, `in_words=records`, and reports show the answer so.
+A step names one of these functions, `in_words=records`, and reports show the result so.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ class Consumer:
     def took(self, more: bool, number: int = -1) -> None:
         """Notes that a take is over.
 
-        `more`: whether the answer said that an element follows. `number`: the sequence number of a priority event that
-        was taken.
+        `more`: whether the take returned that an element follows. `number`: the sequence number of a priority event
+        that was taken.
         """
         self.stale = False
         self.awake |= more
@@ -108,7 +108,7 @@ Waiting = tuple[Consumer, int, Description]
 @shared("I-22", quiet=True, formerly=("the-consumer-is-told-of-what-waits",))
 def the_consumer_is_notified_of_available_data(waiting: Waiting, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and something can be taken, the consumer has a reason to take: it was
-    notified since its last take began, or an answer told it that something can be taken."""
+    notified since its last take began, or an operation has returned since that something can be taken."""
     consumer, waits, first = waiting
     if not waits:
         return False
@@ -120,9 +120,9 @@ def the_consumer_is_notified_of_available_data(waiting: Waiting, seen: Seen[obje
 
 @shared("I-22", quiet=True, formerly=("priority-is-told-apart-from-data",))
 def the_consumer_is_notified_of_priority_events(waiting: Waiting, seen: Seen[object]) -> Judgement:
-    """Whenever no operation is in progress and a priority event can be taken that came when the consumer could be told
-    of it, the consumer knows that it has priority: it was notified of a priority event since its last take began, or
-    that take told it that one follows."""
+    """Whenever no operation is in progress and a priority event can be taken that came when the consumer could be
+    notified of it, the consumer knows that it has priority: it was notified of a priority event since its last take
+    began, or that take returned that one follows."""
     consumer, waits, first = waiting
     if not waits:
         return False
@@ -134,10 +134,10 @@ def the_consumer_is_notified_of_priority_events(waiting: Waiting, seen: Seen[obj
 
 @shared("I-22", quiet=True, formerly=("a-consumer-that-finds-nothing-may-sleep",))
 def empty_takes_are_not_notified_again_and_again(consumer: Consumer, seen: Seen[object]) -> Judgement:
-    """A consumer that was told to take, and found nothing several times in a row with no other operation in between,
-    is not told again."""
+    """A consumer that was notified, and found nothing several times in a row with no other operation in between, is not
+    notified again."""
     empty = consumer.empty_takes
-    if not consumer.awake:  # a take that answers nothing, but tells something, took the end of recovered data
+    if not consumer.awake:  # a take that returns nothing, but emits a signal, took the end of recovered data
         return seen.value is None and seen.error is None and not seen.signals
     if empty <= consumer.most_empty_takes:
         return empty > 0

@@ -36,7 +36,7 @@ class WithFaults(Struct, frozen=True, forbid_unknown_fields=True):
         return FAULTS if self.faults else NOTHING
 
     def can_fail(self, port: type[Port], fine: bool = False) -> Places:
-        """Returns what can fail, of all that this port calls. Only `fine` scenarios tell slow calls apart."""
+        """Returns what can fail, of all that this port calls. Only `fine` scenarios distinguish slow calls."""
         if not self.faults:
             return {}
         if fine:

@@ -1,4 +1,4 @@
-"""The records that belong to the input state of each checkpoint, and the judgement of what `persisted` answers.
+"""The records that belong to the input state of each checkpoint, and the judgement of what `persisted` returns.
 
 Specification: persister.md (Flink: `ChannelStatePersister`). Data is added to a checkpoint from its start until its
 barrier comes, it is stopped, or a newer checkpoint takes its place. Checkpoint ids are 1 or above.
@@ -21,7 +21,7 @@ class State:
     def __init__(self, least: tuple[int, ...], most: tuple[int, ...], traced: bool) -> None:
         self.traced = traced
         """Whether rules ask which records were queued at the start, and which came after a late stop or an old barrier.
-        If not, all records are in `live`, so that the explorer does not tell equal input states apart."""
+        If not, all records are in `live`, so that the explorer does not distinguish equal input states."""
         self.least = least
         """The records that were queued at the start and certainly belong to the checkpoint."""
         self.most = most
@@ -57,7 +57,7 @@ class InputState:
         self.unsure: dict[int, None] = {}
         """Checkpoints whose input state is not judged, because an operation in flight may have changed it."""
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def awaited(self) -> int:
         """Returns the checkpoint that waits for its barrier; 0: none."""
         return 0 if self.pending is None else self.last
@@ -102,7 +102,7 @@ class InputState:
         """Returns the checkpoints whose input state is complete, each as the operands of a step."""
         return tuple((checkpoint,) for checkpoint, state in self.states.items() if state.complete)
 
-    # ---- updates ---------------------------------------------------------------------------------------------------
+    # ---- updates -----------------------------------------------------------------------------------------------------
     def started(self, checkpoint: int, least: tuple[int, ...], most: tuple[int, ...] | None = None) -> None:
         """Notes that a checkpoint started while the records `least` were queued.
 

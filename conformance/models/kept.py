@@ -1,10 +1,10 @@
-"""Errors that a component keeps for its consumer, because whoever has met them cannot act on them.
+"""Errors that a component keeps for its consumer, because the thread that met them cannot act on them.
 
 Flink does so in an input channel (`InputChannel.setError`, which notifies the gate, and `checkError`, which throws the
 error in the next poll): a producer, a network thread or a request of partitions meets the error, and the consumer must
-get it. An operation that must be refused may answer nothing as well, and leave its error to the consumer. The consumer
-must be notified then, and its reads answer the error before they find nothing. After that the task fails, and nothing
-is called any more but observers and the release.
+get it. An operation that must be refused may also end without an error, and keep the error for the consumer. The
+consumer must be notified then, and its reads fail with the error before they find nothing. After that the task fails,
+and nothing is called any more but observers and the release.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ KEPT = "kept"
 
 
 def keep(ledger: PortLedger, consumer: Consumer, operation: str) -> None:
-    """Notes that an operation that must be refused answered no error: its error is kept, and only reads follow."""
+    """Notes that an operation that must be refused did not fail: its error is kept, and only reads follow."""
     ledger.phase = KEPT
     consumer.refused = operation
 
 
 def read(ledger: PortLedger, seen: Seen[Any]) -> None:
-    """Notes that a read is over: if it answered the error that was kept, the task fails."""
+    """Notes that a read is over: if it failed with the error that was kept, the task fails."""
     if seen.error is not None and ledger.phase == KEPT:
         ledger.phase = BROKEN
 
@@ -55,14 +55,14 @@ def must_be_refused(
     ledger: PortLedger, consumer: Consumer, seen: Seen[object], operation: str, kind: ErrorKind, why: str,
     failure: FailureClass = FailureClass.PROTOCOL,
 ) -> Judgement:  # fmt: skip
-    """Judges an operation that must be refused, and the reads after it if it answered no error.
+    """Judges an operation that must be refused, and the reads after it if it did not fail.
 
-    Either the operation answers an error of this kind, or its consumer has a reason to read, and the reads answer what
-    was there before and then this error. `why` is a clause that gives the reason.
+    Either the operation fails with an error of this kind, or its consumer has a reason to read, and the reads return
+    what was there before and then this error. `why` is a clause that gives the reason.
     """
     if ledger.phase != KEPT:
         if seen.error is None and (consumer.awake or notifies(seen.signals)):
-            return False  # the reads tell
+            return False  # the reads show it
     elif consumer.refused != operation or (seen.error is None and seen.value is not None):
         return False
     if seen.error is not None and seen.error.kind is kind:
@@ -77,7 +77,7 @@ Met = tuple[PortLedger, bool, bool]
 """The ledger of a port in which an error was met; whether the task has called the operation that was struck, so that it
 gets the error at once; whether the consumer has a reason to poll, or to ask whether something can be polled."""
 Polled = tuple[PortLedger, Consumer, bool]
-"""A ledger; the consumer for which an error is kept; whether a poll may answer nothing all the same."""
+"""A ledger; the consumer for which an error is kept; whether a poll may return nothing all the same."""
 
 
 @shared("I-22", struck=True, formerly=("the-consumer-is-told-of-an-error",))
@@ -96,7 +96,7 @@ def the_consumer_is_notified_of_an_error(met: Met, seen: Seen[Any]) -> Judgement
     if ledger.releasing:
         return False  # nobody polls any more
     if ledger.flying > 1 or ledger.phase == BROKEN:
-        return Unsure("a poll in flight may answer the error, or say that more follows")
+        return Unsure("a poll in flight may fail with the error, or say that more follows")
     if polls_again or notifies(seen.signals):
         return True
     owed = f"{call_at(struck.place)} failed, and the consumer must be notified, so that it polls and gets the error"
@@ -106,7 +106,7 @@ def the_consumer_is_notified_of_an_error(met: Met, seen: Seen[Any]) -> Judgement
 @shared("I-22", formerly=("an-error-reaches-whoever-polls",))
 def a_kept_error_fails_the_next_poll(polled: Polled, seen: Seen[Any]) -> Judgement:
     """While an error is kept for the consumer, a poll fails with an error of kind io, or of kind state if the operation
-    that failed was to be refused as well, or answers an element that was sent before. It answers nothing only if other
+    that failed was to be refused as well, or returns an element that was sent before. It returns nothing only if other
     gates are polled first, or the operation that failed is not over."""
     ledger, consumer, may_find_nothing = polled
     if ledger.releasing:

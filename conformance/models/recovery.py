@@ -31,7 +31,7 @@ def recovered_data_is_accepted_until_its_end(ledger: PortLedger, seen: Seen[None
 
 @shared("I-94", ("FLINK-39521",))
 def a_push_after_the_end_is_refused(ledger: PortLedger, seen: Seen[None]) -> Judgement:
-    """If a buffer is pushed after the end of recovered data, the channel answers an error of kind state."""
+    """If a buffer is pushed after the end of recovered data, the channel fails with an error of kind state."""
     owed = "the end of recovered data was pushed before"
     return False if ledger.releasing else must_fail(seen.error, ErrorKind.STATE, owed)
 
@@ -39,7 +39,7 @@ def a_push_after_the_end_is_refused(ledger: PortLedger, seen: Seen[None]) -> Jud
 @shared("I-94", ("FLINK-39521",))
 def a_push_after_release_is_recycled_silently(lateness: Lateness, seen: Seen[None]) -> Judgement:
     """If a recovered buffer is pushed into a channel that was released or converted, the channel recycles the buffer,
-    answers no error and notifies nobody."""
+    does not fail and notifies nobody."""
     late, ended = lateness
     if late is None:
         return False
@@ -66,7 +66,7 @@ def a_push_waits_until_the_upstream_is_there(is_there: bool | None, seen: Seen[N
 def the_end_of_recovered_data_is_notified_once(
     end: tuple[Recovered, bool], seen: Seen[BufferAndBacklog | None]
 ) -> Judgement:
-    """When the task takes the end of recovered data, behind all recovered buffers, the take answers nothing and the
+    """When the task takes the end of recovered data, behind all recovered buffers, the take returns nothing and the
     channel emits StateConsumed, once."""
     told, (recovered, is_next) = ends(seen.signals), end
     if not told:
@@ -94,7 +94,7 @@ def the_end_of_recovered_data_is_notified_once(
 # ---- recovery barriers -----------------------------------------------------------------------------------------------
 @shared("I-41", ("FLINK-39523",))
 def recovery_barriers_are_inserted_in_recovery_only(recovered: Recovered, seen: Seen[bool, int]) -> Judgement:
-    """A channel inserts a recovery barrier exactly if it is in recovery, and answers whether it did."""
+    """A channel inserts a recovery barrier exactly if it is in recovery, and returns whether it did."""
     owed = recovered.in_recovery()
     if seen.value is owed:
         return True
@@ -107,8 +107,8 @@ def recovery_barriers_are_inserted_in_recovery_only(recovered: Recovered, seen: 
 
 @shared("I-89", quiet=True)
 def a_channel_is_in_recovery_until_the_end_was_taken(recovered: Recovered, seen: Seen[bool]) -> Judgement:
-    """A channel into which recovered data is pushed answers that it is in recovery until the task takes the end of
-    recovered data; then, and with every other recovery design, it answers that it is not."""
+    """A channel into which recovered data is pushed reports that it is in recovery until the task takes the end of
+    recovered data; then, and with every other recovery design, it reports that it is not."""
     owed = recovered.in_recovery()
     if seen.value is owed:
         return True

@@ -1,5 +1,5 @@
-"""Describes signals: what a component has told others while it performed an operation. Rules and reports use the same
-words.
+"""Describes signals: what a component has sent to others while it performed an operation. Rules and reports use the
+same words.
 
 Each signal is a clause that can be read without the signals around it, and it names all that the signal carries.
 """

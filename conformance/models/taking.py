@@ -1,4 +1,4 @@
-"""Rules for every queue with a consumer: what a take answers, and how elements are numbered and counted."""
+"""Rules for every queue with a consumer: what a take returns, and how elements are numbered and counted."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Found = tuple[bool, Description]
 Numbers = Callable[[bool], int | None]
 """Returns the sequence number that the next element with or without priority must carry; None: any."""
 Counted = tuple[int, int]
-"""The number of queued buffers; the highest number that an implementation may answer, since it counts other things,
+"""The number of queued buffers; the highest number that an implementation may return, since it counts other things,
 too."""
 Follows = Callable[[BufferAndBacklog], tuple[Next, ...]]
-"""Returns the next types that a take may answer with this element. If there are several, the first one names what
+"""Returns the next types that a take may return with this element. If there are several, the first one names what
 certainly follows, or what may follow."""
 
 
 @shared("I-16", formerly=("a-take-answers-what-is-there",))
 def a_take_returns_what_is_available(found: Found, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """If an element or the end of recovered data can be taken when a take begins, the take hands out an element or the
+    """If an element or the end of recovered data can be taken when a take begins, the take returns an element or the
     end of recovered data."""
     must_answer, first = found
     if not must_answer:
@@ -37,7 +37,7 @@ _NONE = Next.NONE
 
 
 def judge_next(owed: tuple[Next, ...], told: Next) -> Judgement:
-    """Judges whether the next type is one of those that a take may answer."""
+    """Judges whether the next type is one of those that a take may return."""
     if told in owed:
         return True
     kind = FailureClass.STUCK if told is _NONE else FailureClass.PROTOCOL
@@ -48,7 +48,8 @@ def judge_next(owed: tuple[Next, ...], told: Next) -> Judgement:
 
 @shared("I-16")
 def the_next_type_names_what_can_be_taken(follows: Follows, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
+    """A take that returns an element also returns the type of what can be taken next, and the type none if nothing
+    can."""
     if seen.value is None:
         return False
     return judge_next(follows(seen.value), seen.value.next)
@@ -85,7 +86,7 @@ def buffers_in_use_count_what_waits(counted: Counted, seen: Seen[int]) -> Judgem
 
 @shared("I-33")
 def nothing_is_accepted_after_the_end(ledger: PortLedger, seen: Seen[bool]) -> Judgement:
-    """If the producer adds an element after the end of partition or after release, the element is rejected: the answer
+    """If the producer adds an element after the end of partition or after release, the element is rejected: the result
     is false."""
     if seen.value is False:
         return True

@@ -1,4 +1,4 @@
-"""Descriptions of elements and answers for messages, and comparisons that many rules end with."""
+"""Descriptions of elements and results for messages, and comparisons that many rules end with."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def truth(value: bool) -> str:
 
 
 def got(error: Error | None) -> str:
-    """Describes whether an operation succeeded, or which error it answered."""
+    """Describes whether an operation succeeded, or with which error it failed."""
     if error is None:
         return "the operation succeeded"
     reason = f" ({error.checkpoint_reason})" if error.checkpoint_reason else ""
@@ -103,14 +103,14 @@ def refusal(error: Error | None) -> CheckpointReason | None:
 
 
 def must_fail(error: Error | None, kind: ErrorKind, why: str) -> Judgement:
-    """Judges whether the operation answered an error of this kind. `why` is a clause that gives the reason."""
+    """Judges whether the operation failed with an error of this kind. `why` is a clause that gives the reason."""
     if error is not None and error.kind is kind:
         return True
     return Broken(FailureClass.PROTOCOL, f"{why}: the operation must fail with an error of kind {kind}", got(error))
 
 
 def must_succeed(error: Error | None, why: str, kind: FailureClass = FailureClass.PROTOCOL) -> Judgement:
-    """Judges whether the operation answered no error. `why` says what must have happened instead."""
+    """Judges whether the operation did not fail. `why` says what must have happened instead."""
     return True if error is None else Broken(kind, why, got(error))
 
 

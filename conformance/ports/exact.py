@@ -49,7 +49,7 @@ class Exact:
 
     def complaint(self, value: Any) -> str:
         """Returns a text that says what is wrong with a value, and where."""
-        return f"answered a value of the wrong type: {_complaint(value, self.hint, '$')}, found {shown(value)}"
+        return f"returned a value of the wrong type: {_complaint(value, self.hint, '$')}, found {shown(value)}"
 
 
 @cache

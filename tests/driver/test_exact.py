@@ -42,7 +42,7 @@ def test_a_wrong_type_is_a_finding_of_the_class_of_an_invalid_answer(part):
     assert found
     for one in found:
         assert one.signature[:2] == (ANSWERS, "crashed")
-        assert one.observed.startswith("it gave no valid answer: ")
+        assert one.observed.startswith("it did not keep to the interface: ")
     seen = replay(found[0].scenario, With(part))
     assert seen.verdict is ReplayVerdict.FAILED
     assert seen.violation is not None

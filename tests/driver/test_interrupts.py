@@ -58,7 +58,7 @@ def test_whatever_ends_an_operation_is_a_finding(what, said, asynchronous):
     run = run_scenario(raising(what, asynchronous), CONFIG, STEPS)
     assert run.violation is not None
     assert run.violation.broken.failure_class is FailureClass.CRASHED
-    assert run.violation.broken.observed == f"it gave no valid answer: {said}"
+    assert run.violation.broken.observed == f"it did not keep to the interface: {said}"
     assert run.performed == STEPS[:2]
 
 
@@ -89,7 +89,7 @@ class ExitsWhenMade(made.With):
 def test_an_exit_in_the_factory_is_a_finding():
     run = run_scenario(Program(COMPONENTS["subpartition"], ExitsWhenMade()), CONFIG, STEPS)
     assert run.violation is not None
-    assert run.violation.broken.observed == "it gave no valid answer: SystemExit: 0"
+    assert run.violation.broken.observed == "it did not keep to the interface: SystemExit: 0"
 
 
 def test_the_doctor_survives_an_exit():

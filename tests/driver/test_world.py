@@ -60,7 +60,7 @@ def test_an_asynchronous_implementation_is_judged_like_any_other():
 @pytest.mark.parametrize(
     ("part", "failure_class", "said"),
     [
-        (made.Raising, FailureClass.CRASHED, "it gave no valid answer: ZeroDivisionError: one over nothing"),
+        (made.Raising, FailureClass.CRASHED, "it did not keep to the interface: ZeroDivisionError: one over nothing"),
         (made.Refusing, FailureClass.PROTOCOL, "it failed with an error of kind state"),
         (made.Nonsense, FailureClass.CRASHED, 'BufferAndBacklog | null`, got `str` - at `$`, found "a buffer"'),
         (made.NestedNonsense, FailureClass.CRASHED, 'got `str` - at `$.element`, found {"element":"element",'),

@@ -59,7 +59,7 @@ class Ledger(PortLedger):
         """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
         of a channel before its first barrier, or with that barrier."""
         self.past: tuple[Ended, ...] = (((0,), 0, 0, False),)
-        """The older alignments about which the handler may answer, if the current one need not have started."""
+        """The older alignments about which the handler may return, if the current one need not have started."""
         self._act()
 
     def _act(self) -> None:
@@ -80,7 +80,7 @@ class Ledger(PortLedger):
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def times(self) -> list[Times]:
-        """Returns what the handler may answer about its alignments now. What one took that was declined may be
+        """Returns what the handler may return about its alignments now. What one took that was declined may be
         forgotten."""
         known: list[Times] = []
         for starts, end, triggered, declined in (*self.past, self._alignment()):
@@ -175,7 +175,7 @@ class Ledger(PortLedger):
             self.due = checkpoint, reason
 
     def end_of(self, channel: int) -> None:
-        """Notes that the handler was told of the end of a channel."""
+        """Notes that the handler was notified of the end of a channel."""
         self._act()
         alignment = self.alignment
         is_over = alignment.end_of(channel, self.config.counts_ends)
@@ -193,7 +193,7 @@ class Ledger(PortLedger):
         self.alignment.pass_time(self.upstream, milliseconds)
 
     def hear(self, signals: list[Signal]) -> None:
-        """Notes what the handler has told the inputs, the task and the checkpoint coordinator."""
+        """Notes what the handler has asked of the inputs, the task and the checkpoint coordinator."""
         upstream, alignment = self.upstream, self.alignment
         for signal in signals:
             if type(signal) is CheckpointTriggered:

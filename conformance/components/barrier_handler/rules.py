@@ -304,7 +304,7 @@ def the_inputs_start_a_checkpoint_before_the_task(ledger: Ledger, seen: Acted) -
 
 @rule(*steps.ACTS, invariant="I-50", after_learning=True)
 def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) -> Judgement:
-    """The inputs are told that an unaligned checkpoint is over when it is, and not before."""
+    """When an unaligned checkpoint is over, and not before, the inputs are asked to stop it."""
     if not ledger.started:
         return False
     over = ledger.started != ledger.alignment.current or not ledger.alignment.pending
@@ -338,10 +338,10 @@ adopt(faults.an_operation_fails_with_what_it_calls, *steps.ACTS, needs=FAULTS)
 faults.see_strikes(RULES, BarrierHandlerPort.can_fail, *steps.ACTS)
 
 
-# ---- whoever looks ---------------------------------------------------------------------------------------------------
+# ---- observers -------------------------------------------------------------------------------------------------------
 @rule(steps.pending, invariant="I-45")
 def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
-    """The handler answers the checkpoint that is in progress, or nothing if there is none."""
+    """The handler returns the checkpoint that is in progress, or nothing if there is none."""
     owed = ledger.alignment.pending or None
     if seen.value == owed:
         return True
@@ -351,14 +351,14 @@ def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) 
 
 @rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",))
 def the_duration_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
-    """The duration that the handler answers is counted from the start of the alignment in progress, or is that of the
+    """The duration that the handler returns is counted from the start of the alignment in progress, or is that of the
     last one; once its checkpoint was declined, it may be 0."""
     return _measured("duration", [duration for duration, _ in ledger.times()], seen.value.duration)
 
 
 @rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",))
 def the_start_delay_is_that_of_one_alignment(ledger: Ledger, seen: Seen[AlignmentTimes]) -> Judgement:
-    """The start delay that the handler answers is the time from the timestamp of a checkpoint to the start of its
+    """The start delay that the handler returns is the time from the timestamp of a checkpoint to the start of its
     alignment, and no other than that of the last alignment; once that checkpoint was declined, it may be 0."""
     return _measured("start delay", [delay for _, delay in ledger.times()], seen.value.start_delay)
 

@@ -122,5 +122,5 @@ def no_resource_of_a_chain_is_leaked_while_open(ledger: Ledger, seen: Seen[Resou
 RULES.adopt(
     consumer.empty_takes_are_not_notified_again_and_again, steps.consume, of=lambda ledger: ledger.consumer,
     formerly=("an-empty-chain-lets-its-consumer-sleep",),
-    never=(Never(BEFORE, "A poll that answers nothing has taken the end of recovered data."),),
+    never=(Never(BEFORE, "A poll that returns nothing has taken the end of recovered data."),),
 )  # fmt: skip

@@ -106,7 +106,7 @@ class Ledger(PortLedger):
         self.unwritten: list[int] = []
         """The checkpoints that cannot complete any more, because some of their state could not be written."""
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def is_connected(self) -> bool:
         """Returns whether partitions were requested, provided that the chain has not failed."""
         return self.phase != "starting"
@@ -173,7 +173,7 @@ class Ledger(PortLedger):
         futures = 0, 2 * len(self.sides) if recovering else 0
         return {"segments": (least, most), "listeners": listeners, "futures": futures}
 
-    # ---- producers and recovery ------------------------------------------------------------------------------------
+    # ---- producers and recovery --------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer, and the credit that is announced to the producers."""
         for signal in signals:
@@ -279,7 +279,7 @@ class Ledger(PortLedger):
         if self.phase == "recovering" and all(done):
             self.phase = "live"
 
-    # ---- network and consumer --------------------------------------------------------------------------------------
+    # ---- network and consumer ----------------------------------------------------------------------------------------
     def begin_transfer(self, channel: int) -> None:
         """Notes that a transfer begins, which acts on all notifications until now."""
         self.flying += 1
@@ -410,7 +410,7 @@ class Ledger(PortLedger):
         self.alignment.begin(checkpoint)
         self._declined(checkpoint)
 
-    # ---- faults ----------------------------------------------------------------------------------------------------
+    # ---- faults ------------------------------------------------------------------------------------------------------
     def break_down(self, seen: Seen[Any], *operands: Any) -> None:
         """Notes that an operation failed with what it has called, so that the task fails."""
         super().break_down(seen, *operands)
@@ -446,7 +446,7 @@ class Ledger(PortLedger):
         elif type(signal) is CheckpointDeclined and not self.alignment.was_triggered_or_declined(signal.checkpoint):
             self._declined(signal.checkpoint)
 
-    # ---- failures --------------------------------------------------------------------------------------------------
+    # ---- failures ----------------------------------------------------------------------------------------------------
     def begin_read(self, checkpoint: int) -> None:
         """Notes that a checkpoint is read back."""
         self.reading = checkpoint

@@ -166,7 +166,7 @@ _PASSES = {
 
 
 def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
-    """Judges a poll that began when an unaligned barrier was due that must pass this: it must answer such a barrier, or
+    """Judges a poll that began when an unaligned barrier was due that must pass this: it must return such a barrier, or
     one that has arrived in another channel, which proves nothing."""
     value = seen.value
     if value is not None and is_unaligned(value.element):

@@ -31,7 +31,7 @@ Looker: TypeAlias = Literal["mailbox", "default action"]
 
 
 class Ledger(PortLedger):
-    """What an operation of the task tells is noted in its order."""
+    """The signals of an operation of the task are noted in their order."""
 
     __slots__ = (
         "alignment", "arriving", "behind", "cancelled", "config", "early", "lanes", "lookers",
@@ -98,7 +98,7 @@ class Ledger(PortLedger):
         )
 
     def is_settled(self) -> bool:
-        """Returns whether no operation is in flight, so that an answer describes a state."""
+        """Returns whether no operation is in flight, so that what an observer returns describes one state."""
         return not self.flying
 
     def left(self) -> list[int]:
@@ -143,7 +143,7 @@ class Ledger(PortLedger):
         self.lookers.look("mailbox", seen.value is False and self.alone)
 
     def processed(self, seen: Seen[InputStatus]) -> None:
-        """Notes what the default action has answered."""
+        """Notes what the default action has returned."""
         nothing = seen.value in (InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT)
         self.lookers.look("default action", nothing and self.alone)
 

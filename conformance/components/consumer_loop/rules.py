@@ -49,7 +49,7 @@ DEEDS = (
     InputsCheckpointStarted,
     InputsCheckpointStopped,
 )
-"""What only the task tells."""
+"""Signals that only the task emits."""
 
 
 # ---- what the operators process --------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def an_aligned_savepoint_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement
 # ---- the end of the input --------------------------------------------------------------------------------------------
 @rule(steps.process, invariant="I-33", tickets=("FLINK-38544",), after_learning=True)
 def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
-    """The default action answers the end of the input once the end of every channel was taken and it has nothing to
+    """The default action returns the end of the input once the end of every channel was taken and it has nothing to
     take, and not before."""
     ended = all(ledger.alignment.ended)
     answered = seen.value is InputStatus.END_OF_INPUT
@@ -268,7 +268,7 @@ def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[Input
 
 @rule(steps.process, invariant="I-33", after_learning=True, formerly=("the-end-of-data-is-told-once",))
 def the_end_of_data_is_returned_once(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
-    """The default action answers the end of data when it takes the end of data of the last channel, and only then."""
+    """The default action returns the end of data when it takes the end of data of the last channel, and only then."""
     ends = any(type(signal) is ElementTaken and isinstance(signal.element, EndOfData) for signal in seen.signals)
     owed = ends and all(lane.out for lane in ledger.lanes)
     if owed == (seen.value is InputStatus.END_OF_DATA):

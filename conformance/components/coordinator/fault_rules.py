@@ -72,13 +72,15 @@ def _has_thrown_at(call: type) -> Callable[[Ledger, Seen[Any]], bool]:
     return lambda ledger, seen: call.__name__ in ledger.thrown
 
 
-for _call, _when in {
-    CheckpointRequested: "asked for its state",
-    ReportReceived: "given a report",
-    CheckpointCompleteNotified: "told of a completed checkpoint",
-    CheckpointAbortNotified: "told of an aborted checkpoint",
-}.items():
+for _call, _when, _formerly in (
+    (CheckpointRequested, "asked for its state", ()),
+    (ReportReceived, "given a report", ()),
+    (CheckpointCompleteNotified, "notified of a completed checkpoint",
+     ("the-coordinator-threw-when-told-of-a-completed-checkpoint",)),
+    (CheckpointAbortNotified, "notified of an aborted checkpoint",
+     ("the-coordinator-threw-when-told-of-an-aborted-checkpoint",)),
+):  # fmt: skip
     RULES.sight(
         f"the-coordinator-threw-when-{_when.replace(' ', '-')}", f"The coordinator threw when it was {_when}.",
-        steps.resources, _has_thrown_at(_call), needs=FAULTS,
+        steps.resources, _has_thrown_at(_call), needs=FAULTS, formerly=_formerly,
     )  # fmt: skip

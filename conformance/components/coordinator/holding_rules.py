@@ -122,8 +122,8 @@ def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: See
 
 
 EARLY, LATE, NEVER = "early", "late", "never"
-"""What became of the checkpoints for which reports are held back: one was aborted, and the task was told of that by a
-request of its own, which may have overtaken the beginning; one was aborted otherwise; none was."""
+"""What became of the checkpoints for which reports are held back: one was aborted, and the task was notified of that by
+a request of its own, which may have overtaken the beginning; one was aborted otherwise; none was."""
 
 
 def _silent(ledger: Ledger) -> list[tuple[Attempt, str]]:
@@ -147,20 +147,20 @@ def _report_go(one: Attempt, why: str) -> Broken:
 
 @rule(*SETTLING, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When the task of a subtask is told that a checkpoint was aborted, its reports leave, also if it hears of the
+    """When the task of a subtask is notified that a checkpoint was aborted, its reports leave, also if it hears of the
     beginning of the checkpoint later."""
     if ledger.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == EARLY:
-            return _report_go(one, "the checkpoint was aborted and the task was told")
+            return _report_go(one, "the checkpoint was aborted and the task was notified")
     return any(one.aware for one in ledger.alive)
 
 
 @rule(*SETTLING, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, as by a timeout while the coordinator waits for a report, the reports that were
-    held back for it leave, although nobody has told the tasks by a request of their own."""
+    held back for it leave, although no request of their own has notified the tasks."""
     if ledger.queue:
         return False
     for one, cause in _silent(ledger):

@@ -1,6 +1,7 @@
 """The ledger of a coordinator: both sides' sequences, the cuts, and what is under way between them.
 
-It has three parts: the attempts, checkpoints and turns of a job; what signals tell; and what the steps change.
+It has three parts: the attempts, checkpoints and turns of a job; what the ledger learns from signals; and what the
+steps change.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Ledger(PortLedger):
         self.thrown: list[str] = []
         """The kinds of calls in which the coordinator threw."""
         self.called: Signal | None = None
-        """The last call of the coordinator: it was asked for its state, given a report, or told of an end."""
+        """The last call of the coordinator: it was asked for its state, given a report, or notified of an end."""
         self.config = config
         self.queue: list[int] = []
         """What the turns are for that the main thread has not run."""
@@ -103,7 +104,7 @@ class Ledger(PortLedger):
         self.requested = NO_CHECKPOINT - 1
         """The newest checkpoint that the coordinator was asked for."""
         self.regressed = 0
-        """How many requests with an old id have no answer."""
+        """How many requests with an old id have not been acknowledged."""
         self.failed_job = False
         """Whether the coordinator has reported a failure since the last reset."""
         self.failover = False
@@ -111,7 +112,7 @@ class Ledger(PortLedger):
         self.answered = False
         """Whether a restart was asked for because of a failure that the coordinator has reported since the last one."""
         self.unnotified: list[tuple[int, int, int]] = []
-        """By subtask, attempt and checkpoint: the tasks that can be told that a checkpoint was aborted."""
+        """By subtask, attempt and checkpoint: the tasks that can be notified that a checkpoint was aborted."""
         self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
         """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
         self.alive: list[Attempt] = []
@@ -203,7 +204,7 @@ class Ledger(PortLedger):
 
     # ---- what ends, and what that may disturb
     def abort(self, number: int) -> None:
-        """Notes that a checkpoint is aborted. Its tasks can be told from now on."""
+        """Notes that a checkpoint is aborted. Its tasks can be notified from now on."""
         checkpoint = self.checkpoints[number]
         checkpoint.state = ABORTED
         checkpoint.must_tell = checkpoint.requested
@@ -229,9 +230,10 @@ class Ledger(PortLedger):
         self.excuse()
         self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
 
-    # ---- what the signals tell ---------------------------------------------------------------------------------------
+    # ---- what follows from signals
+    # ------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
-        """Learns what is under way and what the coordinator was told."""
+        """Learns what is under way and of what the coordinator was notified."""
         for signal in signals:
             HEARD[type(signal)](self, signal)
         self.tag = self.current = ORDINARY
@@ -503,7 +505,7 @@ class Ledger(PortLedger):
             checkpoint.hooked.append(subtask)
 
     def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
-        """Notes that a task was told that a checkpoint was aborted: it will ignore its barrier."""
+        """Notes that a task was notified that a checkpoint was aborted: it will ignore its barrier."""
         self.unnotified.remove((subtask, attempt, number))
         one = self.the(subtask, attempt)
         one.aware = [*one.aware[-RECENT:], number]
@@ -647,4 +649,4 @@ HEARD: dict[type, Callable[[Ledger, Any], None]] = {
     GlobalFailoverTriggered: Ledger._failover,
     FaultStruck: Ledger._struck,
 }
-"""What each signal tells the ledger."""
+"""What the ledger learns from each signal."""

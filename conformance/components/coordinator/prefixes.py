@@ -87,7 +87,8 @@ AWAITING = (
     *_ASKED, *_EVENTS, cut(1), turn(), abort(1), turn(), turn(), trigger(2, "checkpoint"), turn(), *[deliver(0, 0)] * 4,
     *[deliver(1, 0)] * 4, *_ANSWERED,
 )  # fmt: skip
-"""Leads to a checkpoint that begins while events are unanswered for which the result of an aborted one has waited."""
+"""Leads to a checkpoint that begins while events are not acknowledged yet for which the result of an aborted one has
+waited."""
 CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 """Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
 STALE = (

@@ -281,7 +281,7 @@ def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[obje
 @rule(*SETTLING, invariant="CP20", after_learning=True)
 def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless
-    an event before the cut has not been answered."""
+    an event before the cut has not been acknowledged."""
     if ledger.queue:
         return False
     judged = False

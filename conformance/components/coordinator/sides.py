@@ -7,7 +7,7 @@ from conformance.ports import Message
 DEPLOYED, RUNNING, FINISHED, FAILED = "deployed", "running", "finished", "failed"
 """How far an attempt is."""
 TRIGGERED, ANSWERED, INJECTED, COMPLETED, ABORTED = "triggered", "answered", "injected", "completed", "aborted"
-"""How far a checkpoint is. Answered: the coordinator's result is known, and the barriers have not left."""
+"""How far a checkpoint is. Returned: the coordinator's result is known, and the barriers have not left."""
 
 
 class Attempt:
@@ -23,7 +23,7 @@ class Attempt:
         self.number = number
         self.state = DEPLOYED
         self.ready = False
-        """Whether the coordinator was told that it is ready, and not since that it failed."""
+        """Whether the coordinator was notified that it is ready, and not since that it failed."""
         self.doomed = False
         """Whether the job master must let it fail."""
         self.damaged = False
@@ -46,7 +46,7 @@ class Attempt:
         self.passed = 0
         """The newest checkpoint whose barrier it has received, whether its snapshot succeeded or not."""
         self.aware: list[int] = []
-        """The aborted checkpoints of which its task was told by a request of its own."""
+        """The aborted checkpoints of which a request of its own notified its task."""
         self.replay = replay
         """The stored reports that it has not transmitted."""
         self.unreported: list[Message] = []
@@ -137,9 +137,9 @@ class Checkpoint:
         self.known = False
         """Whether the main thread knows that the checkpoint is over."""
         self.must_tell = False
-        """Whether the coordinator must be told what became of the checkpoint."""
+        """Whether the coordinator must be notified of the end of the checkpoint."""
         self.told = 0
-        """How often it was told."""
+        """How often it was notified."""
 
     def is_over(self) -> bool:
         """Returns whether it is completed or aborted."""

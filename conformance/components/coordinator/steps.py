@@ -285,7 +285,7 @@ BARRIERS = (barrier, barrier_with_report, barrier_that_fails)
 
 
 def unnotified(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
-    """The tasks that can be told that a checkpoint was aborted."""
+    """The tasks that can be notified that a checkpoint was aborted."""
     return ledger.unnotified
 
 

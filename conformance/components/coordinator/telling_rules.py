@@ -1,4 +1,4 @@
-"""Rules of the coordinator about what its user is told, and when."""
+"""Rules of the coordinator about the notifications of the operator coordinator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ rule = RULES.rule
     formerly=("the-coordinator-is-told-of-living-attempts-only",),
 )
 def the_coordinator_is_notified_of_running_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator is told that an attempt is ready while the attempt runs, and once."""
+    """The coordinator is notified that an attempt is ready while the attempt runs, and once."""
     judged = False
     for signal in seen.signals:
         if type(signal) is SubtaskReady:
@@ -63,7 +63,7 @@ def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judge
 
 @rule(*steps.FAILURES, invariant="CP26", tickets=("FLINK-20396",), formerly=("a-failure-is-told-and-resets-nothing",))
 def a_failure_is_notified_and_resets_nothing(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
-    """When an attempt fails, the coordinator is told that it failed, and is not reset before the restart."""
+    """When an attempt fails, the coordinator is notified that it failed, and is not reset before the restart."""
     told = [one for one in seen.signals if type(one) is SubtaskFailed]
     wanted = SubtaskFailed(*seen.operands)
     if told != [wanted]:
@@ -77,8 +77,8 @@ def a_failure_is_notified_and_resets_nothing(ledger: Ledger, seen: Seen[None, in
 
 @rule(steps.restart, invariant="CP26", tickets=("FLINK-20396", "FLINK-20397", "FLINK-31041"))
 def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When failed subtasks are restarted, the coordinator is told once for each of them that it is reset, and to which
-    checkpoint."""
+    """When failed subtasks are restarted, the coordinator is notified once of the reset of each of them, and of the
+    checkpoint to which it is reset."""
     wanted = [SubtaskReset(subtask, ledger.points[0].number) for subtask in ledger.restarting[0]]
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskFailed, SubtaskReady)]
     if told == wanted:
@@ -92,8 +92,8 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
 
 @rule(steps.restart_all, invariant="CP26", tickets=("FLINK-20222", "FLINK-31041"))
 def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When the job is restarted, the coordinator is told once that it is reset and to which checkpoint, also if there
-    is none."""
+    """When the job is restarted, the coordinator is notified once that it is reset, and to which checkpoint, also if
+    there is none."""
     wanted = [CoordinatorReset(ledger.points[0].number)]
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskReady)]
     if told == wanted:
@@ -117,7 +117,7 @@ def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[
     formerly=("the-end-of-a-checkpoint-is-told-once",),
 )
 def the_end_of_a_checkpoint_is_notified_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator is told once that a checkpoint is complete, or once that it was aborted, and what it is told is
+    """The coordinator is notified once that a checkpoint is complete, or once that it was aborted, whichever is
     true."""
     judged = False
     for at, signal in enumerate(seen.signals):
@@ -139,8 +139,8 @@ def the_end_of_a_checkpoint_is_notified_once(ledger: Ledger, seen: Seen[object])
 
 @rule(*SETTLING, invariant="CP27", tickets=("FLINK-32655",), after_learning=True)
 def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When the main thread has nothing to do, the coordinator was told what became of each checkpoint that it was asked
-    for; a savepoint that is complete excepted."""
+    """When the main thread has nothing to do, the coordinator has been notified of the end of each checkpoint that it
+    was asked for, except of a completed savepoint."""
     if ledger.queue:
         return False
     judged = False

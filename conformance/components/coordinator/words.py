@@ -38,7 +38,7 @@ def point(checkpoint: int) -> str:
 
 
 def told(signals: Sequence[Signal]) -> str:
-    """Describes what the coordinator was told of attempts and resets."""
+    """Describes the attempts and resets of which the coordinator was notified."""
     return ", ".join(map(_told, signals)) or "nothing"
 
 

@@ -28,7 +28,7 @@ def _items(handles: Iterable[int]) -> str:
 
 @rule(steps.poll, invariant="I-20", tickets=_TICKET)
 def a_poll_takes_the_head(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
-    """A poll removes and answers the head: the oldest priority element or, if there is none, the oldest other
+    """A poll removes and returns the head: the oldest priority element or, if there is none, the oldest other
     element."""
     owed = ledger.handles[0] if ledger.handles else None
     if seen.value == owed:
@@ -87,7 +87,7 @@ def all_others_keep_their_order(ledger: Ledger, seen: Content) -> Judgement:
 
 @rule(steps.count_priority, invariant="I-20", tickets=_TICKET)
 def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """The deque answers how many priority elements it contains."""
+    """The deque returns how many priority elements it contains."""
     if seen.value == ledger.priority:
         return True
     owed = f"the deque contains {many(ledger.priority, 'priority element')}"
@@ -96,7 +96,7 @@ def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judg
 
 @rule(steps.contains_priority, invariant="I-20", tickets=_TICKET, formerly=("priority-elements-are-told-from-others",))
 def priority_elements_are_distinguished_from_others(ledger: Ledger, seen: Seen[bool, int]) -> Judgement:
-    """The deque answers for each item whether the item is a priority element."""
+    """The deque returns for each item whether the item is a priority element."""
     (handle,) = seen.operands
     owed = handle in ledger.handles[: ledger.priority]
     if seen.value is owed:

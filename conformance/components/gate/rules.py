@@ -170,7 +170,7 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
 
 @rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",), never=(NO_PRODUCERS,))
 def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
-    """If a priority event can be handed out, it is handed out before every element without priority."""
+    """If a priority event can be delivered, it is delivered before every element without priority."""
     if (taken := seen.value) is None or not ledger.alone:
         return False
     if taken.element.data_type.has_priority:
@@ -338,8 +338,8 @@ def the_consumer_is_notified_of_the_end(ledger: Ledger, seen: Polled) -> Judgeme
     never=(Never(Setting("pushed"), "Nothing was pushed before the conversion."),),
 )
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
-    of kind state."""  # at once, or to whoever polls next (FG14)
+    """As long as a recovered channel has state that its physical channel would not get, a conversion fails with an
+    error of kind state."""  # at once, or to whoever polls next (FG14)
     if not ledger.conversion_loses():
         return False
     owed = "the conversion would lose state of a channel"

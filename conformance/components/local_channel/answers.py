@@ -1,4 +1,4 @@
-"""What a take of a local channel may answer besides the element: the next type and the backlog."""
+"""What a take of a local channel may return besides the element: the next type and the backlog."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOTHING = (_NONE,)
 
 
 def next_types(ledger: Ledger, taken: BufferAndBacklog) -> tuple[Next, ...]:
-    """Returns the next types that a take may answer, given the ledger before it learns of the take. If operations of
+    """Returns the next types that a take may return, given the ledger before it learns of the take. If operations of
     other threads overlapped the take, what they sent may be named or not."""
     lane, element = ledger.lane, taken.element
     has_priority = element.data_type.has_priority
@@ -38,7 +38,7 @@ def next_types(ledger: Ledger, taken: BufferAndBacklog) -> tuple[Next, ...]:
 
 
 def backlogs(ledger: Ledger, taken: BufferAndBacklog) -> tuple[int, int]:
-    """Returns the smallest and the largest backlog that a take may answer: the number of live buffers that wait, of
+    """Returns the smallest and the largest backlog that a take may return: the number of live buffers that wait, of
     which the last one need not be counted. What another thread is adding may count or not."""
     lane, element = ledger.lane, taken.element
     has_priority = element.data_type.has_priority

@@ -102,7 +102,7 @@ class Ledger(PortLedger):
         """The checkpoint of the last barrier."""
         self.started = self.stopped = self.newest
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     @property
     def recovered(self) -> Recovered:
         """The recovered data of the channel."""
@@ -114,7 +114,7 @@ class Ledger(PortLedger):
 
     def producer_has_failed(self) -> bool:
         """Returns whether the producer has failed and the task does not know. What the producer added before may be
-        handed out, or be gone."""
+        delivered, or be gone."""
         return PRODUCER in self.faults.armed
 
     def error_waits(self) -> bool:
@@ -199,7 +199,7 @@ class Ledger(PortLedger):
         return self.requesting if self.was_unrequested and not self.releasing else None
 
     def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts the end of recovered data,
+        """Returns the number of queued buffers, and what 2.3.0 returns: it also counts the end of recovered data,
         recovery barriers, and events in the subpartition."""
         lane = self.lane
         least = lane.there()
@@ -226,7 +226,7 @@ class Ledger(PortLedger):
         """Returns what must have been written; None: an operation in flight may change it, or nothing was started."""
         return None if self.busy else self.lane.input.states.get(checkpoint)
 
-    # ---- the producer ----------------------------------------------------------------------------------------------
+    # ---- the producer ------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer."""
         self.consumer.hear_numbers(signals, self.seq)
@@ -265,7 +265,7 @@ class Ledger(PortLedger):
         self.adding = False
         self.lane.end_send()
 
-    # ---- the recovery thread ---------------------------------------------------------------------------------------
+    # ---- the recovery thread -----------------------------------------------------------------------------------------
     def begin_push(self) -> None:
         """Notes that a push begins; it may wait for the request of the subpartition."""
         self.begin_afterwards()
@@ -302,7 +302,7 @@ class Ledger(PortLedger):
         self.alone = False
         self.consumer.empty_takes = 0
 
-    # ---- the task --------------------------------------------------------------------------------------------------
+    # ---- the task ----------------------------------------------------------------------------------------------------
     def begin_request(self) -> None:
         """Notes that the request of the subpartition begins."""
         self.afterlife += self.released
@@ -334,7 +334,7 @@ class Ledger(PortLedger):
         self.alone = not (self.adding or self.pushing)
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes that a take is over. The rules have already judged what it answered."""
+        """Notes that a take is over. The rules have already judged what it returned."""
         lane, taken = self.lane, seen.value
         self.busy = self.alone = False
         if taken is None:

@@ -47,14 +47,14 @@ Took = Seen[BufferAndBacklog | None]
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @rule(steps.take, invariant="I-92", tickets=("FLINK-40668",), formerly=("a-consumer-who-was-told-may-take",))
 def a_take_by_a_notified_consumer_succeeds(ledger: Ledger, seen: Took) -> Judgement:
-    """A take by a consumer that was notified, or that has requested the subpartition, answers no error."""
+    """A take by a consumer that was notified, or that has requested the subpartition, does not fail."""
     owed = "the consumer was notified, or has requested the subpartition: the take must not fail"
     return must_succeed(seen.error, owed)
 
 
 @rule(steps.take, invariant="I-09", tickets=("FLINK-39018",), needs=IN_MEMORY)
 def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out no live element without priority before the task has taken all recovered buffers and the
+    """The channel delivers no live element without priority before the task has taken all recovered buffers and the
     end of recovered data."""
     lane = ledger.lane
     if not ledger.hidden or not lane.live or seen.value is None:
@@ -70,7 +70,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event of which the consumer was notified is handed out before recovered data."""
+    """A priority event of which the consumer was notified is delivered before recovered data."""
     return _priority_came(ledger, seen) if ledger.consumer.due_priority and ledger.hidden else False
 
 
@@ -81,7 +81,7 @@ def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement
     never=(Never(Setting(stage="in recovery"), "The property priority-events-pass-recovered-data is judged instead."),),
 )
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
-    """If a priority event can be handed out, it is handed out before every element without priority."""
+    """If a priority event can be delivered, it is delivered before every element without priority."""
     return _priority_came(ledger, seen) if ledger.consumer.due_priority and not ledger.hidden else False
 
 
@@ -106,7 +106,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     formerly=("a-blocked-channel-hands-out-priority-events",),
 )
 def a_blocked_channel_delivers_priority_events(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out a priority event even while its producer is blocked."""
+    """The channel delivers a priority event even while its producer is blocked."""
     if not ledger.consumer.due_priority or not ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
@@ -117,7 +117,7 @@ def a_blocked_channel_delivers_priority_events(ledger: Ledger, seen: Took) -> Ju
 
 @rule(steps.take, invariant="I-15", tickets=("FLINK-39018",), never=(HIDDEN,))
 def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> Judgement:
-    """Until the consumer resumes it, a blocked channel hands out nothing but priority events."""
+    """Until the consumer resumes it, a blocked channel delivers nothing but priority events."""
     if not ledger.lane.blocked or ledger.released:
         return False
     if seen.value is None or seen.value.element.data_type.has_priority:
@@ -181,7 +181,8 @@ adopt(taking.sequence_numbers_have_no_gaps, steps.take, of=lambda ledger: ledger
 
 @rule(steps.take, invariant="I-16", tickets=("FLINK-40519",))
 def the_next_type_names_what_can_be_taken(ledger: Ledger, seen: Took) -> Judgement:
-    """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
+    """A take that returns an element also returns the type of what can be taken next, and the type none if nothing
+    can."""
     if seen.value is None or ledger.producer_has_failed():
         return False
     return taking.judge_next(next_types(ledger, seen.value), seen.value.next)
@@ -235,8 +236,8 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
     formerly=("a-failed-producer-is-not-silent",),
 )
 def the_failure_of_a_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
-    """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
-    error; it does not answer that there is nothing."""
+    """If the producer has failed and no recovered data is left, a take returns what came before, or fails with the
+    error; it does not return nothing."""
     if not ledger.consumer.due_error:
         return False
     if seen.value is not None:
@@ -280,7 +281,7 @@ adopt(
 # ---- resuming, observers, resources and notifications ----------------------------------------------------------------
 @rule(steps.resume, invariant="I-18")
 def a_blocked_channel_is_resumed_unless_released(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """Resuming a blocked channel succeeds; resuming a released channel answers an error of kind state."""
+    """Resuming a blocked channel succeeds; resuming a released channel fails with an error of kind state."""
     if ledger.released:
         return must_fail(seen.error, ErrorKind.STATE, "the channel was released")
     return must_succeed(seen.error, "the channel is blocked: resuming it must succeed")
@@ -336,7 +337,7 @@ adopt(lifetime.a_release_notifies_nobody, steps.release, steps.cancel)
 
 @rule(steps.request_subpartition, invariant="I-24")
 def a_released_channel_requests_nothing(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """A request of the subpartition succeeds; the request of a channel that was released answers an error of kind
+    """A request of the subpartition succeeds; the request of a channel that was released fails with an error of kind
     state."""
     if ledger.released:
         return must_fail(seen.error, ErrorKind.STATE, "the channel was released")

@@ -36,7 +36,7 @@ def a_checkpoint_starts_unless_a_newer_barrier_is_here(ledger: Ledger, seen: See
 
 @rule(*steps.BARRIERS, invariant="I-36", tickets=("FLINK-21104",))
 def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
-    """When an aligned, timeoutable or unaligned barrier arrives, the persister answers its checkpoint, or nothing if
+    """When an aligned, timeoutable or unaligned barrier arrives, the persister returns its checkpoint, or nothing if
     that checkpoint is over or a newer one is known."""
     (checkpoint,) = seen.operands
     owed = None if ledger.input.obsolete(checkpoint) else ledger.base + checkpoint
@@ -52,7 +52,7 @@ def a_barrier_counts_unless_it_is_obsolete(ledger: Ledger, seen: Seen[int | None
 
 @rule(steps.announcement, invariant="I-36", tickets=("FLINK-19681",))
 def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, int]) -> Judgement:
-    """When the announcement of a barrier arrives, the persister answers the checkpoint of the barrier and changes
+    """When the announcement of a barrier arrives, the persister returns the checkpoint of the barrier and changes
     nothing."""
     checkpoint = ledger.base + seen.operands[0]
     if seen.value == checkpoint:
@@ -64,7 +64,7 @@ def an_announcement_names_its_checkpoint(ledger: Ledger, seen: Seen[int | None, 
 
 @rule(steps.no_barrier, invariant="I-36", formerly=("what-is-no-barrier-is-not-taken-for-one",))
 def other_elements_are_not_taken_for_barriers(ledger: Ledger, seen: Seen[int | None, str]) -> Judgement:
-    """When data arrives, or an event that is neither a barrier nor an announcement, the persister answers nothing."""
+    """When data arrives, or an event that is neither a barrier nor an announcement, the persister returns nothing."""
     if seen.value is None:
         return True
     owed = f"what arrived is of the kind {seen.operands[0]} and no barrier, so the persister must return nothing"
@@ -73,10 +73,10 @@ def other_elements_are_not_taken_for_barriers(ledger: Ledger, seen: Seen[int | N
 
 @rule(steps.barrier_received, invariant="I-38")
 def a_received_barrier_is_known_until_its_checkpoint_is_over(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The persister answers that a barrier was received from its arrival until its checkpoint is stopped or a newer one
+    """The persister reports that a barrier was received from its arrival until its checkpoint is stopped or a newer one
     starts."""
     if ledger.phase != "live":
-        return False  # left open: nobody acts on the answer of a channel that is released, or about to be
+        return False  # left open: nobody acts on what a channel returns that is released, or about to be
     received = ledger.input.received
     if seen.value == received:
         return True

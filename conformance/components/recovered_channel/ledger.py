@@ -75,7 +75,7 @@ class Ledger(PortLedger):
         self.late_stop = False
         """Whether the last checkpoint that was stopped is older than one that was stopped before."""
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def readable(self) -> int:
         """Returns how many buffers are certainly queued, plus 1 if the end of recovered data is."""
         if self.released:
@@ -100,7 +100,7 @@ class Ledger(PortLedger):
         return self.must_answer() and not self.recovered.waiting
 
     def follows(self, taken: BufferAndBacklog) -> tuple[Next, ...]:
-        """Returns the next types that a take may answer. What is behind the element that it hands out must be named if
+        """Returns the next types that a take may return. What is behind the element that it delivers must be named if
         it was certainly queued when the take began; otherwise it may be named."""
         recovered = self.recovered
         if len(recovered.waiting) > 1:
@@ -173,7 +173,7 @@ class Ledger(PortLedger):
             return False if self.consumer.due else None
         return recovered.consumed or not recovered.finishing
 
-    # ---- updates ---------------------------------------------------------------------------------------------------
+    # ---- updates -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer, and that a push begins to wait for a buffer."""
         self.consumer.hear(signals)
@@ -235,7 +235,7 @@ class Ledger(PortLedger):
         self.consumer.due = self.readable()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes that a take is over. The rules have already judged what it answered."""
+        """Notes that a take is over. The rules have already judged what it returned."""
         if seen.value is None:
             took_end = ends(seen.signals) > 0
             self.recovered.consumed |= took_end

@@ -38,7 +38,7 @@ rule, adopt = RULES.rule, RULES.adopt
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @rule(steps.take, invariant="I-24", tickets=("FLINK-21104",))
 def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """A take from a released channel answers an error of kind state; a take from any other channel answers no error."""
+    """A take from a released channel fails with an error of kind state; a take from any other channel does not fail."""
     if ledger.released:
         return must_fail(seen.error, ErrorKind.STATE, "the channel was released")
     owed = "the channel is not released: the take must not fail"
@@ -47,7 +47,7 @@ def a_released_channel_is_not_read(ledger: Ledger, seen: Seen[BufferAndBacklog |
 
 @rule(steps.take, invariant="I-28", tickets=("FLINK-39018",), never=(RELEASED,))
 def recovered_buffers_arrive_once_and_in_order(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """The channel hands out every pushed buffer once, unchanged and in the order in which it was pushed."""
+    """The channel delivers every pushed buffer once, unchanged and in the order in which it was pushed."""
     if seen.value is None:
         return False
     if not ledger.recovered.waiting:
@@ -82,7 +82,7 @@ adopt(taking.the_next_type_names_what_can_be_taken, steps.take, of=lambda ledger
 
 @rule(steps.take, invariant="I-21", never=(RELEASED,))
 def recovered_buffers_have_no_backlog(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """A take answers the backlog 0, because a backlog counts what waits in the producer's subpartition."""
+    """A take returns the backlog 0, because a backlog counts what waits in the producer's subpartition."""
     if seen.value is None:
         return False
     if seen.value.backlog == 0:
@@ -110,8 +110,8 @@ adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSH
 # ---- conversion ------------------------------------------------------------------------------------------------------
 @rule(steps.convert, invariant="I-27", tickets=("FLINK-39018", "FLINK-39521"), never=(RELEASED,))
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
-    """As long as a recovered channel has state that its physical channel would not get, a conversion answers an error
-    of kind state."""
+    """As long as a recovered channel has state that its physical channel would not get, a conversion fails with an
+    error of kind state."""
     why = "" if ledger.released else ledger.must_not_convert()
     if not why:
         return False
@@ -135,8 +135,8 @@ def a_channel_converts_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[tuple
 
 @rule(steps.convert, invariant="I-28", tickets=("FLINK-21104",))
 def nothing_is_handed_over_twice(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
-    """The conversion of a channel that was converted or released before answers an error of kind state, or hands over
-    nothing."""
+    """The conversion of a channel that was converted or released before fails with an error of kind state, or hands
+    over nothing."""
     if not ledger.released:
         return False
     if seen.error is not None:

@@ -49,7 +49,7 @@ def a_failure_to_send_is_reported(ledger: Ledger, seen: Seen[Any, *tuple[Any, ..
     if seen.error is not None and seen.error.kind is ErrorKind.IO:
         return True
     if seen.error is None and ledger.flying > 1:
-        return Unsure("a take in flight may answer the error")
+        return Unsure("a take in flight may fail with the error")
     owed = f"{call_at(struck.place)} failed: the operation must fail with kind io, or the gate be notified"
     observed = (
         "nobody was notified" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
@@ -59,7 +59,7 @@ def a_failure_to_send_is_reported(ledger: Ledger, seen: Seen[Any, *tuple[Any, ..
 
 @shared("I-90", struck=True)
 def the_arrival_of_an_error_succeeds(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """The error of the producer is for the task: its arrival answers no error, be it the first one, a later one, or one
+    """The error of the producer is for the task: its arrival raises no error, be it the first one, a later one, or one
     after release."""
     return must_succeed(
         seen.error, "the network thread delivers the error of the producer, so its operation must succeed"
@@ -80,7 +80,7 @@ def the_consumer_is_notified_of_the_error(ledger: Ledger, seen: Seen[None]) -> J
 
 @rule(steps.take, invariant="I-90", needs=FAULTS, formerly=("an-error-that-came-is-not-silent",))
 def an_error_of_the_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
-    """If an error has come, a take fails with it, or hands out what came before; it does not answer that there is
+    """If an error has come, a take fails with it, or delivers what came before; it does not return
     nothing."""
     if not ledger.consumer.due_error:
         return False
@@ -93,8 +93,8 @@ def an_error_of_the_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> 
     steps.take, steps.recycle, steps.resume, steps.request_subpartition, steps.request_subpartition_again,
     invariant="I-90", formerly=("only-an-error-that-came-fails-an-operation",))  # fmt: skip
 def operations_fail_only_after_an_error_of_the_producer(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
-    """A take, a recycling, a resumption and the request answer no error, unless an error has come before; then the
-    error is of kind io. After release, a recycling answers none."""
+    """A take, a recycling, a resumption and the request do not fail, unless an error has come before; then the
+    error is of kind io. After release, a recycling does not fail."""
     if seen.error is None:
         return True
     if ledger.error_comes and not ledger.released and seen.error.kind is ErrorKind.IO:

@@ -99,8 +99,8 @@ class Ledger(PortLedger):
         self.errors = 0
         """Number of times that its error has arrived."""
         self.error_comes = self.error_came = False
-        """Whether the arrival of an error, which the next take answers, has begun, so that what is recycled from then
-        on need not be announced; whether it is over."""
+        """Whether the arrival of an error, with which the next take fails, has begun, so that what is recycled from
+        then on need not be announced; whether it is over."""
         self.astray = 0
         """Number of buffers that an operation that has failed may have recycled, or not: that of an arrival, or the
         exclusive ones of a request."""
@@ -167,14 +167,14 @@ class Ledger(PortLedger):
         return max(0, credit.exclusive - self.own_recovered()), credit.most
 
     def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and what 2.3.0 answers: it also counts events, the end of recovered
+        """Returns the number of queued buffers, and what 2.3.0 returns: it also counts events, the end of recovered
         data and the backlog of the producer."""
         lane, credit = self.lane, self.credit
         least = len(lane.waiting) + self.lane.buffers()
         elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
         return least, elements + bool(self.handed_over) + credit.backlog()
 
-    # ---- sequence numbers ------------------------------------------------------------------------------------------
+    # ---- sequence numbers --------------------------------------------------------------------------------------------
     def number(self, position: int) -> int:
         """Returns the sequence number of the live element at this position, an integer of 32 bits."""
         return (position + self.first_number + 2**31) % 2**32 - 2**31
@@ -183,7 +183,7 @@ class Ledger(PortLedger):
         """Returns the position of the live element with this sequence number."""
         return (number - self.first_number) % 2**32
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def keeps(self) -> int:
         """Returns the number of buffers that the task may hold and that stay in use after release."""
         return self.credit.held + self.in_hand
@@ -256,7 +256,7 @@ class Ledger(PortLedger):
         """Returns the reasons to refuse the start now."""
         return BARRIER_MEANWHILE if self.start_is_unsure else self.lane.refuses(checkpoint)
 
-    # ---- updates: the connection -----------------------------------------------------------------------------------
+    # ---- updates: the connection -------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the gate and to the producer."""
         self.consumer.hear(signals)
@@ -284,7 +284,7 @@ class Ledger(PortLedger):
             self.credit.open()
 
     def requested(self, seen: Seen[None]) -> None:
-        """Notes that the task has failed, if the request has answered an error that had come before."""
+        """Notes that the task has failed, if the request has failed with an error that had come before."""
         if seen.error is not None:
             self._cannot_request(seen)
 
@@ -333,7 +333,7 @@ class Ledger(PortLedger):
             self.phase = "broken"
         self.consumer.awake = False
 
-    # ---- updates: data ---------------------------------------------------------------------------------------------
+    # ---- updates: data -----------------------------------------------------------------------------------------------
     def begin_push(self) -> None:
         """Notes that the push of the next recovered record begins."""
         self.begin()
@@ -413,7 +413,7 @@ class Ledger(PortLedger):
                 del pending.live[-1]
         self._fail_or_keep(seen)
 
-    # ---- updates: faults -------------------------------------------------------------------------------------------
+    # ---- updates: faults ---------------------------------------------------------------------------------------------
     def fault_armed(self, place: str) -> None:
         """Notes that a fault is armed. A producer that fails sends no more elements."""
         if place == PRODUCER:
@@ -448,12 +448,12 @@ class Ledger(PortLedger):
             self.break_down(seen)
 
     def break_down(self, seen: Seen[Any], *operands: object) -> None:
-        """Notes that an operation has failed. A take that is in flight may hand out a buffer that the task keeps."""
+        """Notes that an operation has failed. A take that is in flight may deliver a buffer that the task keeps."""
         super().break_down(seen)
         self.in_hand += self.polling
         self.polling = self.consumer.awake = False
 
-    # ---- updates: the task -----------------------------------------------------------------------------------------
+    # ---- updates: the task -------------------------------------------------------------------------------------------
     def begin_take(self) -> None:
         """Notes that a take begins."""
         self.begin_alone()
@@ -462,7 +462,7 @@ class Ledger(PortLedger):
         self.consumer.due_error = self.error_came
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes what a take answered."""
+        """Notes what a take returned."""
         self.polling = False
         taken, lane = seen.value, self.lane
         if seen.error is not None:
@@ -491,7 +491,7 @@ class Ledger(PortLedger):
 
     def take_struck(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that the take of the end of recovered data could not send the credit that it wanted to announce. The
-        buffers for it are set aside, whether or not the end was told."""
+        buffers for it are set aside, whether or not the consumer was notified of the end."""
         self.end()
         self.credit.borrow()
         self.polling = False
@@ -515,7 +515,7 @@ class Ledger(PortLedger):
         self._fail_or_keep(seen)
 
     def attempt(self, seen: Seen[None], *operands: object) -> None:
-        """Notes that the task has failed, if an operation has answered an error that had come before."""
+        """Notes that the task has failed, if an operation has failed with an error that had come before."""
         if seen.error is not None:
             self.break_down(seen)
 
@@ -533,7 +533,7 @@ class Ledger(PortLedger):
             self.end()
         self._fail_or_keep(seen)
 
-    # ---- updates: checkpoints --------------------------------------------------------------------------------------
+    # ---- updates: checkpoints ----------------------------------------------------------------------------------------
     def begin_mark(self, checkpoint: int) -> None:
         """Notes that the insertion of a recovery barrier begins, if the channel is in recovery."""
         self.begin()
@@ -619,7 +619,7 @@ class Ledger(PortLedger):
         self.moving = False
         self.lane.to_front(self.announced.pop(seq))
 
-    # ---- updates: release and failure ------------------------------------------------------------------------------
+    # ---- updates: release and failure --------------------------------------------------------------------------------
     def begin_release(self) -> None:
         """Notes that the release begins. An element that is arriving may come too late for the input state."""
         self.begin()
@@ -631,7 +631,7 @@ class Ledger(PortLedger):
             self.input.leave_unsure()
 
     def begin_cancel(self) -> None:
-        """Notes that the task is cancelled, whatever it does. A take that is in flight hands out a buffer that the task
+        """Notes that the task is cancelled, whatever it does. A take that is in flight delivers a buffer that the task
         keeps."""
         super().begin_cancel()
         if self.checkpointing:

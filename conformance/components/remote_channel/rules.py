@@ -49,7 +49,7 @@ Took = Seen[BufferAndBacklog | None]
 # ---- taking ----------------------------------------------------------------------------------------------------------
 @rule(steps.take, invariant="I-09", tickets=("FLINK-39521",), needs=PUSHED, never=(END_TAKEN,))
 def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out no live element without priority before the task has taken all its recovered data."""
+    """The channel delivers no live element without priority before the task has taken all its recovered data."""
     lane, value = ledger.lane, seen.value
     hidden = lane.waiting or not (lane.consumed or lane.finishing)
     if value is None or not hidden or value.element.data_type.has_priority:
@@ -65,7 +65,7 @@ def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: T
     invariant="I-95",
     tickets=("FLINK-39521",),
     needs=PUSHED,
-    never=(Never(Setting(stage="in recovery"), "They are handed out after recovery."),),
+    never=(Never(Setting(stage="in recovery"), "They are delivered after recovery."),),
 )
 def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: Took) -> Judgement:
     """The channel keeps events without priority that arrive during recovery, and hands them out afterwards in the order
@@ -81,7 +81,7 @@ def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: T
 
 @rule(steps.take, invariant="I-30")
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
-    """If a priority event can be handed out, it is handed out before every element without priority."""
+    """If a priority event can be delivered, it is delivered before every element without priority."""
     urgent, value = ledger.lane.urgent, seen.value
     if not urgent or (value is None and not recovery.ends(seen.signals)):
         return False
@@ -99,7 +99,7 @@ def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(steps.take, invariant="I-02", tickets=("FLINK-17564",))
 def elements_arrive_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out every received element once and in the order in which it was received, except that priority
+    """The channel delivers every received element once and in the order in which it was received, except that priority
     events come first."""
     if seen.value is None:
         return False
@@ -120,7 +120,7 @@ def elements_arrive_once_and_in_order(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(steps.take, invariant="I-19")
 def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out a live element with the sequence number with which it was received. Recovered buffers have
+    """The channel delivers a live element with the sequence number with which it was received. Recovered buffers have
     consecutive numbers of their own."""
     lane, value = ledger.lane, seen.value
     if value is None:
@@ -161,7 +161,7 @@ adopt(taking.a_take_returns_what_is_available, steps.take, of=lambda ledger: (le
 
 @rule(steps.take, invariant="I-22", after_learning=True, formerly=("a-take-says-what-follows",))
 def a_take_returns_the_next_data_type(ledger: Ledger, seen: Took) -> Judgement:
-    """A take that answers an element names the type of what the next take would find, be it the end of recovered data
+    """A take that returns an element names the type of what the next take would find, be it the end of recovered data
     that was handed over. It says that the backlog is 0."""
     value = seen.value
     if value is None or ledger.error_comes:
@@ -229,8 +229,8 @@ adopt(
 # ---- receiving -------------------------------------------------------------------------------------------------------
 @rule(steps.receive_out_of_order, steps.take_the_error, invariant="I-19")
 def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """If an element arrives that does not carry the next sequence number, the channel answers an error of kind
-    reordering, at once or to whoever takes next."""
+    """If an element arrives that does not carry the next sequence number, the channel fails with an error of kind
+    reordering, at once or at the next take."""
     owed = f"the next sequence number is {ledger.number(ledger.lane.arrived)}, and the element carries another one"
     if ledger.releasing:
         return RELEASING
@@ -239,7 +239,7 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[object]) -> Judgem
 
 @rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
 def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """If live data arrives while the channel is in recovery, the channel answers an error of kind protocol."""
+    """If live data arrives while the channel is in recovery, the channel fails with an error of kind protocol."""
     if ledger.lane.consumed:
         return False
     if ledger.releasing:
@@ -249,8 +249,8 @@ def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement
 
 @rule(steps.blocked_with_backlog, steps.take_the_error, invariant="I-95")
 def a_blocked_producer_has_no_backlog(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """If an element that blocks the producer arrives with a backlog above 0, the channel answers an error of kind
-    argument, at once or to whoever takes next."""
+    """If an element that blocks the producer arrives with a backlog above 0, the channel fails with an error of kind
+    argument, at once or at the next take."""
     owed = "an element that blocks the producer arrived with a backlog above 0"
     if ledger.releasing:
         return RELEASING
@@ -320,14 +320,14 @@ def a_converted_barrier_is_announced_by_force(ledger: Ledger, seen: Seen[None, i
     needs=TIMEOUTABLE,
 )  # fmt: skip
 def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """If the task asks to convert anything but the last barrier of the channel to a priority event, the channel answers
-    an error of kind state."""
+    """If the task asks to convert anything but the last barrier of the channel to a priority event, the channel fails
+    with an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "the last barrier of this channel has another sequence number")
 
 
 @rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",), formerly=("the-producer-is-told-to-go-on",))
 def resuming_consumption_resumes_the_producer(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When the task resumes consumption, the channel tells the producer to go on: it emits ConsumptionResumed."""
+    """When the task resumes consumption, the channel resumes the producer: it emits ConsumptionResumed."""
     if seen.error is not None:
         return False  # operations-fail-only-after-an-error-of-the-producer judges it
     told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
@@ -338,7 +338,7 @@ def resuming_consumption_resumes_the_producer(ledger: Ledger, seen: Seen[None]) 
     steps.take, steps.recycle, steps.aligned_barrier, steps.recovery_completion, steps.checkpoint_started,
     steps.checkpoint_stopped, invariant="I-17", formerly=("a-producer-goes-on-only-if-the-task-says-so",))  # fmt: skip
 def only_the_task_resumes_a_blocked_producer(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """As long as the task has not resumed consumption, the channel does not tell a blocked producer to go on."""
+    """As long as the task has not resumed consumption, the channel does not resume a blocked producer."""
     if not ledger.lane.held_back:
         return False
     if not seen.signals or not any(type(signal) is ConsumptionResumed for signal in seen.signals):
@@ -349,7 +349,7 @@ def only_the_task_resumes_a_blocked_producer(ledger: Ledger, seen: Seen[object])
 
 @rule(steps.resume_after_release, invariant="I-17")
 def a_released_channel_is_not_resumed(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """If the task resumes the consumption of a released channel, the channel answers an error of kind state."""
+    """If the task resumes the consumption of a released channel, the channel fails with an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "the channel is released")
 
 

@@ -25,13 +25,13 @@ def a_snapshot_was_made_while_a_piece_was_not_committed(ledger: Ledger, seen: Se
 
 @goal(steps.read_snapshot)
 def a_snapshot_was_read_after_the_reader_was_closed(ledger: Ledger, seen: Seen[Piece | None, int, int]) -> bool:
-    """A snapshot answered records after the reader was closed."""
+    """A snapshot returned records after the reader was closed."""
     return not ledger.reader_open and seen.value is not None
 
 
 @goal(steps.read_snapshot)
 def two_snapshots_were_read_in_turn(ledger: Ledger, seen: Seen[Piece | None, int, int]) -> bool:
-    """A snapshot answered records while another one was in the middle."""
+    """A snapshot returned records while another one was in the middle."""
     return seen.value is not None and any(
         ledger.fetched.snapshots[number] < one.at and one.must_hold()
         for number, one in ledger.snapshots.items()

@@ -10,7 +10,7 @@ from conformance.ports import SPILL_FILE_CLOSE, SPILL_FILE_DELETE, FaultStruck, 
 
 
 class Snapshot:
-    """A snapshot: which record it answers next, and whether it can still answer one."""
+    """A snapshot: which record it returns next, and whether it can still return one."""
 
     __slots__ = ("at", "closed", "ended")
 
@@ -155,7 +155,7 @@ class Ledger(PortLedger):
             one.ended = True
 
     def read_again(self, seen: Seen[Piece | None], number: int) -> None:
-        """Notes what was read of a snapshot of which nothing more need be answered."""
+        """Notes what was read of a snapshot of which nothing more need be returned."""
         one = self.snapshots[number]
         if seen.value is not None:
             one.at += len(seen.value.records)

@@ -44,14 +44,14 @@ def _next(left: list[Piece], piece: Piece | None, most: int) -> Judgement:
 
 @rule(steps.read, invariant="I-71", tickets=("FLINK-38544",))
 def what_was_appended_is_read_once_for_its_channel(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
-    """The reader answers every record that was appended, once, in this order, with the gate and the channel for which
+    """The reader returns every record that was appended, once, in this order, with the gate and the channel for which
     it was appended. Records of two channels are never in one piece."""
     return _next(ledger.fetched.pieces[ledger.at :], seen.value, seen.operands[0])
 
 
 @rule(steps.read_snapshot, invariant="I-70", tickets=("FLINK-39524",))
 def a_snapshot_holds_what_was_not_committed(ledger: Ledger, seen: Seen[Piece | None, int, int]) -> Judgement:
-    """A snapshot answers exactly what was not committed when it was made, also from the middle of a segment, whatever
+    """A snapshot returns exactly what was not committed when it was made, also from the middle of a segment, whatever
     the reader and other snapshots have read since."""
     number, most = seen.operands
     return _next(ledger.fetched.pieces[ledger.snapshots[number].at :], seen.value, most)
@@ -101,8 +101,8 @@ def a_closed_reader_refuses_to_read(ledger: Ledger, seen: Seen[object]) -> Judge
 @rule(steps.read_snapshot_again, invariant="I-70", formerly=("a-snapshot-that-was-given-up-does-not-answer-the-end",))
 def a_snapshot_closed_early_does_not_return_its_end(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
     """After a snapshot was closed before its end, another read is refused, so that nobody takes for its end what was
-    left out. So it is after a read of it has failed, unless the read can be tried again. A snapshot that has answered
-    its end may answer it again."""
+    left out. So it is after a read of it has failed, unless the read can be tried again. A snapshot that has returned
+    its end may return it again."""
     one = ledger.snapshots[seen.operands[0]]
     if seen.error is None and (seen.value is None or not one.closed):
         return _next(ledger.fetched.pieces[one.at :], seen.value, 1)
@@ -117,8 +117,8 @@ def _refused(seen: Seen[Any, *tuple[int, ...]], why: str) -> Judgement:
 
 @rule(steps.read_after_the_end, steps.read_snapshot_after_the_end, invariant="I-68")
 def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
-    """After everything was deleted by force, whoever still reads gets an error of kind released. A snapshot that was
-    read to its end may say so again; it, and one that has failed, may also refuse with an error of kind state."""
+    """After everything was deleted by force, every further read fails with an error of kind released. A snapshot that
+    was read to its end may say so again; it, and one that has failed, may also refuse with an error of kind state."""
     if seen.operands and (one := ledger.snapshots[seen.operands[0]]).ended:
         if seen.error is None and seen.value is None:
             return _next(ledger.fetched.pieces[one.at :], None, 1)

@@ -49,8 +49,8 @@ def what_the_writer_did_not_take_is_no_output_state(ledger: Ledger, seen: Seen[O
 
 @rule(steps.poll, invariant="I-90", needs=FAULTS, formerly=("a-poll-answers-that-the-producer-has-failed",))
 def a_poll_fails_if_the_producer_has_failed(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> Judgement:
-    """If the producer has failed, a poll hands out what was added before, or fails with the error; it does not answer
-    that there is nothing."""
+    """If the producer has failed, a poll returns what was added before, or fails with the error; it does not return
+    nothing."""
     if ledger.phase != DESERTED:
         return False
     if seen.value is not None:
@@ -62,7 +62,7 @@ def a_poll_fails_if_the_producer_has_failed(ledger: Ledger, seen: Seen[BufferAnd
 # ---- goals -----------------------------------------------------------------------------------------------------------
 @goal(steps.poll, needs=FAULTS, struck=True)
 def the_producer_had_failed_behind_what_blocks(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
-    """A poll of a blocked subpartition answered that the producer had failed."""
+    """A poll of a blocked subpartition reported that the producer had failed."""
     return ledger.blocked
 
 

@@ -36,7 +36,7 @@ def an_alignment_timeout_came_too_late(ledger: Ledger, seen: Seen[None, int]) ->
 
 @goal(steps.poll)
 def an_unfinished_head_was_polled(ledger: Ledger, seen: Seen[BufferAndBacklog | None]) -> bool:
-    """A poll answered records of a buffer that the producer was still writing."""
+    """A poll returned records of a buffer that the producer was still writing."""
     if ledger.blocked or ledger.urgent or seen.value is None:
         return False
     head = ledger.head()

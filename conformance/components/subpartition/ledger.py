@@ -46,7 +46,7 @@ PENDING = OutputState(StateStatus.PENDING)
 FAILED = OutputState(StateStatus.FAILED)
 WRITTEN_EMPTY = OutputState(StateStatus.WRITTEN)
 DESERTED = "deserted"
-"""The phase between the failure of the producer and the poll that tells the consumer of it."""
+"""The phase between the failure of the producer and the poll that fails with its error."""
 
 
 class Queued:
@@ -113,7 +113,7 @@ class Ledger(PortLedger):
         self.seq = 0
         self.view = self.blocked = False
         self.flushed = False
-        """Whether a flush asks to hand out all records, also those in an unfinished buffer."""
+        """Whether a flush asks to deliver all records, also those in an unfinished buffer."""
         self.consumer = Consumer()
         self.resumed = False
         """Whether the consumer resumed the subpartition and has neither asked nor polled since."""
@@ -131,7 +131,7 @@ class Ledger(PortLedger):
         self.unwritten: list[int] = []
         """Checkpoints whose output state, or channel state future, the channel state writer did not take."""
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     @property
     def open_future(self) -> int:
         """The checkpoint whose channel state future is open; 0: none. At most one is open, because a newer one fails
@@ -162,7 +162,7 @@ class Ledger(PortLedger):
         return None
 
     def owed(self, head: Queued) -> Element:
-        """Returns what a poll of this element answers now."""
+        """Returns what a poll of this element returns now."""
         return Buffer(tuple(range(self.delivered, head.end))) if head.element is None else head.element
 
     def readable(self) -> bool:
@@ -184,7 +184,7 @@ class Ledger(PortLedger):
         return head is not last or last.ready or (self.flushed and (not last.open or last.end > self.delivered))
 
     def can_be_polled(self) -> bool:
-        """Returns whether a poll would answer something now."""
+        """Returns whether a poll would return something now."""
         if self.blocked:
             return self.passes_blocked and bool(self.urgent)
         return self.readable()
@@ -234,7 +234,7 @@ class Ledger(PortLedger):
         """Returns the checkpoints whose output state is to be read after the release as well."""
         return self.barriers if self.can_fail else []
 
-    # ---- the producer ----------------------------------------------------------------------------------------------
+    # ---- the producer ------------------------------------------------------------------------------------------------
     def next_data(self, records: int, finished: bool = True) -> Buffer:
         """Returns a buffer with the next records."""
         return Buffer(tuple(range(self.next_record, self.next_record + records)), finished)
@@ -312,7 +312,7 @@ class Ledger(PortLedger):
         """Notes that a barrier came after the end, so that it was rejected and leaves no output state."""
         self._note(checkpoint)
 
-    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     def time_out(self, checkpoint: int) -> None:
         """Notes that the alignment timeout fired. A barrier that was queued became unaligned and overtook the data in
         front of it."""
@@ -337,13 +337,14 @@ class Ledger(PortLedger):
         self.break_down(seen)
 
     def timeoutable_struck(self, seen: Seen[bool], checkpoint: int) -> None:
-        """Notes that adding a timeoutable barrier failed: the writer did not take its future, or nobody was told."""
+        """Notes that adding a timeoutable barrier failed: the writer did not take its future, or nobody was
+        notified."""
         if not self._was_not_taken(seen, checkpoint):
             self.add_timeoutable(checkpoint)
         self.break_down(seen)
 
     def unaligned_struck(self, seen: Seen[bool], checkpoint: int) -> None:
-        """Notes that adding an unaligned barrier failed: the writer did not take the data, or nobody was told."""
+        """Notes that adding an unaligned barrier failed: the writer did not take the data, or nobody was notified."""
         if not self._was_not_taken(seen, checkpoint):
             self.add_unaligned(checkpoint)
         self.break_down(seen)
@@ -375,7 +376,7 @@ class Ledger(PortLedger):
         """Notes that the records from `delivered` to `end` (exclusive) must be written as output state."""
         self.states[checkpoint] = OutputState(StateStatus.WRITTEN, tuple(range(self.delivered, end)))
 
-    # ---- the consumer ----------------------------------------------------------------------------------------------
+    # ---- the consumer ------------------------------------------------------------------------------------------------
     def attach(self) -> None:
         """Notes that a view was attached. The consumer will ask whether an element is available."""
         self.view = self.consumer.probe = True
@@ -396,7 +397,7 @@ class Ledger(PortLedger):
             self.consumer.awake |= seen.value.available
 
     def poll(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes that the consumer polled. The rules have already judged what the poll answered."""
+        """Notes that the consumer polled. The rules have already judged what the poll returned."""
         taken = seen.value
         self.announced = NONE
         self.resumed = False
@@ -441,7 +442,7 @@ class Ledger(PortLedger):
         self.blocked = False
         self.consumer.probe = self.resumed = True
 
-    # ---- recovery and failure --------------------------------------------------------------------------------------
+    # ---- recovery and failure ----------------------------------------------------------------------------------------
     def recover(self) -> None:
         """Notes that the next element of the recovered output state was added."""
         element = self.to_recover.pop(0)

@@ -44,7 +44,7 @@ State = Seen[OutputState, int]
 # ---- polling ---------------------------------------------------------------------------------------------------------
 @rule(steps.poll, invariant="I-17", tickets=_TICKET)
 def the_end_of_recovered_state_is_always_sent(ledger: Ledger, seen: Polled) -> Judgement:
-    """After the recovered output state, the subpartition hands out the end of output state once, also if there was no
+    """After the recovered output state, the subpartition delivers the end of output state once, also if there was no
     output state."""
     head = None if ledger.blocked or ledger.urgent else ledger.head()
     if head is None or type(head.element) is not RecoveryCompletion:
@@ -94,7 +94,7 @@ adopt(taking.sequence_numbers_have_no_gaps, steps.poll, of=lambda ledger: ledger
 
 @rule(steps.poll, invariant="I-15", tickets=_TICKET)
 def only_priority_events_leave_a_blocked_subpartition(ledger: Ledger, seen: Polled) -> Judgement:
-    """Until the consumer resumes it, a blocked subpartition hands out nothing but priority events."""
+    """Until the consumer resumes it, a blocked subpartition delivers nothing but priority events."""
     if not ledger.blocked:
         return False
     if seen.value is None or seen.value.element.data_type.has_priority:
@@ -111,7 +111,7 @@ def only_priority_events_leave_a_blocked_subpartition(ledger: Ledger, seen: Poll
     formerly=("a-blocked-subpartition-hands-out-priority-events",),
 )
 def a_blocked_subpartition_delivers_priority_events(ledger: Ledger, seen: Polled) -> Judgement:
-    """The subpartition hands out a priority event even while it is blocked."""
+    """The subpartition delivers a priority event even while it is blocked."""
     if not (ledger.blocked and ledger.urgent):
         return False
     if seen.value is not None:
@@ -122,8 +122,8 @@ def a_blocked_subpartition_delivers_priority_events(ledger: Ledger, seen: Polled
 
 @rule(steps.poll, invariant="I-16", tickets=_TICKET)
 def what_is_announced_can_be_polled(ledger: Ledger, seen: Polled) -> Judgement:
-    """If the subpartition has notified the consumer of data or of a priority event, the next poll answers an element,
-    and after a notification of priority it answers a priority event."""
+    """If the subpartition has notified the consumer of data or of a priority event, the next poll returns an element,
+    and after a notification of priority it returns a priority event."""
     if ledger.announced is NONE:
         return False
     if ledger.announced is PRIORITY:
@@ -157,7 +157,7 @@ def a_blocked_subpartition_announces_priority_events(ledger: Ledger, seen: Seen[
 
 @rule(steps.available, invariant="I-14", tickets=_TICKET, needs=PASSES_REMOTELY)
 def priority_events_leave_with_and_without_credit(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
-    """A blocked subpartition that has a priority event answers that an element is available, whether or not the reader
+    """A blocked subpartition that has a priority event reports that an element is available, whether or not the reader
     has credit."""
     if not (ledger.blocked and ledger.urgent):
         return False
@@ -206,7 +206,8 @@ def nothing_is_announced_that_is_blocked(ledger: Ledger, seen: Seen[object]) -> 
 
 @rule(steps.poll, invariant="I-16", after_learning=True, formerly=("the-next-type-tells-what-follows",))
 def the_next_data_type_is_that_of_the_next_element(ledger: Ledger, seen: Polled) -> Judgement:
-    """A take that hands out an element answers the type of what can be taken next, and the type none if nothing can."""
+    """A take that returns an element also returns the type of what can be taken next, and the type none if nothing
+    can."""
     if seen.value is None:
         return False
     told = seen.value.next
@@ -249,8 +250,8 @@ def resuming_makes_waiting_elements_available(ledger: Ledger, seen: Seen[Availab
 
 @rule(steps.available, invariant="I-16", formerly=("availability-tells-the-truth",))
 def availability_agrees_with_the_next_poll(ledger: Ledger, seen: Seen[Availability, bool]) -> Judgement:
-    """To a reader with credit, the subpartition answers that an element is available if a poll would answer one, and
-    not if it is blocked, empty, or only waits for more records; to a reader without credit, it answers so exactly if
+    """To a reader with credit, the subpartition reports that an element is available if a poll would return one, and
+    not if it is blocked, empty, or only waits for more records; to a reader without credit, it reports so exactly if
     the next element is an event."""
     told, live = seen.value.available, ledger.live
     if ledger.blocked:
@@ -279,7 +280,7 @@ def availability_agrees_with_the_next_poll(ledger: Ledger, seen: Seen[Availabili
 
 @rule(steps.resume, steps.resume_unblocked, invariant="I-18")
 def only_a_blocked_subpartition_can_be_resumed(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """Resuming a blocked subpartition succeeds; resuming one that is not blocked answers an error of kind state."""
+    """Resuming a blocked subpartition succeeds; resuming one that is not blocked fails with an error of kind state."""
     if ledger.blocked:
         return must_succeed(seen.error, "the subpartition is blocked: resuming it must succeed")
     return must_fail(seen.error, ErrorKind.STATE, "the subpartition is not blocked")
@@ -287,7 +288,7 @@ def only_a_blocked_subpartition_can_be_resumed(ledger: Ledger, seen: Seen[None])
 
 @rule(steps.attach_view_again, invariant="I-18")
 def a_view_is_attached_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """Attaching a second view, or a view to a released subpartition, answers an error of kind state."""
+    """Attaching a second view, or a view to a released subpartition, fails with an error of kind state."""
     why = "was released" if ledger.released else "has a view already"
     return must_fail(seen.error, ErrorKind.STATE, f"the subpartition {why}")
 
@@ -392,13 +393,13 @@ def what_is_flushed_is_announced(ledger: Ledger, seen: Seen[None]) -> Judgement:
 )  # fmt: skip
 def the_consumer_has_a_reason_to_poll_what_is_available(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """Whenever an element can be polled, the consumer has a reason to poll: it was notified since its last poll, or an
-    answer told it that an element can be polled. It asks after attaching its view and after resuming."""
+    operation has returned since that an element can be polled. It asks after attaching its view and after resuming."""
     if ledger.consumer.awake:
         return True
     if not ledger.view or ledger.consumer.probe or not ledger.due():
         return False
     owed = f"{ledger.first()} can be polled, so the consumer must have a reason to poll"
-    return Broken(FailureClass.STUCK, owed, "it was not notified, and no answer has said that more follows")
+    return Broken(FailureClass.STUCK, owed, "it was not notified, and no operation has returned that more follows")
 
 
 @rule(*steps.BRINGS_NOTHING, invariant="I-22", after_learning=True, formerly=("nobody-is-woken-for-nothing",))
@@ -458,7 +459,7 @@ def _judge_announcement(ledger: Ledger, seen: Seen[object], although: str = "") 
 
 def _judge_backlog(ledger: Ledger, told: int) -> Judgement:
     if ledger.blocked and ledger.can_be_polled():
-        return False  # left open: 2.3.0 answers 0, FLINK-40519 counts the buffers behind the priority event
+        return False  # left open: 2.3.0 returns 0, FLINK-40519 counts the buffers behind the priority event
     most = 0 if ledger.blocked else ledger.buffers
     least = most
     if most and ledger.phase != "finished" and ledger.live[-1].element is None:

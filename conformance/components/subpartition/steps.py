@@ -283,7 +283,7 @@ BRINGS = (add_buffer, open_buffer, append, add_event, aligned_barrier, timeoutab
           aligned_timeout, finish, recover, finish_recovery)  # fmt: skip
 """Steps after which the consumer may find more."""
 READS = (persisted, restore)
-"""Steps that answer the output state of a checkpoint."""
+"""Steps that return the output state of a checkpoint."""
 NOTIFIES = (*ADDS, finish, recover, finish_recovery, aligned_timeout)
 """Steps that may notify the consumer, and fail if that fails."""
 

@@ -83,7 +83,7 @@ class Checkpoint:
         return self.aborted or bool(self.declined)
 
     def is_stopped_in_writer(self) -> bool:
-        """Returns whether the channel state writer was told to give it up."""
+        """Returns whether the channel state writer was asked to abort it."""
         told = self.told
         return ABORTS[0] in told or ABORTS[1] in told
 

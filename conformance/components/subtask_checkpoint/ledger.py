@@ -1,4 +1,4 @@
-"""The ledger of one subtask checkpoint coordinator: what it was told of each checkpoint, and what it did."""
+"""The ledger of one subtask checkpoint coordinator: of what it was notified in each checkpoint, and what it did."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Ledger(PortLedger):
         self.phase = "cancelled"
 
     def hear(self, signals: list[Signal]) -> None:
-        """Notes what was called, and what the checkpoint coordinator was told."""
+        """Notes what was called, and what was sent to the checkpoint coordinator."""
         for signal in signals:
             if type(signal) is SubtaskCalled:
                 self._hear_call(signal.checkpoint, signal.call)

@@ -32,7 +32,7 @@ rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[None, *tuple[Any, ...]]
 TOLD = (CheckpointAcknowledged, CheckpointDeclined)
 ENDS = (SubtaskCall.OPERATORS_COMPLETE, SubtaskCall.OPERATORS_ABORT)
-"""What the operators are told of the end of a checkpoint."""
+"""How the operators are notified of the end of a checkpoint."""
 
 
 def called(seen: Acted, checkpoint: int) -> list[SubtaskCall]:
@@ -45,7 +45,7 @@ def acknowledged(seen: Acted) -> list[int]:
     return [one.checkpoint for one in seen.signals if type(one) is CheckpointAcknowledged]
 
 
-# ---- what the checkpoint coordinator is told -------------------------------------------------------------------------
+# ---- acknowledged and declined ---------------------------------------------------------------------------------------
 @rule(
     *steps.ACTS, invariant="I-52", tickets=("FLINK-25305",), after_learning=True, signals=(CheckpointAcknowledged,)
 )  # fmt: skip
@@ -148,8 +148,8 @@ def a_checkpoint_with_a_failed_part_is_declined(ledger: Ledger, seen: Seen[None,
 
 @rule(*steps.ACTS, invariant="I-57", after_learning=True, formerly=("a-task-that-is-not-running-tells-nobody",))
 def a_task_that_is_not_running_notifies_nobody(ledger: Ledger, seen: Acted) -> Judgement:
-    """Once the task is not running any more, it acknowledges and declines nothing, and the operators are not told that
-    a checkpoint is complete or aborted."""
+    """Once the task is not running any more, it acknowledges and declines nothing, and the operators are not notified
+    that a checkpoint is complete or aborted."""
     if not ledger.is_cancelled():
         return False
     for signal in seen.signals:
@@ -378,8 +378,8 @@ def a_late_barrier_times_out(ledger: Ledger, seen: Seen[None, int]) -> Judgement
 # ---- the operators ---------------------------------------------------------------------------------------------------
 @rule(steps.complete, steps.abort, invariant="I-45", after_learning=True)
 def the_operators_learn_how_a_checkpoint_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """When the checkpoint coordinator says that a checkpoint is complete, or was aborted, the operators are told so,
-    once, and nothing else."""
+    """When the checkpoint coordinator notifies the task that a checkpoint is complete, or was aborted, the operators
+    are notified of the same, once, and of nothing else."""
     if ledger.is_cancelled():
         return False
     due = ENDS[ledger.checkpoints[seen.operands[0]].aborted]
@@ -426,7 +426,7 @@ adopt(faults.an_operation_fails_with_what_it_calls, steps.start_inputs, steps.tr
 faults.see_strikes(RULES, SubtaskCheckpointPort.can_fail, steps.start_inputs, steps.trigger)
 
 
-# ---- whoever looks ---------------------------------------------------------------------------------------------------
+# ---- observers -------------------------------------------------------------------------------------------------------
 @rule(steps.resources, invariant="I-93", needs=RESOURCES)
 def no_timer_and_no_part_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, the port holds a timer only for the newest barrier, if it is timeoutable, was not declined

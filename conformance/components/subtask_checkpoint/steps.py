@@ -245,7 +245,7 @@ restore = restart_step(STEPS, Ledger.restore)
 
 ACTS = (start_inputs, inputs_done, inputs_failed, trigger, decline, complete, abort, advance, finish_part, fail_part,
         run_async, cancel)  # fmt: skip
-"""The steps in which something may be called or told."""
+"""The steps in which something may be called, or sent to the checkpoint coordinator."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ class Ledger(PortLedger):
         self.recovered.handing_on = False
         self.struck(seen)
 
-    # ---- what the task tells -----------------------------------------------------------------------------------------
+    # ---- the task's signals ------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes what the operators got, which gates were converted, and how far the task is, in this order."""
         for signal in signals:

@@ -373,7 +373,7 @@ def each_gate_is_converted_on_its_own(ledger: Ledger, seen: Seen[None, int]) -> 
     formerly=("unread-state-is-not-converted-away",),
 )
 def a_conversion_loses_no_unread_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """If a gate has state that a conversion would lose, the conversion answers an error of kind state, at once or to
+    """If a gate has state that a conversion would lose, the conversion fails with an error of kind state, at once or to
     whoever polls next."""
     if ledger.failed or not any(gate.must_refuse() for gate in ledger.gates):
         return False

@@ -1,4 +1,4 @@
-"""The ledger of the channel state writers: what the subtasks have handed in, and what they were told."""
+"""The ledger of the channel state writers: what the subtasks have handed in, and what was returned to them."""
 
 from __future__ import annotations
 
@@ -391,7 +391,7 @@ class Ledger(PortLedger):
             else:
                 self.results.expect(why, key, *others)
 
-    # ---- what the writer tells ---------------------------------------------------------------------------------------
+    # ---- the writer's signals ----------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes which buffers were recycled, and which results have ended."""
         for signal in signals:

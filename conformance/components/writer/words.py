@@ -1,4 +1,4 @@
-"""Phrases for the answers and the messages of a channel state writer."""
+"""Phrases for the results and the messages of a channel state writer."""
 
 from __future__ import annotations
 
