@@ -112,6 +112,11 @@ class Component:
             *(name for bound in self.bounds.values() for name in bound.steps),
             *(step[0] for prefix in self.prefixes for step in prefix if not self.is_turn(step)),
         )
+        if not any(self.final_phase in one.during for one in self.steps):
+            raise ValueError(
+                f"{self.name}: none of its steps is enabled in the final phase {self.final_phase!r}, so nobody would"
+                " see what a release leaves behind: enable one that observes, as the one of `resources_step`"
+            )
         self._check_names()
         keys = {one.key for one in self.steps}
         unknown = [name for name in named if self.step(name) is None]

@@ -85,6 +85,12 @@ def test_a_bound_a_bias_or_a_prefix_names_steps_that_there_are(what: dict[str, o
         changed(**what)
 
 
+def test_something_can_be_observed_after_the_release():
+    steps = tuple(one for one in COUNTER.steps if one.name in ("add", "take_back", "fail"))
+    with pytest.raises(ValueError, match="none of its steps is enabled in the final phase 'failed'"):
+        changed(steps=steps)
+
+
 def test_a_component_with_threads_has_the_rules_about_them():
     missing = "counter: it has threads, so its rules must include those of `thread_properties`; it lacks 'threads-do"
     with pytest.raises(ValueError, match=missing):
